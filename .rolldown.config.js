@@ -1,0 +1,39 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { defineConfig } from "rolldown";
+
+// Everything is bundled, so an install is one tarball; every dynamic import is a chunk of its own, so a
+// command loads only what it runs.
+export default defineConfig({
+  input: { main: "src/cli/main.ts", index: "src/core/index.ts" },
+  platform: "node",
+  plugins: [licenses()],
+  output: {
+    dir: "dist",
+    format: "esm",
+    cleanDir: true,
+    // Names stay: errors show theirs.
+    minify: { mangle: { keepNames: { class: true, function: false } } },
+    chunkFileNames: "chunks/[name]-[hash].js",
+  },
+});
+
+/** The licences of what is bundled ask to go with every copy of it. */
+function licenses() {
+  return {
+    name: "licenses",
+    generateBundle(_options, bundle) {
+      const modules = Object.values(bundle).flatMap((chunk) => Object.keys(chunk.modules ?? {}));
+      const folders = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []);
+      const texts = [...new Set(folders)].sort().map(licenseOf);
+      this.emitFile({ type: "asset", fileName: "THIRD-PARTY-LICENSES.txt", source: texts.join("\n\n") });
+    },
+  };
+}
+
+function licenseOf(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+  const file = existsSync(folder) && readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  const text = file ? readFileSync(path.join(folder, file), "utf8").trim() : "";
+  return `${name} ${version} (${license})\n\n${text}`;
+}

@@ -1,0 +1,46 @@
+import type { Charged, ImggenError } from "../lib/errors.ts";
+import {
+  AuthRequiredError,
+  GenerationFailedError,
+  InsufficientCreditsError,
+  RejectedRequestError,
+  ServiceError,
+  SubscriptionRequiredError,
+} from "./errors.ts";
+
+type Refusal = (facts: { key?: string; charged: Charged }) => ImggenError;
+
+/** Section 7 of the service's document, key by key. */
+const BY_KEY: Record<string, Refusal> = {
+  login_required: (facts) => new AuthRequiredError("The service refused the API key.", facts),
+  "image_generation.error.empty_prompt": (facts) =>
+    new RejectedRequestError("The service found the prompt empty.", facts),
+  "image_generation.error.prompt_too_long": (facts) =>
+    new RejectedRequestError("The service found the prompt too long for this model.", facts),
+  "my_credits.no_credits_description": (facts) =>
+    new InsufficientCreditsError("The account has too few credits for this request.", facts),
+  "image_generation.error.generation_failed": (facts) =>
+    new GenerationFailedError("The service could not generate the image.", facts),
+  "image_generation.error.unknown_error": (facts) =>
+    new ServiceError("The service reports an unexpected error of its own.", facts),
+  SUBSCRIPTION_REQUIRED: (facts) =>
+    new SubscriptionRequiredError("This model needs a Pro or Premium subscription.", facts),
+};
+
+/** What a bare HTTP status says where no known key came with it. */
+const BY_STATUS: Record<number, Refusal> = {
+  400: (facts) => new RejectedRequestError("The service rejected the request (HTTP 400).", facts),
+  401: (facts) => new AuthRequiredError("The service refused the API key (HTTP 401).", facts),
+  404: (facts) => new RejectedRequestError("The service does not know this address (HTTP 404).", facts),
+  413: (facts) => new RejectedRequestError("The service found the request too large (HTTP 413).", facts),
+  422: (facts) => new RejectedRequestError("The service rejected the request (HTTP 422).", facts),
+};
+
+/** The service's "no" as an error: by its key first, by the HTTP status next; unknown keys are shown. */
+export function refusal(key: string | null, status: number, charged: Charged): ImggenError {
+  const facts = key === null ? { charged } : { key, charged };
+  const known = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
+  if (known) return known(facts);
+  const said = key === null ? `HTTP ${status}` : `the error "${key}"`;
+  return new ServiceError(`The service refused with ${said}.`, facts);
+}

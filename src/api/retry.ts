@@ -1,0 +1,46 @@
+/** A retry rule of one operation. Waits are full jitter: `random(0, min(cap, base · 2^n))`. */
+export interface RetryRule {
+  /** How often the operation is tried at the most, the first time included. */
+  attempts: number;
+  /** Milliseconds. */
+  baseMs: number;
+}
+
+export const SUBMIT_NOT_SENT: RetryRule = { attempts: 4, baseMs: 500 };
+export const SUBMIT_RATE_LIMITED: RetryRule = { attempts: 6, baseMs: 1000 };
+export const POLL: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 500 };
+export const POLL_RATE_LIMITED: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 1000 };
+export const DOWNLOAD: RetryRule = { attempts: 6, baseMs: 500 };
+
+const CAP_MS = 20_000;
+
+/**
+ * How long to wait after the `failures`-th failure in a row (1 for the first), in milliseconds.
+ * Never shorter than what the service asked for with Retry-After.
+ */
+export function backoffMs(
+  rule: RetryRule,
+  failures: number,
+  retryAfterMs: number | null,
+  random: () => number = Math.random,
+): number {
+  const ceiling = Math.min(CAP_MS, rule.baseMs * 2 ** Math.min(failures - 1, 30));
+  return Math.max(random() * ceiling, retryAfterMs ?? 0);
+}
+
+/**
+ * Retry-After in milliseconds: seconds (decimals too) or an HTTP date. `null` where the header is missing,
+ * negative or garbage.
+ */
+export function parseRetryAfter(header: string | string[] | undefined, nowMs: number): number | null {
+  const text = (Array.isArray(header) ? header[0] : header)?.trim();
+  if (!text) return null;
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const ms = Number(text) * 1000;
+    return Number.isFinite(ms) ? ms : null;
+  }
+  // Date.parse takes all manner of text ("-1" is a year); an HTTP date begins with a weekday.
+  if (!/^[a-z]{3,9},? /i.test(text)) return null;
+  const date = Date.parse(text);
+  return Number.isNaN(date) || date < nowMs ? null : date - nowMs;
+}

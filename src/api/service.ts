@@ -1,0 +1,174 @@
+import type { Clock } from "../lib/clock.ts";
+import type { ImggenError } from "../lib/errors.ts";
+import type { GenerationRequest } from "../models/request.ts";
+import type { HttpClient, HttpRequest, ReplyHeaders } from "./client.ts";
+import { TransportError } from "./client.ts";
+import { refusal } from "./refusal.ts";
+import { parseRetryAfter } from "./retry.ts";
+import { parseEnvelope, parseTaskId, parseTaskState, type TaskState } from "./schema.ts";
+
+/** How one submit ended. Only `accepted` and `unknown` can have cost anything. */
+export type SubmitReply =
+  | { outcome: "accepted"; taskId: string }
+  | { outcome: "refused"; error: ImggenError }
+  | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError }
+  | { outcome: "not_sent"; cause: TransportError }
+  | { outcome: "unknown"; why: string; cause?: unknown };
+
+/** What one look at a task gave. */
+export type PollReply =
+  | { outcome: "state"; task: TaskState }
+  | { outcome: "refused"; error: ImggenError }
+  | {
+      outcome: "retry";
+      why: string;
+      rateLimited: boolean;
+      retryAfterMs: number | null;
+      /** What broke the exchange, where there was no answer at all. */
+      trouble: TransportError | null;
+    };
+
+export interface ServiceOptions {
+  http: HttpClient;
+  clock: Pick<Clock, "now">;
+  /** The service's base address with its `/api` prefix, without a slash at the end. */
+  baseUrl: string;
+  apiKey: string;
+  /** Default 120 s: a short one would turn slow answers into unknown outcomes. */
+  submitTimeoutMs?: number | undefined;
+  /** Default 15 s. */
+  pollTimeoutMs?: number | undefined;
+}
+
+interface Reply {
+  status: number;
+  headers: ReplyHeaders;
+  body: string;
+}
+
+const SUBMIT_TIMEOUT_MS = 120_000;
+const POLL_TIMEOUT_MS = 15_000;
+const LARGEST_REPLY_BYTES = 1024 * 1024;
+
+/** Statuses that are a definite no to a submit, envelope or not (nothing was charged). */
+const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
+
+/** The service's two operations (sections 4.1 and 4.2), one request each; retrying is the caller's. */
+export class Service {
+  readonly #options: ServiceOptions;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Submits a task: this is what costs credits. Never throws. Where a reply is missing or makes no sense
+   * after the request could have left, the outcome is `unknown`.
+   */
+  async submit(request: GenerationRequest, signal?: AbortSignal): Promise<SubmitReply> {
+    try {
+      const reply = await this.#exchange({
+        method: "POST",
+        url: this.#endpoint(),
+        body: JSON.stringify(request),
+        timeoutMs: this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS,
+        signal,
+      });
+      return this.#readSubmit(reply);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      if (!error.sent) return { outcome: "not_sent", cause: error };
+      return { outcome: "unknown", why: error.message, cause: error };
+    }
+  }
+
+  #readSubmit({ status, headers, body }: Reply): SubmitReply {
+    const envelope = parseEnvelope(body);
+    const key = envelope.kind === "error" ? envelope.key : null;
+    if (status === 429) {
+      const error = refusal(key, status, "no");
+      return { outcome: "rate_limited", retryAfterMs: this.#retryAfter(headers), error };
+    }
+    if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusal(key, status, "no") };
+    if (status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)) {
+      return { outcome: "unknown", why: `the service answered HTTP ${status}` };
+    }
+    if (envelope.kind === "error") return { outcome: "refused", error: refusal(key, status, "no") };
+    if (envelope.kind === "nonsense")
+      return { outcome: "unknown", why: `the service answered ${envelope.why}` };
+    const taskId = status < 300 ? parseTaskId(envelope.data) : null;
+    if (taskId === null) return { outcome: "unknown", why: "the reply holds no usable task id" };
+    return { outcome: "accepted", taskId };
+  }
+
+  /** Looks at a task once, for at most `timeoutMs` (default: the poll time-out). Costs nothing. Never throws. */
+  async poll(taskId: string, timeoutMs = Infinity, signal?: AbortSignal): Promise<PollReply> {
+    try {
+      const reply = await this.#exchange({
+        method: "GET",
+        url: this.#endpoint(taskId),
+        timeoutMs: Math.min(timeoutMs, this.#options.pollTimeoutMs ?? POLL_TIMEOUT_MS),
+        signal,
+      });
+      return this.#readPoll(reply);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      return {
+        outcome: "retry",
+        why: error.message,
+        rateLimited: false,
+        retryAfterMs: null,
+        trouble: error,
+      };
+    }
+  }
+
+  #readPoll({ status, headers, body }: Reply): PollReply {
+    const retry = (why: string): PollReply => ({
+      outcome: "retry",
+      why,
+      rateLimited: status === 429,
+      retryAfterMs: this.#retryAfter(headers),
+      trouble: null,
+    });
+    if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
+    const envelope = parseEnvelope(body);
+    if (envelope.kind === "error") return { outcome: "refused", error: refusal(envelope.key, status, "yes") };
+    if (status === 401 || status === 403) return { outcome: "refused", error: refusal(null, status, "yes") };
+    if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
+    const task = envelope.kind === "success" ? parseTaskState(envelope.data) : null;
+    if (task === null)
+      return retry(envelope.kind === "nonsense" ? envelope.why : "a reply without a task in it");
+    return { outcome: "state", task };
+  }
+
+  #retryAfter(headers: ReplyHeaders): number | null {
+    return parseRetryAfter(headers["retry-after"], this.#options.clock.now());
+  }
+
+  #endpoint(taskId?: string): URL {
+    const query = taskId === undefined ? "" : `?taskId=${encodeURIComponent(taskId)}`;
+    return new URL(`${this.#options.baseUrl}/generate-image${query}`);
+  }
+
+  async #exchange(request: HttpRequest): Promise<Reply> {
+    const reply: Reply = { status: 0, headers: {}, body: "" };
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#options.apiKey}` };
+    if (request.body !== undefined) headers["content-type"] = "application/json";
+    await this.#options.http.send(
+      { ...request, headers },
+      {
+        onHead: (status, replyHeaders) => Object.assign(reply, { status, headers: replyHeaders }),
+        onData: (chunk) => {
+          size += chunk.length;
+          if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
+          chunks.push(chunk);
+        },
+      },
+    );
+    reply.body = Buffer.concat(chunks).toString("utf8");
+    return reply;
+  }
+}

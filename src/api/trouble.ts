@@ -1,0 +1,45 @@
+import { TransportError } from "./client.ts";
+
+const CERTIFICATE =
+  /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO|ERR_TLS|ERR_SSL|EPROTO/;
+
+const PLAIN: Record<string, string> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was cut",
+  ENOTFOUND: "its name could not be found",
+  EAI_AGAIN: "its name could not be looked up",
+  EHOSTUNREACH: "the host is unreachable",
+  ENETUNREACH: "the network is unreachable",
+  ETIMEDOUT: "the connection timed out",
+  UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
+};
+
+/** A connection's failure in words, with the next step where one is known. */
+export function describeTrouble(error: unknown, service: URL): { message: string; hint: string } {
+  const code = deepestCode(error);
+  if (CERTIFICATE.test(code)) {
+    return {
+      message: `No trusted connection to ${service.host}: its certificate was not accepted (${code}).`,
+      hint: "Where a company's own certificate authority signs it, name its file in NODE_EXTRA_CA_CERTS.",
+    };
+  }
+  const why = PLAIN[code] ?? (error instanceof Error ? error.message : String(error));
+  return {
+    message: `The service at ${service.host} could not be reached: ${why}.`,
+    hint: "Nothing was sent or charged. Check the network, the base URL and any proxy, then try again.",
+  };
+}
+
+/** The code of the innermost cause that has one: outer layers wrap it in their own. */
+function deepestCode(error: unknown): string {
+  let code = error instanceof TransportError && error.timedOut ? "ETIMEDOUT" : "";
+  for (let each = error; each instanceof Error; each = innerError(each)) {
+    if ("code" in each && typeof each.code === "string") code = each.code;
+  }
+  return code;
+}
+
+/** An AggregateError (all addresses of a name failed) stands for its first. */
+function innerError(error: Error): unknown {
+  return error instanceof AggregateError ? error.errors[0] : error.cause;
+}

@@ -1,0 +1,136 @@
+import type { Command } from "commander";
+import { UsageError } from "../../lib/errors.ts";
+import { printable } from "../../lib/escape.ts";
+import { maskKey } from "../../lib/redact.ts";
+import { DEFAULT_MODEL } from "../../models/matrix.ts";
+import { canonicalQuality } from "../../models/quality.ts";
+import { isWellFormedRatio } from "../../models/ratio.ts";
+import { SETTING_NAMES, type SettingName } from "../../store/settings.ts";
+import { checkBaseUrl } from "../account.ts";
+import type { Effective } from "../effective-settings.ts";
+import { colorsFor } from "../format.ts";
+import { durationOption } from "../options.ts";
+import type { RunWith } from "../program.ts";
+import type { Session } from "../session.ts";
+import { table } from "../table.ts";
+
+const EXAMPLES = `
+Examples:
+  $ imggen config list
+  $ imggen config set model gamma-image-2
+  $ imggen config get model
+  $ imggen config unset model`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.addHelpText("after", EXAMPLES);
+  command
+    .command("list")
+    .description("Show every setting, its value and where it came from.")
+    .action(runWith(runList));
+  command.command("get <name>").description("Print the value that applies.").action(runWith(runGet));
+  command.command("set <name> <value>").description("Store a setting.").action(runWith(runSet));
+  command.command("unset <name>").description("Remove a stored setting.").action(runWith(runUnset));
+  command.command("path").description("Print where the settings are stored.").action(runWith(runPath));
+}
+
+/** What may be stored under each name; the key is login's to store. @throws UsageError */
+const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> = {
+  baseUrl: (value) => checkBaseUrl(value, "baseUrl"),
+  model: (value) => notBlank("model", value),
+  ratio: (value) => {
+    if (isWellFormedRatio(value)) return value;
+    throw new UsageError(`ratio ${JSON.stringify(value)} is neither w:h, such as 16:9, nor auto.`);
+  },
+  quality: (value) => {
+    const quality = canonicalQuality(value);
+    if (quality !== undefined) return quality;
+    throw new UsageError(`quality ${JSON.stringify(value)} is none of basic, high, 1K, 2K, 4K.`);
+  },
+  output: (value) => notBlank("output", value),
+  timeout: (value) => {
+    durationOption("timeout", value);
+    return value;
+  },
+};
+
+function notBlank(name: string, value: string): string {
+  if (value.trim() === "")
+    throw new UsageError(`${name} is empty.`, { hint: `To remove it: imggen config unset ${name}` });
+  return value;
+}
+
+function settingName(text: string): SettingName {
+  const name = SETTING_NAMES.find((known) => known === text);
+  if (name) return name;
+  throw new UsageError(`There is no setting ${JSON.stringify(text)}.`, {
+    hint: `Settings: ${SETTING_NAMES.join(" ")}`,
+  });
+}
+
+/** What applies where nobody set anything; the rest has no default. */
+const DEFAULTS: { [Name in SettingName]?: string } = {
+  model: DEFAULT_MODEL,
+  output: ".",
+  timeout: "180s",
+};
+
+function shown(name: SettingName, setting: Effective | undefined): string | null {
+  if (!setting) return DEFAULTS[name] ?? null;
+  return name === "apiKey" ? maskKey(setting.value) : setting.value;
+}
+
+async function runList(session: Session): Promise<number> {
+  const all = await session.settings.all();
+  const rows = all.map(([name, setting]) => ({
+    name,
+    value: shown(name, setting),
+    source: setting?.source ?? "default",
+  }));
+  if (session.options.json) {
+    await session.json(rows);
+    return 0;
+  }
+  const { bold } = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
+  const cells = rows.map(({ name, value, source }) => [name, value ?? "-", source]);
+  await session.console.result(table(["NAME", "VALUE", "FROM"], cells, bold));
+  return 0;
+}
+
+async function runGet(session: Session, text: string): Promise<number> {
+  const name = settingName(text);
+  const setting = await session.settings.get(name);
+  const value = shown(name, setting);
+  if (session.options.json) await session.json({ name, value, source: setting?.source ?? "default" });
+  else if (value === null) await session.console.note(`${name} is not set.`);
+  else await session.console.result(printable(value));
+  return 0;
+}
+
+async function runSet(session: Session, text: string, value: string): Promise<number> {
+  const name = settingName(text);
+  if (name === "apiKey") {
+    throw new UsageError("The API key is not set here, because other users can see a program's arguments.", {
+      hint: "Use imggen login, which asks for it or reads it from standard input.",
+    });
+  }
+  const checked = CHECKS[name](value);
+  await session.settingsStore.update({ [name]: checked });
+  if (session.options.json) await session.json({ ok: true, name, value: checked });
+  else await session.console.note(printable(`${name} is now ${checked}`));
+  return 0;
+}
+
+async function runUnset(session: Session, text: string): Promise<number> {
+  const name = settingName(text);
+  await session.settingsStore.update({ [name]: undefined });
+  if (session.options.json) await session.json({ ok: true, name, value: null });
+  else await session.console.note(`${name} is no longer set.`);
+  return 0;
+}
+
+async function runPath(session: Session): Promise<number> {
+  const { file } = session.settingsStore;
+  if (session.options.json) await session.json({ ok: true, path: file });
+  else await session.console.result(file);
+  return 0;
+}

@@ -1,0 +1,74 @@
+import type { Command } from "commander";
+import { recentTasks } from "../../core/history.ts";
+import { reportOf, type TaskReport } from "../../core/report.ts";
+import { colorsFor } from "../format.ts";
+import { openLedger } from "../ledger.ts";
+import { describeOddity } from "../oddities.ts";
+import { wholeNumberOption } from "../options.ts";
+import type { RunWith } from "../program.ts";
+import type { Session } from "../session.ts";
+import { table } from "../table.ts";
+import { shorten } from "../text.ts";
+
+interface HistoryOptions {
+  limit?: string;
+  all?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen history
+  $ imggen history --limit 5
+  $ imggen history --all --json | jq '[.[].credits] | add'`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .option("--limit <n>", "how many to show (default: 20)")
+    .option("--all", "show every task")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runHistory));
+}
+
+async function runHistory(session: Session, { limit = "20", all }: HistoryOptions): Promise<number> {
+  const most = wholeNumberOption("--limit", limit, { min: 0 });
+  const { records, oddities } = await recentTasks(openLedger(session), all ? Number.POSITIVE_INFINITY : most);
+  const entries = records.map((record) => ({ ...reportOf(record), service: record.intent.service.baseUrl }));
+  for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
+  if (session.options.json) await session.json(entries.map(historyJson));
+  else if (entries.length > 0) await session.console.result(historyTable(entries, session));
+  else await session.console.note("Nothing was bought from this machine yet.");
+  return 0;
+}
+
+type HistoryEntry = TaskReport & { service: string };
+
+function historyJson(entry: HistoryEntry): object {
+  const { ledgerId, taskId, status, request, credits, charged, files, submittedAt, completedAt, service } =
+    entry;
+  return {
+    id: ledgerId,
+    taskId,
+    status,
+    request,
+    credits,
+    charged,
+    files,
+    submittedAt,
+    completedAt,
+    service,
+  };
+}
+
+function historyTable(entries: readonly HistoryEntry[], session: Session): string {
+  const { bold } = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
+  const rows = entries.map((entry) => [
+    (entry.submittedAt ?? "").slice(0, 19).replace("T", " "),
+    entry.taskId ?? entry.ledgerId ?? "",
+    entry.resumable ? "unfinished" : entry.status,
+    entry.request?.model ?? "",
+    entry.credits === null ? "?" : String(entry.credits),
+    entry.files.map(({ path }) => path ?? "standard output").join(" ") ||
+      shorten(entry.request?.prompt ?? "", 40),
+  ]);
+  return table(["SUBMITTED (UTC)", "TASK", "STATUS", "MODEL", "CREDITS", "FILE OR PROMPT"], rows, bold);
+}

@@ -1,0 +1,87 @@
+import type { Command } from "commander";
+import { AuthRequiredError } from "../../api/errors.ts";
+import { UsageError } from "../../lib/errors.ts";
+import { maskKey } from "../../lib/redact.ts";
+import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../account.ts";
+import type { RunWith } from "../program.ts";
+import { readLine } from "../read-line.ts";
+import type { Session } from "../session.ts";
+
+interface LoginOptions {
+  baseUrl?: string;
+  verify: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen login --base-url https://example.com/api
+  $ printenv IMGGEN_API_KEY | imggen login
+  $ imggen login --no-verify`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .description(
+      "Store the API key and the base URL.\n" +
+        "Asks for the key without showing it, or reads one line from standard input.\n" +
+        "There is no flag for the key, because other users can see a program's arguments.",
+    )
+    .option("--base-url <url>", "store the service's address, its /api included")
+    .option("--no-verify", "store the key without asking the service about it")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runLogin));
+}
+
+async function runLogin(session: Session, options: LoginOptions): Promise<number> {
+  const baseUrl = await baseUrlOf(options, session);
+  // A damaged settings file is told before anybody types a key.
+  await session.settingsStore.read();
+  const apiKey = checkApiKey((await askKey(session)).trim(), "This");
+  const verified = options.verify && baseUrl !== null ? await verify(baseUrl, apiKey, session) : false;
+  const changes = options.baseUrl === undefined || baseUrl === null ? { apiKey } : { apiKey, baseUrl };
+  await session.settingsStore.update(changes);
+  if (session.options.json) {
+    await session.json({
+      ok: true,
+      apiKey: maskKey(apiKey),
+      baseUrl,
+      verified,
+      file: session.settingsStore.file,
+    });
+  } else {
+    await session.console.note(`Stored ${maskKey(apiKey)} in ${session.settingsStore.file}`);
+  }
+  return 0;
+}
+
+/** Where the key will be checked; null only where it is not. @throws UsageError */
+async function baseUrlOf(options: LoginOptions, session: Session): Promise<string | null> {
+  if (options.baseUrl !== undefined) return checkBaseUrl(options.baseUrl, "--base-url");
+  const setting = await session.settings.get("baseUrl");
+  return setting || options.verify ? requireBaseUrl(setting) : null;
+}
+
+async function askKey(session: Session): Promise<string> {
+  const { context } = session;
+  const key = context.stdin.isTTY ? await context.askHidden("API key: ") : await readLine(context);
+  context.signal.throwIfAborted();
+  if (key.trim() === "") throw new UsageError("No key was given.", { hint: "Nothing was stored." });
+  return key;
+}
+
+/** Asks for a task that does not exist, which costs nothing: only a refused key is answered with login_required. */
+async function verify(baseUrl: string, apiKey: string, session: Session): Promise<boolean> {
+  const { lookAtNothing } = await import("../verify-key.ts");
+  const answer = await lookAtNothing(baseUrl, apiKey, session);
+  if (answer.outcome === "refused" && answer.error instanceof AuthRequiredError) {
+    throw new AuthRequiredError(answer.error.message, {
+      ...(answer.error.key !== null && { key: answer.error.key }),
+      hint: "Nothing was stored. Check the key on the service's API key page.",
+    });
+  }
+  if (answer.outcome === "retry") {
+    await session.console.warn(
+      `The service's answer was not its usual one (${answer.why}); is the base URL right?`,
+    );
+  }
+  return true;
+}

@@ -1,0 +1,23 @@
+import type { Command } from "commander";
+import type { RunWith } from "../program.ts";
+import type { Session } from "../session.ts";
+
+const EXAMPLES = `
+Examples:
+  $ imggen logout`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.addHelpText("after", EXAMPLES).action(runWith(runLogout));
+}
+
+async function runLogout(session: Session): Promise<number> {
+  const { apiKey, baseUrl } = await session.settingsStore.read();
+  const stored = apiKey !== undefined || baseUrl !== undefined;
+  if (stored) await session.settingsStore.update({ apiKey: undefined, baseUrl: undefined });
+  if (session.options.json) await session.json({ ok: true, removed: stored });
+  else await session.console.note(stored ? "Removed the API key and the base URL." : "No key was stored.");
+  const variable = session.context.env.IMGGEN_API_KEY;
+  if (variable)
+    await session.console.warn("IMGGEN_API_KEY is still set in this environment, and still applies.");
+  return 0;
+}

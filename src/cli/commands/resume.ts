@@ -1,0 +1,95 @@
+import type { Command } from "commander";
+import { prepareDestination, resolveDestination } from "../../core/destination.ts";
+import { DEFAULT_TEMPLATE } from "../../core/file-name.ts";
+import type { TaskReport } from "../../core/report.ts";
+import { type ResumeDeps, type ResumeOptions, resumeById, resumeRecord } from "../../core/resume.ts";
+import { mapConcurrent } from "../../lib/concurrency.ts";
+import type { TaskRecord } from "../../store/task.ts";
+import { SANDBOX_SERVICE } from "../connect.ts";
+import { EXIT_CODES, worstOf } from "../exit-codes.ts";
+import { reportJson } from "../json.ts";
+import { describeOddity } from "../oddities.ts";
+import type { RunWith } from "../program.ts";
+import { exitCodeOfReport, renderReport } from "../render.ts";
+import type { Session } from "../session.ts";
+import { withTasks } from "../tasks.ts";
+import { requestTimeout, type WaitFlags, waitSettings } from "../wait-options.ts";
+
+interface ResumeFlags extends WaitFlags {
+  output?: string;
+  overwrite?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen resume
+  $ imggen resume task_3f9c
+  $ imggen resume task_3f9c --output fox.png`;
+
+const AT_ONCE = 4;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .argument("[taskId...]", "ids of tasks; none: every unfinished one")
+    .option("-o, --output <path>", "save there, and not where the task was to be saved")
+    .option("--overwrite", "replace existing files")
+    .option("--timeout <duration>", "how long to wait for each task (default: 180s)")
+    .option("--poll-interval <duration>", "look at a steady interval, 100ms or more")
+    .option("--request-timeout <duration>", "limit of a single request")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runResume));
+}
+
+async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
+  const options = await resumeOptions(flags, session);
+  const { reports, oddCodes } = await withTasks(session, requestTimeout(flags), async (deps) => {
+    if (ids.length === 0) return resumeAll(options, session, deps);
+    const reports = await mapConcurrent([...new Set(ids)], AT_ONCE, (id) => resumeById(id, options, deps));
+    return { reports, oddCodes: [] };
+  });
+  await show(reports, ids, session);
+  return together([...reports.map(exitCodeOfReport), ...oddCodes]);
+}
+
+async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeOptions> {
+  const { output, overwrite = false } = flags;
+  const { cwd } = session.context;
+  const destination = output === undefined ? null : await resolveDestination({ output, overwrite, cwd });
+  if (destination) await prepareDestination(destination);
+  const fallback = { kind: "folder", folder: cwd, template: DEFAULT_TEMPLATE, overwrite } as const;
+  return { wait: await waitSettings(flags, session), destination, fallback };
+}
+
+/** Every unfinished task; under `--sandbox` the sandbox's alone. */
+async function resumeAll(options: ResumeOptions, session: Session, deps: ResumeDeps) {
+  const entries = await deps.ledger.unfinished();
+  const all = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : []));
+  const inSandbox = ({ intent }: TaskRecord) => intent.service.baseUrl === SANDBOX_SERVICE;
+  const records = session.options.sandbox ? all.filter(inSandbox) : all;
+  const oddCodes: number[] = [];
+  for (const entry of entries) {
+    if (entry.kind === "task") continue;
+    await session.console.warn(describeOddity(entry));
+    // What cannot be read may well be a paid task.
+    if (entry.kind === "damaged" || entry.kind === "newer") oddCodes.push(EXIT_CODES.outcome_unknown);
+  }
+  const reports = await mapConcurrent(records, AT_ONCE, (record) => resumeRecord(record, options, deps));
+  return { reports, oddCodes };
+}
+
+/** A task of unknown outcome outweighs the rest: only the user can settle it. */
+function together(codes: number[]): number {
+  return codes.includes(EXIT_CODES.outcome_unknown) ? EXIT_CODES.outcome_unknown : worstOf(codes);
+}
+
+async function show(reports: TaskReport[], ids: string[], session: Session): Promise<void> {
+  const [only] = reports;
+  if (session.options.json) {
+    const tasks = reports.map(reportJson);
+    return session.json(
+      ids.length === 1 && only ? reportJson(only) : { ok: reports.every((r) => !r.error), tasks },
+    );
+  }
+  for (const report of reports) await renderReport(report, session);
+  if (reports.length === 0) await session.console.note("Nothing is unfinished.");
+}

@@ -1,0 +1,82 @@
+import type { Command } from "commander";
+import { errorCode } from "../../lib/durable.ts";
+import { UsageError } from "../../lib/errors.ts";
+import { printable } from "../../lib/escape.ts";
+import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
+import { exitCodeOf } from "../exit-codes.ts";
+import { durationOption, wholeNumberOption } from "../options.ts";
+import type { RunWith } from "../program.ts";
+import { sandboxFolder } from "../sandbox-folder.ts";
+import type { Session } from "../session.ts";
+
+interface SandboxFlags {
+  port?: string;
+  latency?: string;
+  credits?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen sandbox
+  $ imggen sandbox --port 8787 --latency 5s --credits 20
+
+Trouble on demand, for testing scripts: put one of these into a prompt.
+  [sandbox:fail]       [sandbox:slow=30s]     [sandbox:no-credits]  [sandbox:subscription]
+  [sandbox:429]        [sandbox:500]          [sandbox:drop]        [sandbox:truncate]
+  [sandbox:html]       [sandbox:expired]`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .option("--port <n>", "port on 127.0.0.1 (default: any free one)")
+    .option("--latency <duration>", "how long a task takes (default: 600ms)")
+    .option("--credits <n>", "set the balance (default: 1000 at the first start)")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runSandbox));
+}
+
+async function runSandbox(session: Session, flags: SandboxFlags): Promise<number> {
+  const { console, context } = session;
+  const sandbox = await start(session, flags);
+  try {
+    if (session.options.json) {
+      await session.json({ ok: true, baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, port: sandbox.port });
+    } else {
+      await console.result(`base URL  ${sandbox.baseUrl}\nAPI key   ${SANDBOX_KEY}`);
+      await console.note("Serving until Ctrl-C.");
+    }
+    return await untilSignal(context.signal);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+async function start(session: Session, { port, latency, credits }: SandboxFlags) {
+  const { console } = session;
+  const number = port === undefined ? 0 : wholeNumberOption("--port", port, { min: 0, max: 65_535 });
+  try {
+    return await startSandbox({
+      folder: sandboxFolder(session),
+      port: number,
+      ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
+      ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
+      onRequest: ({ method, path, status, note }) => {
+        void console.note(printable(`${method} ${path} ${status}${note === null ? "" : ` ${note}`}`));
+      },
+    });
+  } catch (error) {
+    if (errorCode(error) !== "EADDRINUSE") throw error;
+    throw new UsageError(`Port ${number} is in use.`, {
+      hint: "Choose another with --port, or leave it out.",
+      cause: error,
+    });
+  }
+}
+
+/** Being stopped is how a server ends; the code says by what. */
+function untilSignal(signal: AbortSignal): Promise<number> {
+  return new Promise((resolve) => {
+    const end = () => resolve(exitCodeOf(signal.reason));
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}

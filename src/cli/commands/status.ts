@@ -1,0 +1,76 @@
+import type { Command } from "commander";
+import { prepareDestination, resolveDestination } from "../../core/destination.ts";
+import type { TaskReport } from "../../core/report.ts";
+import { taskStatus } from "../../core/status.ts";
+import { mapConcurrent } from "../../lib/concurrency.ts";
+import { printable } from "../../lib/escape.ts";
+import { withoutQuery } from "../../lib/redact.ts";
+import { worstOf } from "../exit-codes.ts";
+import { reportJson, toJson } from "../json.ts";
+import type { RunWith } from "../program.ts";
+import { exitCodeOfReport, renderReport } from "../render.ts";
+import type { Session } from "../session.ts";
+import { withTasks } from "../tasks.ts";
+import { requestTimeout, type WaitFlags, waitSettings } from "../wait-options.ts";
+
+interface StatusOptions extends WaitFlags {
+  wait?: boolean;
+  output?: string;
+  overwrite?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen status task_3f9c
+  $ imggen status task_3f9c --wait --output fox.png
+  $ imggen status task_3f9c task_81ab --json`;
+
+const AT_ONCE = 4;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .argument("<taskId...>", "ids as generate printed them")
+    .option("--wait", "poll until each task is finished")
+    .option("-o, --output <path>", "save the images of completed tasks there")
+    .option("--overwrite", "replace existing files")
+    .option("--timeout <duration>", "with --wait: how long to wait (default: 180s)")
+    .option("--poll-interval <duration>", "with --wait: look at a steady interval, 100ms or more")
+    .option("--request-timeout <duration>", "limit of a single request")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runStatus));
+}
+
+async function runStatus(session: Session, ids: string[], flags: StatusOptions): Promise<number> {
+  const settings = await waitSettings(flags, session);
+  const { output, overwrite = false } = flags;
+  const { cwd } = session.context;
+  const destination = output === undefined ? null : await resolveDestination({ output, overwrite, cwd });
+  if (destination) await prepareDestination(destination);
+  const options = { wait: flags.wait ? settings : null, destination };
+  const codes = await withTasks(session, requestTimeout(flags), (deps) =>
+    mapConcurrent(ids, AT_ONCE, async (id) => {
+      const report = await taskStatus(id, options, deps);
+      await show(report, session);
+      return exitCodeOfReport(report);
+    }),
+  );
+  return worstOf(codes);
+}
+
+async function show(report: TaskReport, session: Session): Promise<void> {
+  if (session.options.json) return session.console.result(toJson(statusJson(report)));
+  if (report.error) return renderReport(report, session);
+  const urls = report.urls.map((url) => printable(withoutQuery(url)));
+  const what = report.files.length > 0 ? report.files.map(({ path }) => path ?? "standard output") : urls;
+  await session.console.result([printable(report.taskId ?? ""), report.status, ...what].join("  "));
+}
+
+/**
+ * A look that succeeded says so even where the task is still running; a failed task is told with its error.
+ * A URL's query may be a signature, so it stays out of what is only looked at.
+ */
+function statusJson(report: TaskReport): object {
+  const { status, files } = report;
+  const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
+  return { ...reportJson(report), status, urls, files };
+}

@@ -1,0 +1,108 @@
+import { guardedLookup } from "../api/address.ts";
+import { HttpClient, type HttpClientOptions } from "../api/client.ts";
+import { proxiesFromEnvironment } from "../api/proxy.ts";
+import { Service } from "../api/service.ts";
+import { requireSameAccount } from "../core/account.ts";
+import type { Connection } from "../core/deps.ts";
+import { formatDuration } from "../lib/duration.ts";
+import { keyFingerprint } from "../lib/fingerprint.ts";
+import { withoutQuery } from "../lib/redact.ts";
+import type { ServiceIdentity } from "../store/task.ts";
+import { requireApiKey, requireBaseUrl } from "./account.ts";
+import type { Session } from "./session.ts";
+
+/** How tasks of the embedded sandbox name their service: its address is another one at each start. */
+export const SANDBOX_SERVICE = "sandbox";
+
+interface Account {
+  identity: ServiceIdentity;
+  baseUrl: string;
+  apiKey: string;
+}
+
+/** The configured account. @throws UsageError without a base URL, AuthRequiredError without a key */
+async function configuredAccount(session: Session): Promise<Account> {
+  const baseUrl = requireBaseUrl(await session.settings.get("baseUrl"));
+  const apiKey = requireApiKey(await session.settings.get("apiKey"));
+  return { baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } };
+}
+
+/** Connections to accounts, made when they are first needed and closed together. */
+export class Connections {
+  readonly #session: Session;
+  readonly #requestTimeoutMs: number | undefined;
+  readonly #closers: (() => Promise<void>)[] = [];
+  #configured: Promise<Connection> | undefined;
+  #sandbox: Promise<Connection> | undefined;
+
+  constructor(session: Session, requestTimeoutMs?: number) {
+    this.#session = session;
+    this.#requestTimeoutMs = requestTimeoutMs;
+  }
+
+  /** The account at hand: the embedded sandbox under `--sandbox`, else the configured one. */
+  current(): Promise<Connection> {
+    return this.#session.options.sandbox ? this.#sandboxConnection() : this.#configuredConnection();
+  }
+
+  /** A task's own account. The sandbox is always at hand. @throws OtherAccountError */
+  async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
+    if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
+    const connection = await this.#configuredConnection();
+    requireSameAccount(identity, connection.identity, taskId);
+    return connection;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.reverse()) await close();
+  }
+
+  #configuredConnection(): Promise<Connection> {
+    this.#configured ??= configuredAccount(this.#session).then((account) => {
+      const proxies = proxiesFromEnvironment(this.#session.context.env);
+      return this.#connect(account, { proxies });
+    });
+    return this.#configured;
+  }
+
+  #sandboxConnection(): Promise<Connection> {
+    this.#sandbox ??= this.#startSandbox();
+    return this.#sandbox;
+  }
+
+  async #startSandbox(): Promise<Connection> {
+    const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
+    const { sandboxFolder } = await import("./sandbox-folder.ts");
+    const sandbox = await startSandbox({ folder: sandboxFolder(this.#session) });
+    this.#closers.push(() => sandbox.close());
+    const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };
+    // Never through a proxy: it is inside this process.
+    return this.#connect({ baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, identity }, {});
+  }
+
+  #connect({ baseUrl, apiKey, identity }: Account, options: HttpClientOptions): Connection {
+    const serviceUrl = new URL(baseUrl);
+    const onExchange = this.#session.options.verbose ? this.#trace : undefined;
+    const http = new HttpClient({ ...options, onExchange });
+    const downloads = new HttpClient({ ...options, onExchange, lookup: guardedLookup(serviceUrl.hostname) });
+    this.#closers.push(
+      () => http.close(),
+      () => downloads.close(),
+    );
+    const timeoutMs = this.#requestTimeoutMs;
+    const service = new Service({
+      http,
+      clock: this.#session.context.clock,
+      baseUrl,
+      apiKey,
+      submitTimeoutMs: timeoutMs,
+      pollTimeoutMs: timeoutMs,
+    });
+    return { identity, service, downloads, serviceUrl };
+  }
+
+  readonly #trace: HttpClientOptions["onExchange"] = ({ method, url, result, elapsedMs }) => {
+    const line = `${method} ${withoutQuery(url.href)}: ${result}, ${formatDuration(elapsedMs)}`;
+    void this.#session.console.error(line);
+  };
+}

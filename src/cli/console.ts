@@ -1,0 +1,82 @@
+import { errorCode } from "../lib/durable.ts";
+import { printable } from "../lib/escape.ts";
+import type { Context, OutputStream } from "./context.ts";
+
+/** Standard output could not take the result. */
+export class OutputError extends Error {
+  override readonly name = "OutputError";
+}
+
+/**
+ * The two streams and what belongs on each: results on standard output, everything else on standard error.
+ * A reader that has gone away is no failure of ours; a disk that is full behind a redirection is.
+ */
+export class Console {
+  readonly #stdout: OutputStream;
+  readonly #stderr: OutputStream;
+  readonly #warned = new Set<string>();
+  readonly quiet: boolean;
+  /** Runs before each write, to take a spinner off the line. */
+  beforeWrite: () => void = () => {};
+  afterWrite: () => void = () => {};
+
+  constructor(context: Pick<Context, "stdout" | "stderr">, options: { quiet: boolean }) {
+    this.#stdout = context.stdout;
+    this.#stderr = context.stderr;
+    this.quiet = options.quiet;
+  }
+
+  /** A line of the result. @throws OutputError where the stream failed, but not where its reader has left */
+  async result(line: string): Promise<void> {
+    await this.resultBytes(`${line}\n`);
+  }
+
+  async resultBytes(data: string | Uint8Array): Promise<void> {
+    this.beforeWrite();
+    const error = await write(this.#stdout, data);
+    this.afterWrite();
+    if (error && errorCode(error) !== "EPIPE") {
+      throw new OutputError(`Standard output could not be written (${errorCode(error) ?? error.message}).`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Raw bytes of an image: here a reader that has left is a failure too. @throws the stream's error */
+  async imageBytes(bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    this.beforeWrite();
+    for await (const chunk of bytes) {
+      const error = await write(this.#stdout, chunk);
+      if (error) throw error;
+    }
+  }
+
+  /** A word to the person at the terminal; not under `--quiet`. */
+  async note(line: string): Promise<void> {
+    if (!this.quiet) await this.error(line);
+  }
+
+  /** A warning, once however often it is given; not under `--quiet`. */
+  async warn(message: string): Promise<void> {
+    if (this.#warned.has(message)) return;
+    this.#warned.add(message);
+    await this.note(`warning: ${printable(message)}`);
+  }
+
+  /** What even `--quiet` shows. */
+  async error(line: string): Promise<void> {
+    this.beforeWrite();
+    await write(this.#stderr, `${line}\n`);
+    this.afterWrite();
+  }
+}
+
+function write(stream: OutputStream, data: string | Uint8Array): Promise<Error | null> {
+  return new Promise((resolve) => {
+    try {
+      stream.write(data, (error) => resolve(error ?? null));
+    } catch (error) {
+      resolve(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}

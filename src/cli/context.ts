@@ -1,0 +1,113 @@
+import { homedir, platform } from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { InterruptedError, type InterruptSignal } from "../core/errors.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { type Processes, systemProcesses } from "../lib/processes.ts";
+import { exitCodeOf } from "./exit-codes.ts";
+
+export type Environment = Record<string, string | undefined>;
+
+/** A stream that the program writes to, as much of it as it needs. */
+export interface OutputStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;
+}
+
+interface InputStream extends AsyncIterable<Buffer | string> {
+  readonly isTTY?: boolean;
+  destroy(): void;
+}
+
+/** Everything a command knows of the world around it. A test hands it another world. */
+export interface Context {
+  stdin: InputStream;
+  stdout: OutputStream;
+  stderr: OutputStream;
+  env: Environment;
+  cwd: string;
+  clock: Clock;
+  processes: Processes;
+  /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
+  signal: AbortSignal;
+  /** Mode of saved files: what the umask leaves of rw-rw-rw-. */
+  fileMode: number;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  /** Reads a line from the terminal without showing it. */
+  askHidden: (question: string) => Promise<string>;
+}
+
+/** The real world. The only function that touches `process`. */
+export function processContext(): Context {
+  // A closed pipe is told to whoever writes; without these listeners it would end the process.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    cwd: process.cwd(),
+    clock: systemClock,
+    processes: systemProcesses(),
+    signal: interruption(),
+    fileMode: 0o666 & ~process.umask(),
+    random: Math.random,
+    askHidden: async (question) => {
+      const { askHidden } = await import("./ask-hidden.ts");
+      const interrupt = () => process.kill(process.pid, "SIGINT");
+      return askHidden(question, process.stdin, process.stderr, interrupt);
+    },
+  };
+}
+
+/** The first signal asks the program to stop in good order; the second does not wait for it. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  const listen = (signal: InterruptSignal) =>
+    process.on(signal, () => {
+      const reason = new InterruptedError(signal);
+      if (controller.signal.aborted) process.exit(exitCodeOf(reason));
+      controller.abort(reason);
+    });
+  listen("SIGINT");
+  listen("SIGTERM");
+  listen("SIGHUP");
+  return controller.signal;
+}
+
+export interface Folders {
+  config: string;
+  state: string;
+}
+
+/** Where settings and state live: under IMGGEN_HOME, else at the platform's own places. */
+export function foldersOf(env: Environment): Folders {
+  const home = env.IMGGEN_HOME;
+  if (home) return { config: path.resolve(home, "config"), state: path.resolve(home, "state") };
+  switch (platform()) {
+    case "darwin": {
+      const library = path.join(homedir(), "Library");
+      return {
+        config: path.join(library, "Preferences", "imggen"),
+        state: path.join(library, "Application Support", "imggen"),
+      };
+    }
+    case "win32":
+      return {
+        config: path.join(env.APPDATA ?? path.join(homedir(), "AppData", "Roaming"), "imggen"),
+        state: path.join(env.LOCALAPPDATA ?? path.join(homedir(), "AppData", "Local"), "imggen"),
+      };
+    default:
+      return {
+        config: path.join(xdg(env.XDG_CONFIG_HOME, ".config"), "imggen"),
+        state: path.join(xdg(env.XDG_STATE_HOME, path.join(".local", "state")), "imggen"),
+      };
+  }
+}
+
+/** The XDG rule: a relative path in these variables is to be ignored. */
+function xdg(value: string | undefined, fallback: string): string {
+  return value && path.isAbsolute(value) ? value : path.join(homedir(), fallback);
+}

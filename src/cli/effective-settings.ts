@@ -1,0 +1,53 @@
+import { SETTING_NAMES, type SettingName, type Settings, type SettingsStore } from "../store/settings.ts";
+import type { Environment } from "./context.ts";
+
+type SettingSource = "flag" | "environment" | "config" | "default";
+
+/** A value and where it came from. `label` names that place in messages. */
+export interface Effective {
+  value: string;
+  source: SettingSource;
+  label: string;
+}
+
+const VARIABLES: Partial<Record<SettingName, string>> = {
+  apiKey: "IMGGEN_API_KEY",
+  baseUrl: "IMGGEN_BASE_URL",
+  model: "IMGGEN_MODEL",
+  output: "IMGGEN_OUTPUT",
+  timeout: "IMGGEN_TIMEOUT",
+};
+
+/** Settings as they apply: flag over environment over config file. The file is read once, when it is needed. */
+export class EffectiveSettings {
+  readonly #env: Environment;
+  readonly #store: SettingsStore;
+  #file: Promise<Settings> | undefined;
+
+  constructor(env: Environment, store: SettingsStore) {
+    this.#env = env;
+    this.#store = store;
+  }
+
+  /** The value that applies; undefined where nobody set one. @throws SettingsError */
+  async get(
+    name: SettingName,
+    flag?: { value: string | undefined; label: string },
+  ): Promise<Effective | undefined> {
+    if (flag?.value !== undefined) return { value: flag.value, source: "flag", label: flag.label };
+    const variable = VARIABLES[name];
+    const fromEnv = variable && this.#env[variable];
+    if (variable && fromEnv) return { value: fromEnv, source: "environment", label: variable };
+    this.#file ??= this.#store.read();
+    const fromFile = (await this.#file)[name];
+    if (fromFile === undefined) return undefined;
+    return { value: fromFile, source: "config", label: `${name} in the config` };
+  }
+
+  /** Every setting's name with what applies to it. */
+  async all(): Promise<[SettingName, Effective | undefined][]> {
+    const entries: [SettingName, Effective | undefined][] = [];
+    for (const name of SETTING_NAMES) entries.push([name, await this.get(name)]);
+    return entries;
+  }
+}

@@ -1,0 +1,111 @@
+import { InterruptedError } from "../core/errors.ts";
+import type { TaskReport } from "../core/report.ts";
+import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
+import { printable } from "../lib/escape.ts";
+import { OutputError } from "./console.ts";
+import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
+
+/** A failure as users and scripts see it. */
+export interface Failure {
+  type: ErrorType;
+  key: string | null;
+  message: string;
+  hint: string;
+  exitCode: number;
+  charged: Charged;
+  taskId: string | null;
+  /** The command that picks the task up, or null where there is nothing to pick up. */
+  resume: string | null;
+}
+
+type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "resumable">;
+
+/** What to do next, where the error itself does not know better. */
+const HINTS: Record<ErrorType, (charged: Charged, resume: string | null) => string> = {
+  internal: () =>
+    "This is a bug in imggen. Nothing is lost: imggen history and imggen resume know what was paid.",
+  usage: () => "See imggen --help.",
+  invalid_request: () => "Nothing was charged. imggen models shows what each model takes.",
+  budget_exceeded: () => "Nothing was sent.",
+  auth_required: (charged, resume) =>
+    resume === null
+      ? `${COST[charged]} Store a key that works: imggen login`
+      : `It is paid for. With the key it was bought with (imggen login): ${resume}`,
+  insufficient_credits: () =>
+    "Nothing was charged. Add credits to the account, then run the same command again.",
+  subscription_required: () =>
+    "Nothing was charged. Choose another model (imggen models), or upgrade the account.",
+  generation_failed: (charged) =>
+    charged === "no"
+      ? "Nothing was charged. Run the same command to try again."
+      : "The service does not say whether a failed task is refunded; imggen never tries again by itself.",
+  service_error: (charged, resume) =>
+    resume === null ? `${COST[charged]} Try again later.` : `It is paid for. Pick it up with: ${resume}`,
+  pending: (_charged, resume) =>
+    resume === null ? "Look again later: imggen resume" : `It is paid for. Pick it up with: ${resume}`,
+  network: (charged) => `${COST[charged]} Check the network and try again.`,
+  save_failed: (charged, resume) =>
+    resume === null ? COST[charged] : `It is paid for and not lost. Try again with: ${resume}`,
+  outcome_unknown: () =>
+    "It may have been charged, so it is not sent again by itself. If the service shows its task id: imggen resume <task id>",
+  partial: () => "Run the same command again to go on.",
+  interrupted: (charged, resume) =>
+    resume === null ? COST[charged] : `It is paid for. Pick it up with: ${resume}`,
+};
+
+const COST: Record<Charged, string> = {
+  no: "Nothing was charged.",
+  yes: "It is paid for.",
+  unknown: "It may have been charged.",
+};
+
+/** The one table from errors to what is shown of them. */
+export function describeFailure(error: unknown, task?: TaskFacts): Failure {
+  const expected = expectedError(error);
+  const charged = task?.charged ?? expected.charged;
+  const resume = task?.resumable && task.taskId !== null ? resumeCommand(task.taskId) : null;
+  const { type, key, message } = expected;
+  return {
+    type,
+    key,
+    message,
+    hint: expected.hint ?? HINTS[type](charged, resume),
+    exitCode:
+      error instanceof InterruptedError ? exitCodeOf(error) : EXIT_CODES[type as keyof typeof EXIT_CODES],
+    charged,
+    taskId: task?.taskId ?? null,
+    resume,
+  };
+}
+
+class InternalError extends ImggenError {
+  readonly type = "internal";
+}
+
+class ResultNotShownError extends ImggenError {
+  readonly type = "save_failed";
+}
+
+function expectedError(error: unknown): ImggenError {
+  if (error instanceof ImggenError) return error;
+  if (error instanceof OutputError) {
+    const hint = "What was saved or stored is safe: imggen history shows it.";
+    return new ResultNotShownError(error.message, { cause: error, charged: "unknown", hint });
+  }
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return new InternalError(`Something unforeseen happened: ${what}`, { cause: error, charged: "unknown" });
+}
+
+/** The command that picks a task up, ready to paste into a shell. */
+export function resumeCommand(taskId: string): string {
+  const plain = /^[\w.:@%+=,/-]+$/.test(taskId);
+  const word = plain ? taskId : `'${taskId.replaceAll("'", `'\\''`)}'`;
+  return `imggen resume ${taskId.startsWith("-") ? "-- " : ""}${word}`;
+}
+
+/** The failure in one or two lines for a person. */
+export function failureLines(failure: Failure, red: (text: string) => string = String): string {
+  const key = failure.key === null || failure.message.includes(failure.key) ? "" : ` [${failure.key}]`;
+  const first = `${red("error:")} ${printable(failure.message)}${printable(key)}`;
+  return failure.hint === "" ? first : `${first}\n  ${printable(failure.hint)}`;
+}

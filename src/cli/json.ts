@@ -1,0 +1,35 @@
+import type { TaskReport } from "../core/report.ts";
+import { jsonSafe } from "../lib/escape.ts";
+import type { Failure } from "./failure.ts";
+import { describeFailure } from "./failure.ts";
+
+/** A value as one line of JSON that is harmless on a terminal and parses to the very same value. */
+export function toJson(value: unknown): string {
+  return jsonSafe(JSON.stringify(value));
+}
+
+/** A task's report as scripts get it: the success object, or the failure object. */
+export function reportJson(report: TaskReport): object {
+  if (report.error) {
+    return { ...failureJson(describeFailure(report.error, report)), warnings: report.warnings };
+  }
+  const { taskId, status, request, credits, charged, files } = report;
+  const { submittedAt, completedAt, elapsedMs, warnings } = report;
+  return {
+    ok: true,
+    taskId,
+    status,
+    request,
+    credits,
+    charged,
+    files,
+    submittedAt,
+    completedAt,
+    elapsedMs,
+    warnings,
+  };
+}
+
+export function failureJson({ charged, taskId, resume, ...error }: Failure): object {
+  return { ok: false, error, taskId, charged, resume };
+}

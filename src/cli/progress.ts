@@ -1,0 +1,102 @@
+import type { Ora } from "ora";
+import type { TaskProgressEvent } from "../core/events.ts";
+import { formatDuration } from "../lib/duration.ts";
+import { printable } from "../lib/escape.ts";
+import type { Console } from "./console.ts";
+import type { Context } from "./context.ts";
+
+/** Shows how a task is getting on: a spinner on a terminal, a few plain lines elsewhere. */
+export interface Progress {
+  show(event: TaskProgressEvent): void;
+  stop(): void;
+}
+
+/** A line for what a person should know even without a terminal; null for what only a spinner tells. */
+function lastingLine(event: TaskProgressEvent): string | null {
+  switch (event.type) {
+    case "submit_retry":
+      return `Not sent yet: ${event.why} Next try in ${formatDuration(event.delayMs)}.`;
+    case "submit_interrupted":
+      return `Stopping. Waiting up to ${formatDuration(event.waitMs)} for the task id of the request under way…`;
+    case "accepted":
+      return `Task ${event.taskId} accepted.`;
+    case "download_retry":
+      return `Download: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`;
+    default:
+      return null;
+  }
+}
+
+/** What the spinner says; null where it stays as it is. */
+function momentaryText(event: TaskProgressEvent): string | null {
+  switch (event.type) {
+    case "submitting":
+      return "Submitting";
+    case "waiting":
+      return `Waiting for task ${event.taskId}`;
+    case "poll_trouble":
+      return `Still waiting (${event.why})`;
+    case "downloading":
+      return event.count === 1 ? "Downloading" : `Downloading image ${event.index} of ${event.count}`;
+    default:
+      return null;
+  }
+}
+
+/** Progress as plain lines, for pipes, logs and scripts. */
+function plainProgress(console: Console): Progress {
+  return {
+    show(event) {
+      if (event.type === "warning") void console.warn(event.message);
+      const line = lastingLine(event);
+      if (line !== null) void console.note(printable(line));
+    },
+    stop() {},
+  };
+}
+
+/** Progress for this terminal, or for what stands in its place. */
+export async function createProgress(console: Console, context: Context): Promise<Progress> {
+  const live = context.stderr.isTTY && context.env.TERM !== "dumb" && !console.quiet;
+  return live ? spinnerProgress(console, context) : plainProgress(console);
+}
+
+async function spinnerProgress(console: Console, context: Context): Promise<Progress> {
+  const { default: ora } = await import("ora");
+  const spinner: Ora = ora({
+    stream: context.stderr as unknown as NodeJS.WritableStream,
+    discardStdin: false,
+    color: context.env.NO_COLOR ? false : "cyan",
+  });
+  const plain = plainProgress(console);
+  const start = context.clock.monotonicMs();
+  let text = "";
+  const retitle = () => {
+    const age = Math.floor((context.clock.monotonicMs() - start) / 1000);
+    spinner.text = age < 1 ? text : `${text} · ${formatDuration(age * 1000)}`;
+  };
+  const timer = setInterval(retitle, 1000);
+  let resting = true;
+  console.beforeWrite = () => {
+    if (!resting) spinner.stop();
+  };
+  console.afterWrite = () => {
+    if (!resting) spinner.start();
+  };
+  return {
+    show(event) {
+      plain.show(event);
+      const next = momentaryText(event);
+      if (next === null) return;
+      text = printable(next);
+      retitle();
+      if (resting) spinner.start();
+      resting = false;
+    },
+    stop() {
+      resting = true;
+      clearInterval(timer);
+      spinner.stop();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { SettingsStore } from "../store/settings.ts";
+import { Console } from "./console.ts";
+import { type Context, type Folders, foldersOf } from "./context.ts";
+import { EffectiveSettings } from "./effective-settings.ts";
+import { toJson } from "./json.ts";
+
+/** Flags that every command takes. */
+export interface GlobalOptions {
+  json?: boolean;
+  quiet?: boolean;
+  verbose?: boolean;
+  color?: boolean;
+  sandbox?: boolean;
+}
+
+/** What one run of a command works with: the world, the global flags, and what both lead to. */
+export class Session {
+  readonly context: Context;
+  readonly options: GlobalOptions;
+  readonly folders: Folders;
+  readonly console: Console;
+  readonly settings: EffectiveSettings;
+  readonly settingsStore: SettingsStore;
+
+  constructor(context: Context, options: GlobalOptions) {
+    this.context = context;
+    this.options = options;
+    this.folders = foldersOf(context.env);
+    this.console = new Console(context, { quiet: options.quiet === true });
+    this.settingsStore = new SettingsStore(this.folders.config, context.processes);
+    this.settings = new EffectiveSettings(context.env, this.settingsStore);
+  }
+
+  /** The one JSON document of a command's success. */
+  async json(value: unknown): Promise<void> {
+    await this.console.result(toJson(value));
+  }
+}

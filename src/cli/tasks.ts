@@ -1,0 +1,28 @@
+import type { TaskProgressEvent } from "../core/events.ts";
+import type { ResumeDeps } from "../core/resume.ts";
+import { Connections } from "./connect.ts";
+import { openLedger } from "./ledger.ts";
+import { createProgress } from "./progress.ts";
+import type { Session } from "./session.ts";
+import { taskDeps } from "./task-deps.ts";
+
+/** Runs work on existing tasks, each at its own account, and puts everything away after it. */
+export async function withTasks<Result>(
+  session: Session,
+  requestTimeoutMs: number | undefined,
+  work: (deps: ResumeDeps) => Promise<Result>,
+): Promise<Result> {
+  const connections = new Connections(session, requestTimeoutMs);
+  const progress = await createProgress(session.console, session.context);
+  const onProgress = (event: TaskProgressEvent) => progress.show(event);
+  const depsFor: ResumeDeps["depsFor"] = async (service, taskId) => {
+    const connection = await (service ? connections.of(service, taskId) : connections.current());
+    return taskDeps(session, connection, onProgress, requestTimeoutMs);
+  };
+  try {
+    return await work({ ledger: openLedger(session), depsFor });
+  } finally {
+    progress.stop();
+    await connections.close();
+  }
+}

@@ -1,0 +1,25 @@
+import { HttpClient } from "../api/client.ts";
+import { NetworkError } from "../api/errors.ts";
+import { proxiesFromEnvironment } from "../api/proxy.ts";
+import { type PollReply, Service } from "../api/service.ts";
+import { describeTrouble } from "../api/trouble.ts";
+import type { Session } from "./session.ts";
+
+const NO_SUCH_TASK = "imggen-key-check";
+
+/** What the service answers when asked for a task that does not exist. @throws NetworkError without any answer */
+export async function lookAtNothing(baseUrl: string, apiKey: string, session: Session): Promise<PollReply> {
+  const { env, clock, signal } = session.context;
+  const http = new HttpClient({ proxies: proxiesFromEnvironment(env) });
+  try {
+    const answer = await new Service({ http, clock, baseUrl, apiKey }).poll(NO_SUCH_TASK, undefined, signal);
+    signal.throwIfAborted();
+    if (answer.outcome !== "retry" || answer.trouble === null) return answer;
+    throw new NetworkError(describeTrouble(answer.trouble, new URL(baseUrl)).message, {
+      hint: "Nothing was stored. Try again, or store the key unchecked with --no-verify.",
+      cause: answer.trouble,
+    });
+  } finally {
+    await http.close();
+  }
+}

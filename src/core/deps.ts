@@ -1,0 +1,34 @@
+import type { HttpClient } from "../api/client.ts";
+import type { Service } from "../api/service.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Ledger } from "../store/ledger.ts";
+import type { ServiceIdentity } from "../store/task.ts";
+import type { OnTaskProgress } from "./events.ts";
+
+/** An account at a service, connected. */
+export interface Connection {
+  identity: ServiceIdentity;
+  service: Service;
+  /** For result URLs: never carries the key, and may refuse private addresses. */
+  downloads: HttpClient;
+  /** The service's address as it really is, for judging result URLs. */
+  serviceUrl: URL;
+}
+
+/** What buying, awaiting and saving need from the world. */
+export interface TaskDeps {
+  connection: Connection;
+  ledger: Ledger;
+  clock: Clock;
+  /** Aborts with an InterruptedError as its reason. */
+  signal: AbortSignal;
+  onProgress: OnTaskProgress;
+  /** Mode of saved files, the umask applied. */
+  fileMode: number;
+  /** Where `-o -` puts the image's bytes. Rejects where they could not all be written. */
+  writeOut: (bytes: AsyncIterable<Buffer>) => Promise<void>;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  /** No byte of a download for this long ends an attempt. Default 30 s. */
+  downloadIdleMs?: number | undefined;
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from "node:crypto";
+import { lstat, realpath, stat } from "node:fs/promises";
+import path from "node:path";
+import { createExclusive, errorCode, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { UsageError } from "../lib/errors.ts";
+import type { Destination } from "../store/task.ts";
+import { SaveFailedError } from "./errors.ts";
+import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
+
+export interface DestinationWish {
+  /** `-`, a folder, or an exact path. Default: the current folder. */
+  output?: string | undefined;
+  /** Template of `--name`. */
+  name?: string | undefined;
+  overwrite: boolean;
+  /** Absolute; what relative paths start from. */
+  cwd: string;
+}
+
+/**
+ * Where the images are to go. Looks at the disk and changes nothing.
+ * @throws UsageError where an exact path is taken, or a name makes no sense
+ */
+export async function resolveDestination(wish: DestinationWish): Promise<Destination> {
+  const { output, name, overwrite, cwd } = wish;
+  const problem = name === undefined ? null : templateProblem(name);
+  if (problem) throw new UsageError(`--name ${JSON.stringify(name)}: ${problem}.`);
+  const template = name ?? DEFAULT_TEMPLATE;
+  if (output === undefined || output === "") return { kind: "folder", folder: cwd, template, overwrite };
+  if (output === "-") return { kind: "stdout", folder: cwd, template, overwrite };
+  if (output.includes("\0")) throw new UsageError("--output holds a NUL character.");
+  const target = path.resolve(cwd, output);
+  if (/[/\\]$/.test(output) || (await isFolder(target)))
+    return { kind: "folder", folder: target, template, overwrite };
+  if (name !== undefined) {
+    throw new UsageError(`--name is for a folder, and --output ${output} is the name of a file.`, {
+      hint: `To make it a folder, write --output ${output}/`,
+    });
+  }
+  await refuseTaken(target, output, overwrite);
+  return { kind: "file", path: target, overwrite };
+}
+
+async function isFolder(file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+async function refuseTaken(target: string, output: string, overwrite: boolean): Promise<void> {
+  if (Buffer.byteLength(path.basename(target)) > LONGEST_NAME_BYTES) {
+    throw new UsageError(`--output: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`);
+  }
+  const taken = await lstat(target).catch(() => null);
+  if (!taken) return;
+  if (!overwrite) {
+    throw new UsageError(`${output} exists already.`, {
+      hint: "Nothing was sent. Choose another --output, or replace it with --overwrite.",
+    });
+  }
+  const end = await stat(await realpath(target)).catch(() => taken);
+  if (!end.isFile()) throw new UsageError(`${output} is not a regular file, so it is not overwritten.`);
+}
+
+/**
+ * Makes the output folder and proves that a file can be written there, so that nothing is bought in vain.
+ * @throws SaveFailedError
+ */
+export async function prepareDestination(destination: Destination): Promise<void> {
+  if (destination.kind === "stdout") return;
+  const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
+  const probe = path.join(folder, `.imggen-${randomBytes(6).toString("hex")}.probe`);
+  try {
+    await makeFolder(folder, 0o777);
+    const handle = await createExclusive(probe, 0o600);
+    try {
+      await writeAll(handle, Buffer.alloc(4096, 1));
+    } finally {
+      await handle.close();
+      await removeIfPresent(probe);
+    }
+  } catch (error) {
+    throw new SaveFailedError(`Images cannot be written to ${folder} (${errorCode(error) ?? error}).`, {
+      hint: "Nothing was sent. Choose another --output.",
+      cause: error,
+    });
+  }
+}

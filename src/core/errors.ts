@@ -1,0 +1,29 @@
+import { type ErrorFacts, ImggenError } from "../lib/errors.ts";
+
+/** The wait is over and the task is not: it is still running, and can be picked up later. */
+export class PendingError extends ImggenError {
+  readonly type = "pending";
+}
+
+/** An image is paid for but could not be fetched or written; or the output place is unusable beforehand. */
+export class SaveFailedError extends ImggenError {
+  readonly type = "save_failed";
+}
+
+/** The request would cost more than the user allows, or nobody can say what it costs. */
+export class BudgetExceededError extends ImggenError {
+  readonly type = "budget_exceeded";
+}
+
+export type InterruptSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
+/** The user or the system asked the program to stop. */
+export class InterruptedError extends ImggenError {
+  readonly type = "interrupted";
+  readonly signal: InterruptSignal;
+
+  constructor(signal: InterruptSignal, facts: ErrorFacts = {}) {
+    super(`Interrupted by ${signal}.`, facts);
+    this.signal = signal;
+  }
+}

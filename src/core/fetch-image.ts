@@ -1,0 +1,127 @@
+import { chmod, type FileHandle } from "node:fs/promises";
+import { type DownloadReply, download } from "../api/download.ts";
+import { backoffMs, DOWNLOAD } from "../api/retry.ts";
+import { createExclusive, errorCode, removeIfPresent } from "../lib/durable.ts";
+import { type ImageInfo, inspectFile } from "../lib/image/inspect.ts";
+import { withoutQuery } from "../lib/redact.ts";
+import type { TaskDeps } from "./deps.ts";
+import { SaveFailedError } from "./errors.ts";
+import { FileSink } from "./file-sink.ts";
+
+/** A whole, checked image in a temporary file, synced and ready for its final name. */
+export interface FetchedImage {
+  temporary: string;
+  url: string;
+  image: ImageInfo;
+  bytes: number;
+  sha256: string;
+}
+
+export interface ImageSource {
+  url: string;
+  /** Asks the service for the URL again, after this one has stopped working; null where it has none. */
+  freshUrl: () => Promise<string | null>;
+}
+
+type FetchDeps = Pick<
+  TaskDeps,
+  "connection" | "clock" | "signal" | "onProgress" | "random" | "fileMode" | "downloadIdleMs"
+>;
+
+/** Waits that the service asks for in the middle of a download are followed up to this length. */
+const MOST_PATIENCE_MS = 120_000;
+
+/**
+ * Downloads one result to `temporary` and checks it: a type from the bytes, complete to the end. Up to 6
+ * attempts; a URL that is gone is asked for again once.
+ * @throws SaveFailedError with the task still resumable, or the signal's reason
+ */
+export async function fetchImage(
+  source: ImageSource,
+  temporary: string,
+  deps: FetchDeps,
+): Promise<FetchedImage> {
+  let { url } = source;
+  let refreshed = false;
+  for (let failures = 0; ; ) {
+    deps.signal.throwIfAborted();
+    const attempt = await attemptFetch(url, temporary, deps);
+    if ("image" in attempt) return attempt;
+    await removeIfPresent(temporary);
+    deps.signal.throwIfAborted();
+    if (attempt.outcome === "forbidden") throw notSaved(attempt.why, url);
+    if (attempt.outcome === "gone") {
+      const fresh = refreshed ? null : await source.freshUrl();
+      if (fresh === null) throw notSaved(attempt.why, url);
+      refreshed = true;
+      url = fresh;
+      continue;
+    }
+    failures += 1;
+    if (failures >= DOWNLOAD.attempts) throw notSaved(`${attempt.why}, ${failures} times`, url);
+    const delayMs = backoffMs(DOWNLOAD, failures, attempt.retryAfterMs, deps.random);
+    if (delayMs > MOST_PATIENCE_MS) throw notSaved(`${attempt.why}, try again later`, url);
+    deps.onProgress({ type: "download_retry", why: attempt.why, delayMs });
+    await deps.clock.sleep(delayMs, deps.signal);
+  }
+}
+
+function notSaved(why: string, url: string): SaveFailedError {
+  return new SaveFailedError(`The image could not be fetched: ${why} (${withoutQuery(url)}).`, {
+    charged: "yes",
+  });
+}
+
+async function attemptFetch(
+  url: string,
+  temporary: string,
+  deps: FetchDeps,
+): Promise<FetchedImage | Exclude<DownloadReply, { outcome: "done" }>> {
+  // What a crash left behind under this name is of no use, and the name is this task's alone.
+  await onDisk(temporary, () => removeIfPresent(temporary));
+  const handle = await onDisk(temporary, () => createExclusive(temporary, 0o600));
+  try {
+    const sink = new FileSink(handle);
+    const reply = await download(url, sink, {
+      http: deps.connection.downloads,
+      clock: deps.clock,
+      serviceUrl: deps.connection.serviceUrl,
+      idleTimeoutMs: deps.downloadIdleMs,
+      signal: deps.signal,
+    });
+    if (sink.failure) throw diskFailure(temporary, sink.failure);
+    if (reply.outcome !== "done") return reply;
+    const sha256 = await onDisk(temporary, () => sink.finish());
+    return await check(handle, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function check(
+  handle: FileHandle,
+  file: Omit<FetchedImage, "image">,
+  fileMode: number,
+): Promise<FetchedImage | Exclude<DownloadReply, { outcome: "done" }>> {
+  const inspection = await inspectFile(handle);
+  if (!inspection.ok) {
+    const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";
+    return { outcome: "retry", why: `${what}: ${inspection.detail}`, retryAfterMs: null };
+  }
+  await onDisk(file.temporary, () => chmod(file.temporary, fileMode));
+  return { ...file, image: inspection.image };
+}
+
+async function onDisk<Result>(file: string, action: () => Promise<Result>): Promise<Result> {
+  try {
+    return await action();
+  } catch (error) {
+    throw diskFailure(file, error);
+  }
+}
+
+/** The paid image is safe at the service; only this disk is at fault. */
+export function diskFailure(file: string, cause: unknown): SaveFailedError {
+  const why = errorCode(cause) ?? (cause instanceof Error ? cause.message : String(cause));
+  return new SaveFailedError(`The image could not be written (${why}): ${file}`, { charged: "yes", cause });
+}

@@ -1,0 +1,136 @@
+import { isoTime } from "../lib/clock.ts";
+import { ImggenError } from "../lib/errors.ts";
+import type { Destination, SavedFile } from "../store/task.ts";
+import type { Cadence } from "./cadence.ts";
+import type { TaskDeps } from "./deps.ts";
+import { InterruptedError, PendingError } from "./errors.ts";
+import type { Journal } from "./journal.ts";
+import { type TaskReport, taskFailed } from "./report.ts";
+import { saveImages } from "./save.ts";
+import { type WaitResult, waitForTask } from "./wait.ts";
+
+export interface WaitSettings {
+  /** How long to wait for the result, milliseconds. */
+  timeoutMs: number;
+  cadence: Cadence;
+}
+
+/** A task that exists at the service, and what is known of it. */
+export interface PaidTask {
+  taskId: string;
+  /** null for a task that the ledger does not hold. */
+  journal: Journal | null;
+  destination: Destination;
+  /** When the service took it, milliseconds since the epoch; null where this machine cannot tell. */
+  acceptedAtMs: number | null;
+  /** Whether another process has worked on it before. */
+  recovering: boolean;
+}
+
+/** Waits for a task and saves its images. Never throws: whatever happens is in the report. */
+export async function finishTask(
+  task: PaidTask,
+  report: TaskReport,
+  wait: WaitSettings,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  deps.onProgress({ type: "waiting", taskId: task.taskId });
+  const now = deps.clock.now();
+  const ageMs = task.acceptedAtMs === null ? Number.POSITIVE_INFINITY : Math.max(0, now - task.acceptedAtMs);
+  const waited = await waitForTask(task.taskId, { ...wait, ageMs, lookAtOnce: task.recovering }, deps);
+  if (waited.outcome === "completed") return saveTask(task, waited, report, deps);
+  if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);
+  await task.journal?.release();
+  return { ...report, status: "running", error: unfinished(waited, task.taskId, deps), resumable: true };
+}
+
+function unfinished(
+  waited: Exclude<WaitResult, { outcome: "completed" | "failed" }>,
+  taskId: string,
+  deps: TaskDeps,
+): ImggenError {
+  switch (waited.outcome) {
+    case "refused":
+      return waited.error;
+    case "interrupted":
+      return interruptedWhile(deps.signal);
+    case "timeout": {
+      const trouble = waited.trouble === null ? "" : ` (last trouble: ${waited.trouble})`;
+      return new PendingError(`Task ${taskId} is still running${trouble}.`, { charged: "yes" });
+    }
+  }
+}
+
+function interruptedWhile(signal: AbortSignal): ImggenError {
+  const { reason } = signal;
+  if (!(reason instanceof InterruptedError)) throw reason;
+  return new InterruptedError(reason.signal, { charged: "yes" });
+}
+
+async function recordFailure(
+  task: PaidTask,
+  errorCode: string | null,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  await task.journal?.write({ type: "failed", at: isoTime(deps.clock.now()), errorCode });
+  await task.journal?.finish();
+  const error = taskFailed(task.taskId, errorCode);
+  return { ...report, status: "failed", charged: "unknown", error, resumable: false };
+}
+
+/** Saves the images of a completed task. */
+async function saveTask(
+  task: PaidTask,
+  seen: Extract<WaitResult, { outcome: "completed" }>,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const completedAt = isoTime(deps.clock.now());
+  const { urls } = seen;
+  const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
+  await task.journal?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
+  const completed: TaskReport = { ...report, status: "completed", charged: "yes", completedAt, urls };
+  try {
+    const { files, warnings } = await saveImages(
+      {
+        taskId: task.taskId,
+        request: report.request,
+        destination: task.destination,
+        urls,
+        freshUrls: () => freshUrls(task.taskId, deps),
+        stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
+        date: new Date(task.acceptedAtMs ?? deps.clock.now()),
+        recovering: task.recovering,
+      },
+      deps,
+    );
+    return await recordSaved(
+      task,
+      files,
+      { ...completed, warnings: [...report.warnings, ...warnings] },
+      deps,
+    );
+  } catch (error) {
+    await task.journal?.release();
+    const expected = deps.signal.aborted ? interruptedWhile(deps.signal) : error;
+    if (!(expected instanceof ImggenError)) throw expected;
+    return { ...completed, error: expected, resumable: true };
+  }
+}
+
+async function recordSaved(task: PaidTask, files: SavedFile[], report: TaskReport, deps: TaskDeps) {
+  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files });
+  await task.journal?.finish();
+  return { ...report, files };
+}
+
+async function freshUrls(taskId: string, deps: TaskDeps): Promise<string[] | null> {
+  const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
+  return reply.outcome === "state" && reply.task.status === "completed" ? reply.task.urls : null;
+}
+
+/** Whole milliseconds for the record; null where the task's age was not known. */
+function finiteMs(ms: number | null): number | null {
+  return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
+}

@@ -1,0 +1,89 @@
+import { isoTime } from "../lib/clock.ts";
+import type { CheckedRequest } from "../models/request.ts";
+import type { Destination } from "../store/task.ts";
+import type { TaskDeps } from "./deps.ts";
+import { prepareDestination } from "./destination.ts";
+import { finishTask, type WaitSettings } from "./finish.ts";
+import { Journal } from "./journal.ts";
+import { reportOf, type TaskReport } from "./report.ts";
+import { type Purchase, submitOnce } from "./submit.ts";
+
+/** A request that was checked, and what is to become of its result. */
+export interface GenerateOrder {
+  checked: CheckedRequest;
+  destination: Destination;
+  /** null returns as soon as the service has taken the task. */
+  wait: WaitSettings | null;
+}
+
+// Without a wait there is no deadline to hold a Retry-After against.
+const PATIENCE_WITHOUT_WAIT_MS = 180_000;
+
+/**
+ * Buys one image (or one request's images) and saves it. The order of writes is what keeps money and files
+ * safe: intent on disk, submit, answer on disk, and only then anything else.
+ * @throws SaveFailedError where the output or state folder is unusable; nothing was sent then. Whatever
+ *   happens from the submit on is in the report.
+ */
+export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
+  await prepareDestination(order.destination);
+  deps.signal.throwIfAborted();
+  const start = deps.clock.monotonicMs();
+  const { request, credits, warnings } = order.checked;
+  const { destination } = order;
+  const { identity } = deps.connection;
+  const owned = await deps.ledger.begin({ request, service: identity, credits, destination });
+  const journal = new Journal(deps.ledger, owned, (message) => deps.onProgress({ type: "warning", message }));
+  const purchase = await submitOnce(request, order.wait?.timeoutMs ?? PATIENCE_WITHOUT_WAIT_MS, deps);
+  const report: TaskReport = {
+    ...reportOf(owned.record),
+    status: "submitted",
+    charged: "yes",
+    resumable: true,
+    warnings,
+    error: null,
+  };
+  const finished = await settle(purchase, order, journal, report, deps);
+  return { ...finished, elapsedMs: Math.round(deps.clock.monotonicMs() - start) };
+}
+
+async function settle(
+  purchase: Purchase,
+  order: GenerateOrder,
+  journal: Journal,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const acceptedAtMs = deps.clock.now();
+  if (purchase.outcome !== "accepted") return recordNoTask(purchase, journal, report, deps);
+  const { taskId } = purchase;
+  // Before anything else, printing included: an id that only the screen knows is an id lost.
+  await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
+  deps.onProgress({ type: "accepted", taskId });
+  const accepted = { ...report, taskId };
+  if (order.wait === null) {
+    await journal.release();
+    return accepted;
+  }
+  const { destination, wait } = order;
+  return finishTask({ taskId, journal, destination, acceptedAtMs, recovering: false }, accepted, wait, deps);
+}
+
+async function recordNoTask(
+  { outcome, error }: Exclude<Purchase, { outcome: "accepted" }>,
+  journal: Journal,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const at = isoTime(deps.clock.now());
+  if (outcome === "unknown") {
+    await journal.write({ type: "unknown", at, why: error.message });
+    await journal.release();
+    return { ...report, status: "unknown", charged: "unknown", error, resumable: false };
+  }
+  const { type, key, message } = error;
+  if (outcome === "refused") await journal.write({ type: "refused", at, error: { type, key, message } });
+  else await journal.write({ type: "not_sent", at, why: message });
+  await journal.finish();
+  return { ...report, status: "refused", charged: "no", error, resumable: false };
+}

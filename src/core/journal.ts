@@ -1,0 +1,62 @@
+import { errorCode } from "../lib/durable.ts";
+import type { Ledger, OwnedTask } from "../store/ledger.ts";
+import { advance, type TaskEvent, type TaskRecord } from "../store/task.ts";
+
+/**
+ * A task's ledger file as its owner writes it. Once the task is bought, a disk that refuses a record is no
+ * reason to give the task up: the trouble is told at once, with the id, and the work goes on.
+ */
+export class Journal {
+  readonly #ledger: Ledger;
+  readonly #task: OwnedTask;
+  readonly #onTrouble: (message: string) => void;
+  #record: TaskRecord;
+  #broken = false;
+
+  constructor(ledger: Ledger, task: OwnedTask, onTrouble: (message: string) => void) {
+    this.#ledger = ledger;
+    this.#task = task;
+    this.#record = task.record;
+    this.#onTrouble = onTrouble;
+  }
+
+  /** The task as its lines add up now. */
+  get record(): TaskRecord {
+    return this.#record;
+  }
+
+  /** Appends a record; it is on the disk when this returns, unless the disk refused it. */
+  async write(event: TaskEvent): Promise<void> {
+    this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
+    try {
+      await this.#task.file.record(event);
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  /** Files the task under the finished ones. */
+  async finish(): Promise<void> {
+    // What the disk does not know to be finished must be found again by `resume`.
+    if (this.#broken) return this.release();
+    try {
+      await this.#ledger.finish(this.#task);
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  /** Leaves the task to whoever picks it up next. */
+  async release(): Promise<void> {
+    await this.#task.release();
+  }
+
+  #complain(error: unknown): void {
+    if (this.#broken) return;
+    this.#broken = true;
+    const { progress } = this.#record;
+    const why = errorCode(error) ?? (error instanceof Error ? error.message : String(error));
+    const what = "taskId" in progress ? `Note this task id: ${progress.taskId}` : "The request was sent.";
+    this.#onTrouble(`The ledger could not be written (${why}). ${what}`);
+  }
+}

@@ -1,0 +1,107 @@
+import { GenerationFailedError, OutcomeUnknownError } from "../api/errors.ts";
+import type { Charged, ImggenError } from "../lib/errors.ts";
+import type { GenerationRequest } from "../models/request.ts";
+import type { Progress, SavedFile, TaskRecord } from "../store/task.ts";
+
+/** What became of one task: the one shape that every command renders, whatever happened. */
+export interface TaskReport {
+  /** The ledger's name for it; null for a task that this machine did not buy. */
+  ledgerId: string | null;
+  /** The service's id; null where none was given, or none is known. */
+  taskId: string | null;
+  /** `submitted` was not waited for; `unknown` may or may not exist; `refused` does not. */
+  status: "submitted" | "running" | "completed" | "failed" | "unknown" | "refused";
+  /** null for a task that this machine did not buy. */
+  request: GenerationRequest | null;
+  credits: number | null;
+  charged: Charged;
+  /** Result URLs as last seen, queries included. */
+  urls: string[];
+  files: SavedFile[];
+  submittedAt: string | null;
+  completedAt: string | null;
+  elapsedMs: number | null;
+  warnings: string[];
+  /** Why the report is not the success that was asked for. */
+  error: ImggenError | null;
+  /** Whether `resume` can take it further. */
+  resumable: boolean;
+}
+
+/** A report on a task of which only the service's id is known. */
+export function reportOfId(taskId: string): TaskReport {
+  return {
+    ledgerId: null,
+    taskId,
+    status: "running",
+    request: null,
+    credits: null,
+    charged: "unknown",
+    urls: [],
+    files: [],
+    submittedAt: null,
+    completedAt: null,
+    elapsedMs: null,
+    warnings: [],
+    error: null,
+    resumable: true,
+  };
+}
+
+/** A report on a task as the ledger holds it, without asking anybody. */
+export function reportOf({ id, intent, submittedAt, progress }: TaskRecord): TaskReport {
+  const { request, credits } = intent;
+  const taskId = "taskId" in progress ? progress.taskId : null;
+  const completedAt = "completedAt" in progress ? progress.completedAt : null;
+  return {
+    ledgerId: id,
+    taskId,
+    ...standing(progress),
+    request,
+    credits,
+    urls: progress.status === "completed" ? progress.urls : [],
+    files: progress.status === "saved" ? progress.files : [],
+    submittedAt,
+    completedAt,
+    elapsedMs: completedAt === null ? null : Date.parse(completedAt) - Date.parse(submittedAt),
+    warnings: [],
+    error: standingError(id, progress),
+  };
+}
+
+function standingError(id: string, progress: Progress): ImggenError | null {
+  if (progress.status === "failed") return taskFailed(progress.taskId, progress.errorCode);
+  if (progress.status === "intended" || progress.status === "unknown") {
+    return new OutcomeUnknownError(
+      `Request ${id} was sent, and its answer never came: it may or may not have been charged.`,
+    );
+  }
+  return null;
+}
+
+/** A task's end without an image. Whether a failed task is refunded, the service's document does not say. */
+export function taskFailed(taskId: string, errorCode: string | null): GenerationFailedError {
+  const code = errorCode === null ? "" : ` (error code ${errorCode})`;
+  return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, {
+    charged: "unknown",
+  });
+}
+
+function standing(progress: Progress): Pick<TaskReport, "status" | "charged" | "resumable"> {
+  switch (progress.status) {
+    case "intended":
+    case "unknown":
+      return { status: "unknown", charged: "unknown", resumable: false };
+    case "not_sent":
+    case "refused":
+      return { status: "refused", charged: "no", resumable: false };
+    case "accepted":
+      return { status: "running", charged: "yes", resumable: true };
+    case "completed":
+      return { status: "completed", charged: "yes", resumable: true };
+    case "failed":
+      return { status: "failed", charged: "unknown", resumable: false };
+    case "saved":
+      return { status: "completed", charged: "yes", resumable: false };
+  }
+}

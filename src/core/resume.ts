@@ -1,0 +1,131 @@
+import { access } from "node:fs/promises";
+import { ImggenError } from "../lib/errors.ts";
+import type { Ledger, OwnedTask } from "../store/ledger.ts";
+import { type Destination, isUnknown, type ServiceIdentity, type TaskRecord } from "../store/task.ts";
+import type { TaskDeps } from "./deps.ts";
+import { PendingError } from "./errors.ts";
+import { finishTask, type WaitSettings } from "./finish.ts";
+import { Journal } from "./journal.ts";
+import { reportOf, reportOfId, type TaskReport } from "./report.ts";
+
+export interface ResumeOptions {
+  wait: WaitSettings;
+  /** Where to save what is finished now, in place of where the task itself says. */
+  destination: Destination | null;
+  /** Where a task goes that the ledger does not hold. */
+  fallback: Destination;
+}
+
+export interface ResumeDeps {
+  ledger: Ledger;
+  /** Everything needed to reach a task's own account; null is the account at hand. @throws OtherAccountError */
+  depsFor: (service: ServiceIdentity | null, taskId: string) => Promise<TaskDeps>;
+}
+
+/** Finishes a task by its id, the service's or the ledger's. Never throws an expected error: it is in the report. */
+export async function resumeById(id: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+  const record = await deps.ledger.find(id);
+  return record
+    ? resumeRecord(record, options, deps)
+    : reported(reportOfId(id), () => adopt(id, options, deps));
+}
+
+/** Finishes one task of the ledger, from wherever its former process left it. */
+export function resumeRecord(
+  record: TaskRecord,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
+  return reported(reportOf(record), async () => {
+    const { progress } = record;
+    if (progress.status === "saved" && !(await allPresent(progress.files))) {
+      return saveAgain(record, progress.taskId, options, deps);
+    }
+    const owned = await deps.ledger.claim(record);
+    if (owned === "held") return stillHeld(record);
+    // Another process has finished it since it was read.
+    if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
+    return advanceOwned(owned, options, deps);
+  });
+}
+
+async function reported(report: TaskReport, run: () => Promise<TaskReport>): Promise<TaskReport> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof ImggenError) return { ...report, error };
+    throw error;
+  }
+}
+
+async function advanceOwned(owned: OwnedTask, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+  const { record } = owned;
+  const { progress, intent } = record;
+  const report = reportOf(record);
+  if (isUnknown(record)) {
+    await owned.release();
+    return report;
+  }
+  if (progress.status !== "accepted" && progress.status !== "completed") {
+    // It ended just before its file was put away.
+    await new Journal(deps.ledger, owned, () => {}).finish();
+    return report;
+  }
+  const { taskId } = progress;
+  let taskDeps: TaskDeps;
+  try {
+    taskDeps = await deps.depsFor(intent.service, taskId);
+  } catch (error) {
+    await owned.release();
+    throw error;
+  }
+  const onTrouble = (message: string) => taskDeps.onProgress({ type: "warning", message });
+  const task = {
+    taskId,
+    journal: new Journal(deps.ledger, owned, onTrouble),
+    destination: options.destination ?? recoveryDestination(intent.destination),
+    acceptedAtMs: Date.parse(progress.acceptedAt),
+    recovering: true,
+  };
+  return finishTask(task, report, options.wait, taskDeps);
+}
+
+/** The standard output that a task was bought for is gone; its image becomes a file. */
+function recoveryDestination(destination: Destination): Destination {
+  return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
+}
+
+function stillHeld(record: TaskRecord): TaskReport {
+  const report = reportOf(record);
+  const message = `Another process (${record.owner.pid}) is at work on task ${report.taskId ?? record.id}.`;
+  return { ...report, error: new PendingError(message, { charged: report.charged }) };
+}
+
+async function allPresent(files: readonly { path: string | null }[]): Promise<boolean> {
+  const present = files.map(
+    ({ path }) =>
+      path === null ||
+      access(path).then(
+        () => true,
+        () => false,
+      ),
+  );
+  return (await Promise.all(present)).every(Boolean);
+}
+
+/** A finished task whose files are gone from their places is fetched again, for as long as the service has it. */
+async function saveAgain(record: TaskRecord, taskId: string, options: ResumeOptions, deps: ResumeDeps) {
+  const taskDeps = await deps.depsFor(record.intent.service, taskId);
+  const destination = options.destination ?? recoveryDestination(record.intent.destination);
+  const acceptedAtMs = Date.parse(record.submittedAt);
+  const task = { taskId, journal: null, destination, acceptedAtMs, recovering: true };
+  return finishTask(task, reportOf(record), options.wait, taskDeps);
+}
+
+/** A task that this machine has no record of: looked up at the service, and saved. */
+async function adopt(taskId: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+  const taskDeps = await deps.depsFor(null, taskId);
+  const destination = options.destination ?? options.fallback;
+  const task = { taskId, journal: null, destination, acceptedAtMs: null, recovering: true };
+  return finishTask(task, reportOfId(taskId), options.wait, taskDeps);
+}

@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile, stat, unlink } from "node:fs/promises";
+import path from "node:path";
+import { makeFolder, syncFolder } from "../lib/durable.ts";
+import { publish } from "../lib/publish.ts";
+import type { GenerationRequest } from "../models/request.ts";
+import type { Destination, SavedFile } from "../store/task.ts";
+import type { TaskDeps } from "./deps.ts";
+import { SaveFailedError } from "./errors.ts";
+import { diskFailure, type FetchedImage, fetchImage } from "./fetch-image.ts";
+import { numberedPath, renderName } from "./file-name.ts";
+
+export interface SaveOrder {
+  taskId: string;
+  request: GenerationRequest | null;
+  destination: Destination;
+  urls: string[];
+  /** Asks the service for all result URLs again; null where it gives none. */
+  freshUrls: () => Promise<string[] | null>;
+  /** Names the temporary files; the same in every process that works on this task. */
+  stem: string;
+  /** The time that names tell: the submit's, so that a recovery finds the same name. */
+  date: Date;
+  /** A file that a former process published just before it ended is recognised, not saved again. */
+  recovering: boolean;
+}
+
+export interface SaveResult {
+  files: SavedFile[];
+  warnings: string[];
+}
+
+/** Fetches, checks and publishes every image of a task. @throws SaveFailedError, or the signal's reason */
+export async function saveImages(order: SaveOrder, deps: TaskDeps): Promise<SaveResult> {
+  const result: SaveResult = { files: [], warnings: [] };
+  for (const [at, url] of order.urls.entries()) {
+    const index = at + 1;
+    deps.onProgress({ type: "downloading", index, count: order.urls.length });
+    const folder = stagingFolder(order.destination, index, deps);
+    try {
+      await makeFolder(folder, 0o777);
+    } catch (error) {
+      throw diskFailure(folder, error);
+    }
+    const temporary = path.join(folder, `.imggen-${order.stem}-${index}.part`);
+    const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
+    const fetched = await fetchImage({ url, freshUrl }, temporary, deps);
+    const placed = await place(fetched, index, order, deps);
+    const file = savedFile(fetched, placed.path);
+    result.files.push(file);
+    result.warnings.push(...placed.warnings);
+    deps.onProgress({ type: "saved", file });
+  }
+  return result;
+}
+
+function savedFile({ url, image, bytes, sha256 }: FetchedImage, file: string | null): SavedFile {
+  const { mediaType, width, height } = image;
+  return { path: file, url, mediaType, bytes, sha256, width, height };
+}
+
+/** The folder of the final name, so that publishing never crosses a file system. */
+function stagingFolder(destination: Destination, index: number, deps: TaskDeps): string {
+  if (destination.kind === "file") return path.dirname(destination.path);
+  if (destination.kind === "stdout" && index === 1) return deps.ledger.folder;
+  return destination.folder;
+}
+
+interface Placed {
+  path: string | null;
+  warnings: string[];
+}
+
+async function place(
+  fetched: FetchedImage,
+  index: number,
+  order: SaveOrder,
+  deps: TaskDeps,
+): Promise<Placed> {
+  if (order.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
+  const wanted = finalPath(fetched, index, order);
+  try {
+    const file = await publishNumbered(fetched, wanted, index, order);
+    await syncFolder(path.dirname(file));
+    return { path: file, warnings: typeWarnings(file, fetched) };
+  } catch (error) {
+    throw diskFailure(wanted, error);
+  }
+}
+
+/** The path an image gets where nothing is in its way. */
+function finalPath(fetched: FetchedImage, index: number, order: SaveOrder): string {
+  const { destination, taskId, request } = order;
+  const { extension } = fetched.image;
+  if (destination.kind === "file") {
+    return path.extname(destination.path) === "" ? `${destination.path}.${extension}` : destination.path;
+  }
+  const name = renderName(destination.template, { request, taskId, index, extension, date: order.date });
+  return path.join(destination.folder, name);
+}
+
+/** Publishes under the first free number, or, under `--overwrite`, under the number that is the image's own. */
+async function publishNumbered(
+  fetched: FetchedImage,
+  wanted: string,
+  index: number,
+  order: SaveOrder,
+): Promise<string> {
+  const { destination } = order;
+  const numberedByTemplate = destination.kind !== "file" && destination.template.includes("{index}");
+  for (let number = numberedByTemplate ? 1 : index; ; number++) {
+    const file = numberedPath(wanted, number);
+    if ((await publish(fetched.temporary, file, destination.overwrite)) === "published") return file;
+    if (order.recovering && (await isSameFile(file, fetched))) {
+      await unlink(fetched.temporary);
+      return file;
+    }
+  }
+}
+
+async function isSameFile(file: string, { bytes, sha256 }: FetchedImage): Promise<boolean> {
+  try {
+    if ((await stat(file)).size !== bytes) return false;
+    return (
+      createHash("sha256")
+        .update(await readFile(file))
+        .digest("hex") === sha256
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** A name that the user chose is kept, even where the bytes are of another type. */
+function typeWarnings(file: string, { image }: FetchedImage): string[] {
+  const named = path.extname(file).slice(1).toLowerCase();
+  if (named === image.extension || (named === "jpeg" && image.extension === "jpg")) return [];
+  return [`${path.basename(file)} holds a ${image.extension.toUpperCase()} image.`];
+}
+
+async function writeToStdout(fetched: FetchedImage, deps: TaskDeps): Promise<Placed> {
+  try {
+    await deps.writeOut(createReadStream(fetched.temporary));
+  } catch (error) {
+    throw new SaveFailedError("The image could not be written to standard output.", {
+      charged: "yes",
+      cause: error,
+    });
+  } finally {
+    await unlink(fetched.temporary);
+  }
+  return { path: null, warnings: [] };
+}

@@ -1,0 +1,71 @@
+import type { TaskState } from "../api/schema.ts";
+import { ImggenError } from "../lib/errors.ts";
+import type { Destination } from "../store/task.ts";
+import type { TaskDeps } from "./deps.ts";
+import type { WaitSettings } from "./finish.ts";
+import { lookOnce } from "./look.ts";
+import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
+import { type ResumeDeps, resumeById } from "./resume.ts";
+import { waitForTask } from "./wait.ts";
+
+export interface StatusOptions {
+  /** null takes one look. */
+  wait: WaitSettings | null;
+  /** Where to save a completed task's images; null saves nothing. */
+  destination: Destination | null;
+}
+
+/** How a task stands. Never throws an expected error: it is in the report. */
+export async function taskStatus(id: string, options: StatusOptions, deps: ResumeDeps): Promise<TaskReport> {
+  const record = await deps.ledger.find(id);
+  const known = record ? reportOf(record) : reportOfId(id);
+  const taskId = known.taskId ?? id;
+  try {
+    const taskDeps = await deps.depsFor(record?.intent.service ?? null, taskId);
+    const ageMs = record ? taskDeps.clock.now() - Date.parse(record.submittedAt) : Number.POSITIVE_INFINITY;
+    const report = await look(taskId, known, ageMs, options.wait, taskDeps);
+    const { destination, wait } = options;
+    if (destination === null || report.status !== "completed") return report;
+    const timeout = wait ?? { timeoutMs: 0, cadence: { nextDelayMs: () => 0 } };
+    return await resumeById(id, { wait: timeout, destination, fallback: destination }, deps);
+  } catch (error) {
+    if (error instanceof ImggenError) return { ...known, error };
+    throw error;
+  }
+}
+
+async function look(
+  taskId: string,
+  known: TaskReport,
+  ageMs: number,
+  wait: WaitSettings | null,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  if (wait === null) return seen(await lookOnce(taskId, known.charged, deps), known);
+  const waited = await waitForTask(taskId, { ...wait, ageMs, lookAtOnce: true }, deps);
+  switch (waited.outcome) {
+    case "completed":
+      return seen({ status: "completed", urls: waited.urls }, known);
+    case "failed":
+      return seen({ status: "failed", errorCode: waited.errorCode }, known);
+    case "refused":
+      throw waited.error;
+    case "interrupted":
+      throw deps.signal.reason;
+    case "timeout":
+      return { ...known, status: "running" };
+  }
+}
+
+function seen(state: TaskState, known: TaskReport): TaskReport {
+  switch (state.status) {
+    case "running":
+      return { ...known, status: "running", charged: "yes" };
+    case "completed":
+      return { ...known, status: "completed", charged: "yes", urls: state.urls };
+    case "failed": {
+      const error = taskFailed(known.taskId ?? "", state.errorCode);
+      return { ...known, status: "failed", charged: "unknown", error, resumable: false };
+    }
+  }
+}

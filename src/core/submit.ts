@@ -1,0 +1,109 @@
+import { NetworkError, OutcomeUnknownError } from "../api/errors.ts";
+import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../api/retry.ts";
+import type { SubmitReply } from "../api/service.ts";
+import { describeTrouble } from "../api/trouble.ts";
+import type { ImggenError } from "../lib/errors.ts";
+import type { GenerationRequest } from "../models/request.ts";
+import type { TaskDeps } from "./deps.ts";
+import { InterruptedError } from "./errors.ts";
+
+/** How buying ended, retries and all. */
+export type Purchase =
+  | { outcome: "accepted"; taskId: string }
+  | { outcome: "refused" | "not_sent" | "unknown"; error: ImggenError };
+
+/** After a signal, how long the reply to a submit that is under way is waited for. */
+const GRACE_MS = 10_000;
+
+type SubmitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
+
+/**
+ * Submits a request: at most once accepted, whatever happens. Only what certainly never left this machine, or
+ * was turned away with 429, is tried again. Never throws.
+ * @param patienceMs the longest Retry-After that is waited for
+ */
+export async function submitOnce(
+  request: GenerationRequest,
+  patienceMs: number,
+  deps: SubmitDeps,
+): Promise<Purchase> {
+  let notSent = 0;
+  let rateLimited = 0;
+  for (;;) {
+    if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal) };
+    deps.onProgress({ type: "submitting" });
+    const reply = await submitWithGrace(request, deps);
+    if (reply.outcome === "not_sent") {
+      if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal) };
+      notSent += 1;
+      const error = unreachable(reply, deps);
+      if (notSent >= SUBMIT_NOT_SENT.attempts) return { outcome: "not_sent", error };
+      await retryPause(backoffMs(SUBMIT_NOT_SENT, notSent, null, deps.random), error.message, deps);
+    } else if (reply.outcome === "rate_limited") {
+      rateLimited += 1;
+      const asked = reply.retryAfterMs ?? 0;
+      if (rateLimited >= SUBMIT_RATE_LIMITED.attempts || asked > patienceMs) {
+        return { outcome: "refused", error: reply.error };
+      }
+      const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);
+      await retryPause(delayMs, "the service is busy (HTTP 429)", deps);
+    } else {
+      return conclude(reply, deps.signal);
+    }
+  }
+}
+
+function conclude(
+  reply: Exclude<SubmitReply, { outcome: "not_sent" | "rate_limited" }>,
+  signal: AbortSignal,
+): Purchase {
+  if (reply.outcome !== "unknown") return reply;
+  if (signal.aborted) return { outcome: "unknown", error: interruption(signal, "unknown") };
+  const error = new OutcomeUnknownError(
+    `The request was sent, but whether it was accepted is not known: ${reply.why}.`,
+    { cause: reply.cause },
+  );
+  return { outcome: "unknown", error };
+}
+
+/** One submit. A signal does not cut it off at once: its id may be on the way. */
+async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Promise<SubmitReply> {
+  const cutOff = new AbortController();
+  const over = new AbortController();
+  const onAbort = () => {
+    deps.onProgress({ type: "submit_interrupted", waitMs: GRACE_MS });
+    deps.clock.sleep(GRACE_MS, over.signal).then(
+      () => cutOff.abort(deps.signal.reason),
+      () => {},
+    );
+  };
+  deps.signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await deps.connection.service.submit(request, cutOff.signal);
+  } finally {
+    over.abort();
+    deps.signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function unreachable(reply: Extract<SubmitReply, { outcome: "not_sent" }>, deps: SubmitDeps): NetworkError {
+  const { message, hint } = describeTrouble(reply.cause, deps.connection.serviceUrl);
+  return new NetworkError(message, { hint, cause: reply.cause });
+}
+
+async function retryPause(delayMs: number, why: string, deps: SubmitDeps): Promise<void> {
+  deps.onProgress({ type: "submit_retry", why, delayMs });
+  try {
+    await deps.clock.sleep(delayMs, deps.signal);
+  } catch (error) {
+    // The loop sees the signal itself.
+    if (!deps.signal.aborted) throw error;
+  }
+}
+
+/** The interruption as this task's error: the signal's reason, with what it cost here. */
+function interruption(signal: AbortSignal, charged: "no" | "unknown" = "no"): ImggenError {
+  const { reason } = signal;
+  if (!(reason instanceof InterruptedError)) throw reason;
+  return new InterruptedError(reason.signal, { charged });
+}

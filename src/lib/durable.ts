@@ -1,0 +1,55 @@
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
+import { platform } from "node:os";
+import path from "node:path";
+
+/** A system error's code (`ENOSPC`, `EEXIST`, …), or undefined for anything else that was thrown. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Creates a file that must not exist yet; whoever gets the handle is the only one. @throws EEXIST */
+export function createExclusive(file: string, mode: number): Promise<FileHandle> {
+  return open(file, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, mode);
+}
+
+/** Writes every byte: a single write may legally take only some of them (a disk that fills up, a signal). */
+export async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number | null = null) {
+  let done = 0;
+  while (done < bytes.length) {
+    const at = position === null ? null : position + done;
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at);
+    if (bytesWritten === 0) throw Object.assign(new Error("the disk took no bytes"), { code: "EIO" });
+    done += bytesWritten;
+  }
+}
+
+/** Makes a new name in a folder survive a power cut. Windows has no such call and needs none. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (platform() === "win32") return;
+  const handle = await open(folder, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes a folder and its missing parents, each of them durable. */
+export async function makeFolder(folder: string, mode: number): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = path.dirname(made)) {
+    await syncFolder(path.dirname(made));
+  }
+}
+
+/** Removes a file if it is there. */
+export async function removeIfPresent(file: string): Promise<void> {
+  try {
+    await unlink(file);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+}

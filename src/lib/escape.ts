@@ -1,0 +1,51 @@
+/**
+ * Characters that act on a terminal or cannot be seen: controls (C0, DEL, C1), line and paragraph separators,
+ * lone surrogates, and all that Unicode lets a renderer leave out: bidirectional marks, zero-width characters,
+ * fillers, variation selectors, tags. Interlinear annotations are among the last in all but name.
+ */
+const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/gu;
+
+/** The one that is kept, where it does no more than ask for the coloured form of a sign: ❤️, 1️⃣. */
+const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})\u{fe0f}|(?<=[0-9#*])\u{fe0f}(?=\u{20e3})/uy;
+
+const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** Text that came from elsewhere, for one line of a terminal: what would act or hide is shown as an escape. */
+export function printable(text: string): string {
+  return text.replace(HIDDEN, (character, at: number) =>
+    isEmojiStyle(character, at, text) ? character : visible(character),
+  );
+}
+
+/** As `printable`, but newlines stay: for text that is shown over several lines. */
+export function printableBlock(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
+/**
+ * The output of `JSON.stringify` with everything that would act or hide written as `\uXXXX`. It parses to the
+ * same value. C0 controls are left alone: inside strings they are escaped already, outside they are indentation.
+ */
+export function jsonSafe(json: string): string {
+  return json.replace(HIDDEN, (character) => (character < " " ? character : utf16Escapes(character)));
+}
+
+function isEmojiStyle(character: string, at: number, text: string): boolean {
+  if (character !== "\u{fe0f}") return false;
+  EMOJI_STYLE.lastIndex = at;
+  return EMOJI_STYLE.test(text);
+}
+
+function visible(character: string): string {
+  const short = SHORT[character];
+  if (short !== undefined) return short;
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 2 ? `\\u{${code}}` : `\\x${code.padStart(2, "0")}`;
+}
+
+function utf16Escapes(character: string): string {
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+}

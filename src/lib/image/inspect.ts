@@ -1,0 +1,75 @@
+import type { FileHandle } from "node:fs/promises";
+import { avif } from "./avif.ts";
+import { type ByteSource, ByteWindow } from "./byte-window.ts";
+import { describeForeign } from "./foreign.ts";
+import type { ImageFormat, ImageType, Verdict } from "./format.ts";
+import { gif } from "./gif.ts";
+import { jpeg } from "./jpeg.ts";
+import { png } from "./png.ts";
+import { webp } from "./webp.ts";
+
+export type { ImageType } from "./format.ts";
+
+export interface ImageInfo {
+  type: ImageType;
+  mediaType: string;
+  /** Without the dot: `png`, `jpg`, `webp`, `gif`, `avif`. */
+  extension: string;
+  /** In pixels; 0 where the file does not say. */
+  width: number;
+  height: number;
+}
+
+/** `detail` is a short phrase for an error message: "an HTML page", "PNG cut short at byte 5 of at least 57". */
+export type Inspection =
+  | { ok: true; image: ImageInfo }
+  | { ok: false; problem: "not_an_image" | "incomplete"; detail: string };
+
+const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
+const HEAD_BYTES = 4096;
+
+/**
+ * Tells from the bytes alone what image this is, and whether it is there to its end. Follows the structure of
+ * the format (chunks, segments, boxes) without decoding a pixel, holding one window of 256 KiB at a time.
+ * Throws only what the source's `read` throws.
+ */
+export async function inspectImage(source: ByteSource): Promise<Inspection> {
+  const file = new ByteWindow(source);
+  const head = (await file.bytes(0, Math.min(HEAD_BYTES, file.size))) ?? Buffer.alloc(0);
+  const format = FORMATS.find((candidate) => candidate.begins(head));
+  if (format === undefined) return { ok: false, problem: "not_an_image", detail: describeForeign(head) };
+
+  const verdict = await format.examine(file);
+  if (verdict.kind !== "whole") {
+    return { ok: false, problem: "incomplete", detail: `${format.name} ${describe(verdict, file.size)}` };
+  }
+  const { type, mediaType, extension } = format;
+  return { ok: true, image: { type, mediaType, extension, ...verdict.size } };
+}
+
+/** As `inspectImage`, for an open file. Its position is neither used nor moved. */
+export async function inspectFile(handle: FileHandle): Promise<Inspection> {
+  const { size } = await handle.stat();
+  return inspectImage({ size, read: (position, length) => readFully(handle, position, length) });
+}
+
+/** A single read may return less than is there; only one of nothing means the end. */
+async function readFully(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}
+
+function describe(verdict: Exclude<Verdict, { kind: "whole" }>, size: number): string {
+  if (verdict.kind === "damaged") return `damaged at byte ${grouped(verdict.at)}`;
+  return `cut short at byte ${grouped(size)} of at least ${grouped(verdict.needs)}`;
+}
+
+function grouped(bytes: number): string {
+  return bytes.toLocaleString("en-US");
+}

@@ -1,0 +1,108 @@
+import type { ByteWindow } from "./byte-window.ts";
+import {
+  cutShort,
+  damaged,
+  type ImageFormat,
+  MOST_PARTS,
+  type Size,
+  sharesStart,
+  type Verdict,
+  whole,
+} from "./format.ts";
+
+const START = Buffer.from([0xff, 0xd8, 0xff]);
+const TEM = 0x01;
+const SOF_FIRST = 0xc0;
+const SOF_LAST = 0xcf;
+/** Within the range of frame headers, but none: DHT, JPG, DAC. */
+const NO_FRAME_HEADER = new Set([0xc4, 0xc8, 0xcc]);
+const RST_FIRST = 0xd0;
+const RST_LAST = 0xd7;
+const SOI = 0xd8;
+const EOI = 0xd9;
+const SOS = 0xda;
+
+interface Marker {
+  code: number;
+  /** Position of its 0xFF. */
+  at: number;
+}
+
+export const jpeg: ImageFormat = {
+  type: "jpeg",
+  name: "JPEG",
+  mediaType: "image/jpeg",
+  extension: "jpg",
+  begins: (head) => sharesStart(head, START),
+  examine,
+};
+
+/**
+ * Whole means: a frame header, a scan, and the end marker. Segments are stepped over by their length, so that
+ * the end marker of a thumbnail inside one is never taken for the image's. What follows the end is ignored.
+ */
+async function examine(file: ByteWindow): Promise<Verdict> {
+  let size: Size | null = null;
+  let hasScan = false;
+  let at = 2;
+  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+    const marker = await nextMarker(file, at);
+    if (marker === null) return cutShort(file.size + 1);
+    if (marker.code === EOI) return size !== null && hasScan ? whole(size) : damaged(marker.at);
+
+    const end = await segmentEnd(file, marker);
+    if (end === null) return cutShort(file.size + 1);
+    if (end === "none") return damaged(marker.at);
+    if (end > file.size) return cutShort(end + 2);
+
+    if (isFrameHeader(marker.code)) size ??= await frameSize(file, marker.at, end);
+    hasScan ||= marker.code === SOS && size !== null;
+    at = end;
+  }
+  return damaged(at);
+}
+
+/** Passes over pixel data, in which 0xFF is followed by 0x00 or a restart marker, and over fill bytes. */
+async function nextMarker(file: ByteWindow, from: number): Promise<Marker | null> {
+  for (let at = from; ; ) {
+    const window = file.loaded(at, 2) ?? (await file.from(at, 2));
+    if (window === null) return null;
+    const found = markerIn(window);
+    if (found !== -1) return { code: window[found + 1] as number, at: at + found };
+    // The last byte is looked at again: it may be the first half of a marker.
+    at += window.length - 1;
+  }
+}
+
+function markerIn(window: Buffer): number {
+  const last = window.length - 1;
+  let at = window.indexOf(0xff);
+  while (at !== -1 && at < last) {
+    const code = window[at + 1] as number;
+    const isRestart = code >= RST_FIRST && code <= RST_LAST;
+    if (code !== 0x00 && code !== 0xff && !isRestart) return at;
+    at = window.indexOf(0xff, at + 1);
+  }
+  return -1;
+}
+
+/** `null` where the file ends before the length does; `none` for a marker that has no business here. */
+async function segmentEnd(file: ByteWindow, { code, at }: Marker): Promise<number | "none" | null> {
+  if (code === TEM) return at + 2;
+  if (code < SOF_FIRST || code === SOI) return "none";
+  const length = (await file.bytes(at + 2, 2))?.readUInt16BE(0) ?? null;
+  if (length === null) return null;
+  return length < 2 ? "none" : at + 2 + length;
+}
+
+function isFrameHeader(code: number): boolean {
+  return code >= SOF_FIRST && code <= SOF_LAST && !NO_FRAME_HEADER.has(code);
+}
+
+/** Height and width follow the marker, the length and one byte of precision. */
+async function frameSize(file: ByteWindow, at: number, end: number): Promise<Size | null> {
+  const sides = at + 9 <= end ? await file.bytes(at + 5, 4) : null;
+  if (sides === null) return null;
+  const size = { width: sides.readUInt16BE(2), height: sides.readUInt16BE(0) };
+  return size.height > 0 && size.width > 0 ? size : null;
+}

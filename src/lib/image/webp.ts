@@ -1,0 +1,88 @@
+import type { ByteWindow } from "./byte-window.ts";
+import {
+  cutShort,
+  damaged,
+  type ImageFormat,
+  type Size,
+  sharesStart,
+  type Verdict,
+  whole,
+} from "./format.ts";
+
+const RIFF = Buffer.from("RIFF", "latin1");
+const WEBP = Buffer.from("WEBP", "latin1");
+const FILE_HEADER_BYTES = 12;
+const CHUNK_HEADER_BYTES = 8;
+/** Chunks that hold pixels: lossy, lossless, one frame of an animation. */
+const PICTURES = new Set(["VP8 ", "VP8L", "ANMF"]);
+
+export const webp: ImageFormat = {
+  type: "webp",
+  name: "WebP",
+  mediaType: "image/webp",
+  extension: "webp",
+  begins: (head) => sharesStart(head, RIFF) && (head.length <= 8 || sharesStart(head.subarray(8), WEBP)),
+  examine,
+};
+
+/** Whole means: as long as the header says, with pixels within. What follows that length is ignored. */
+async function examine(file: ByteWindow): Promise<Verdict> {
+  const header = await file.bytes(0, FILE_HEADER_BYTES);
+  if (header === null) return cutShort(FILE_HEADER_BYTES + CHUNK_HEADER_BYTES);
+  const end = 8 + header.readUInt32LE(4);
+  if (end > file.size) return cutShort(end);
+
+  // The smallest real files end within the ten bytes that some kinds of chunk need.
+  const firstBytes = Math.min(CHUNK_HEADER_BYTES + 10, end - FILE_HEADER_BYTES);
+  const first = firstBytes < CHUNK_HEADER_BYTES ? null : await file.bytes(FILE_HEADER_BYTES, firstBytes);
+  const size = first === null ? null : canvasSize(first);
+  if (size === null) return damaged(FILE_HEADER_BYTES);
+  return (await hasPicture(file, end)) ? whole(size) : damaged(end);
+}
+
+/** The first chunk, of any of three kinds, tells the size. */
+function canvasSize(chunk: Buffer): Size | null {
+  const body = chunk.subarray(CHUNK_HEADER_BYTES);
+  switch (chunk.toString("latin1", 0, 4)) {
+    case "VP8 ":
+      return lossySize(body);
+    case "VP8L":
+      return losslessSize(body);
+    case "VP8X":
+      return extendedSize(body);
+    default:
+      return null;
+  }
+}
+
+/** A key frame: three bytes of tag, a start code, then 14 bits and 2 bits of scaling for each side. */
+function lossySize(body: Buffer): Size | null {
+  if (body.length < 10 || body.readUIntBE(3, 3) !== 0x9d012a) return null;
+  return { width: body.readUInt16LE(6) & 0x3fff, height: body.readUInt16LE(8) & 0x3fff };
+}
+
+/** A signature byte, then 14 bits for each side less one. */
+function losslessSize(body: Buffer): Size | null {
+  if (body.length < 5 || body[0] !== 0x2f) return null;
+  const bits = body.readUInt32LE(1);
+  return { width: 1 + (bits & 0x3fff), height: 1 + ((bits >>> 14) & 0x3fff) };
+}
+
+/** Four bytes of flags, then 24 bits for each side less one. */
+function extendedSize(body: Buffer): Size | null {
+  if (body.length < 10) return null;
+  return { width: 1 + body.readUIntLE(4, 3), height: 1 + body.readUIntLE(7, 3) };
+}
+
+async function hasPicture(file: ByteWindow, end: number): Promise<boolean> {
+  for (let at = FILE_HEADER_BYTES; at + CHUNK_HEADER_BYTES <= end; ) {
+    const chunk = file.loaded(at, CHUNK_HEADER_BYTES) ?? (await file.from(at, CHUNK_HEADER_BYTES));
+    if (chunk === null) return false;
+    const length = chunk.readUInt32LE(4);
+    const dataEnd = at + CHUNK_HEADER_BYTES + length;
+    if (PICTURES.has(chunk.toString("latin1", 0, 4))) return length > 0 && dataEnd <= end;
+    // Chunks of odd length are followed by a byte of padding.
+    at = dataEnd + (length % 2);
+  }
+  return false;
+}

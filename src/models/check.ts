@@ -1,0 +1,102 @@
+import { estimateCost } from "./cost.ts";
+import { InvalidRequestError } from "./errors.ts";
+import { resolveModel } from "./find.ts";
+import { FLAG_LABELS, type Labels } from "./labels.ts";
+import { DEFAULT_MODEL } from "./matrix.ts";
+import type { CheckedRequest, RequestDraft } from "./request.ts";
+import { imageCount, imagesOverHttps, imageUrls } from "./rules/images.ts";
+import { maxImages } from "./rules/max-images.ts";
+import { modelListed, unknownModelRefusal } from "./rules/model.ts";
+import { price } from "./rules/price.ts";
+import { emptyPromptRefusal, promptLength, promptText } from "./rules/prompt.ts";
+import { quality } from "./rules/quality.ts";
+import { ratio } from "./rules/ratio.ts";
+import type { Finding, Refusal, Rule, Subject } from "./rules/rule.ts";
+import { settleDraft, toRequest } from "./wire.ts";
+
+export interface CheckOptions {
+  /** Default true. Where false, only a blank prompt is refused, and all values go out as they were given. */
+  validate?: boolean;
+  /** What errors call the values; by default the flags of `imggen generate`. */
+  labels?: Partial<Labels>;
+}
+
+/** In the order in which a user would want to hear of them. */
+const RULES: readonly Rule[] = [
+  promptText,
+  modelListed,
+  promptLength,
+  ratio,
+  quality,
+  maxImages,
+  imageCount,
+  imageUrls,
+  imagesOverHttps,
+  price,
+];
+
+/**
+ * Turns what the user asked for into what goes on the wire, with its cost. Refuses what the service's
+ * document rules out; what the document leaves open passes, with a warning where that may surprise.
+ *
+ * @throws InvalidRequestError for the first rule that is broken.
+ */
+export function checkRequest(draft: RequestDraft, options: CheckOptions = {}): CheckedRequest {
+  const labels = { ...FLAG_LABELS, ...options.labels };
+  const empty = emptyPromptRefusal(draft.prompt, labels.prompt);
+  if (empty !== undefined) throw refused(empty);
+
+  const name = draft.model ?? DEFAULT_MODEL;
+  const model = resolveModel(name);
+  if (model !== undefined) {
+    const subject = { draft, model, labels };
+    return options.validate === false ? sentAsGiven(subject) : held(subject);
+  }
+  const unknown = unknownModelRefusal(name, labels.model);
+  if (options.validate !== false) throw refused(unknown);
+  return { request: toRequest(draft, name), credits: null, warnings: unchecked([unknown]) };
+}
+
+/** The request held to every rule. */
+function held(subject: Subject): CheckedRequest {
+  const { draft, model } = subject;
+  const findings = judge(subject);
+  const broken = findings.find(isRefusal);
+  if (broken !== undefined) throw refused(broken);
+  return {
+    request: toRequest(settleDraft(draft, model), model.id),
+    credits: estimateCost(model, draft.quality).credits,
+    warnings: findings.map(({ message }) => `${message}.`),
+  };
+}
+
+/** The request with no rule applied. A price that is a guess is told all the same. */
+function sentAsGiven(subject: Subject): CheckedRequest {
+  const { draft, model } = subject;
+  const guess = price(subject);
+  return {
+    request: toRequest(draft, model.id),
+    credits: estimateCost(model, draft.quality).credits,
+    warnings: [...unchecked(judge(subject)), ...(guess === undefined ? [] : [`${guess.message}.`])],
+  };
+}
+
+function judge(subject: Subject): Finding[] {
+  return RULES.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
+}
+
+/** What goes out unchecked and would else be refused, in one warning; none where nothing would be. */
+function unchecked(findings: readonly Finding[]): string[] {
+  const reasons = findings.filter(isRefusal).map(({ message }) => message);
+  return reasons.length === 0
+    ? []
+    : [`Validation is off, so this is sent all the same: ${reasons.join("; ")}.`];
+}
+
+function isRefusal(finding: Finding): finding is Refusal {
+  return finding.kind === "refusal";
+}
+
+function refused({ message, hint }: Refusal): InvalidRequestError {
+  return new InvalidRequestError(`${message}.`, { hint });
+}

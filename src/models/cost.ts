@@ -1,0 +1,29 @@
+import type { Model } from "./matrix.ts";
+import { canonicalQuality } from "./quality.ts";
+
+export interface Cost {
+  /** `null` where the service's document names no price. */
+  credits: number | null;
+  /** True where the document does not settle the price, and `credits` is the least it can be. */
+  estimate: boolean;
+}
+
+/**
+ * The price of one request in credits, where section 8 of the service's document settles it; else `null`.
+ * A model with a single price has it whatever quality is asked for.
+ */
+export function documentedCost({ credits }: Model, quality: string | undefined): number | null {
+  if (credits === null) return null;
+  const { default: plain, ...byQuality } = credits;
+  if (quality === undefined || Object.keys(byQuality).length === 0) return plain ?? null;
+  const canonical = canonicalQuality(quality);
+  return canonical === undefined ? null : (byQuality[canonical] ?? null);
+}
+
+/** The documented price, or for a priced model that is asked for no quality and has no default, its lowest. */
+export function estimateCost(model: Model, quality: string | undefined): Cost {
+  const credits = documentedCost(model, quality);
+  if (credits !== null || quality !== undefined || model.credits === null)
+    return { credits, estimate: false };
+  return { credits: Math.min(...Object.values(model.credits)), estimate: true };
+}

@@ -1,0 +1,84 @@
+import { editDistance } from "./edit-distance.ts";
+import { type Kind, MODELS, type Model } from "./matrix.ts";
+import { canonicalQuality } from "./quality.ts";
+
+/** No id is longer; what somebody pasted by mistake need not be compared to its end. */
+const LONGEST_NAME = 64;
+
+/** What `imggen models` can be asked; a field that is absent asks nothing. */
+export interface ModelFilter {
+  kind?: Kind | undefined;
+  ratio?: string | undefined;
+  /** In any case. */
+  quality?: string | undefined;
+  /** How many reference images a request would have. */
+  references?: number | undefined;
+}
+
+/** The model that a name means: its exact id, else the id in any case, else the one tail (`alpha-2`). */
+export function resolveModel(name: string): Model | undefined {
+  const lower = name.toLowerCase();
+  const tails = MODELS.filter((model) => tail(model.id.toLowerCase()) === lower);
+  return (
+    MODELS.find((model) => model.id === name) ??
+    MODELS.find((model) => model.id.toLowerCase() === lower) ??
+    (tails.length === 1 ? tails[0] : undefined)
+  );
+}
+
+/** The ids most like a name that is none, best first: those it begins or is part of, then by spelling. */
+export function nearestModels(name: string, count = 3): string[] {
+  const wanted = name.toLowerCase().slice(0, LONGEST_NAME);
+  return MODELS.map(({ id }) => ({ id, ...likeness(wanted, id.toLowerCase()) }))
+    .sort((a, b) => a.rank - b.rank || a.distance - b.distance)
+    .slice(0, count)
+    .map(({ id }) => id);
+}
+
+/**
+ * The models that the service's document says can do what a filter asks, and those of which it does not say
+ * all of it but rules nothing out. Both in the document's order.
+ */
+export function findModels(filter: ModelFilter): { matching: Model[]; undocumented: Model[] } {
+  const matching: Model[] = [];
+  const undocumented: Model[] = [];
+  for (const model of MODELS) {
+    const given = answers(model, filter);
+    if (given.includes(false)) continue;
+    (given.includes(null) ? undocumented : matching).push(model);
+  }
+  return { matching, undocumented };
+}
+
+/** One answer for each question of the filter; `null` where the document gives none. */
+function answers(model: Model, { kind, ratio, quality, references }: ModelFilter): (boolean | null)[] {
+  return [
+    kind === undefined || (model.kinds?.includes(kind) ?? null),
+    ratio === undefined || (model.ratios?.includes(ratio) ?? null),
+    quality === undefined || takesQuality(model, quality),
+    references === undefined || takesReferences(model, references),
+  ];
+}
+
+function takesQuality(model: Model, value: string): boolean | null {
+  const quality = canonicalQuality(value);
+  if (quality === undefined) return false;
+  return model.qualities?.includes(quality) ?? null;
+}
+
+function takesReferences({ references }: Model, count: number): boolean | null {
+  if (references === null) return null;
+  return count >= references.min && count <= (references.max ?? Number.POSITIVE_INFINITY);
+}
+
+function likeness(name: string, id: string): { rank: number; distance: number } {
+  const forms = [id, tail(id)];
+  const distance = Math.min(...forms.map((form) => editDistance(name, form)));
+  if (forms.some((form) => form.startsWith(name))) return { rank: 0, distance };
+  if (forms.some((form) => form.includes(name))) return { rank: 1, distance };
+  return { rank: 2, distance };
+}
+
+function tail(id: string): string {
+  return id.slice(id.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,144 @@
+/** Section 2.4: what a model does. */
+export type Kind = "text-to-image" | "edit";
+
+/** The values of the `quality` field (section 2.2), over all models. */
+export const QUALITIES = ["basic", "high", "1K", "2K", "4K"] as const;
+export type Quality = (typeof QUALITIES)[number];
+
+/** How many reference images a model takes; `max: null` where no upper limit is documented. */
+export interface References {
+  readonly min: number;
+  readonly max: number | null;
+  readonly httpsOnly: boolean;
+}
+
+/**
+ * One model as the service's document describes it, and exactly what `imggen models --json` shows of it.
+ * `null` is what the document does not say; empty (`[]`, `max: 0`) is what it denies.
+ */
+export interface Model {
+  readonly id: string;
+  readonly kinds: readonly Kind[] | null;
+  readonly ratios: readonly string[] | null;
+  /** What the service uses where a request names no ratio (section 2.2). */
+  readonly defaultRatio: string;
+  readonly qualities: readonly Quality[] | null;
+  readonly defaultQuality: Quality | null;
+  /** Images that one request may ask for. */
+  readonly maxImages: number | null;
+  /** Characters (section 8). */
+  readonly promptLimit: number;
+  readonly references: References | null;
+  /** Credits for a request of each quality; `default` is the price without one, where that is settled. */
+  readonly credits: Readonly<Partial<Record<Quality | "default", number>>> | null;
+  /** Whether section 2.4 lists the id among the allowed values. */
+  readonly documented: boolean;
+  readonly notes: readonly string[];
+}
+
+/** Section 2.2: what a request without a `model` gets. */
+export const DEFAULT_MODEL = "vendor1/alpha-2";
+
+/** Section 2.2: the bounds of `maxImages` for any model. */
+export const MAX_IMAGES = { min: 1, max: 15 } as const;
+
+/** Section 2.5: every ratio named for the field. The document calls its own list truncated. */
+export const RATIOS: readonly string[] = (
+  "1:1 1:4 1:8 2:3 3:2 3:4 4:1 4:3 4:5 5:4 8:1 9:16 16:9 21:9 auto " +
+  "2:1 1:2 3:1 1:3 9:21 27:16 16:27 9:8 8:9"
+).split(" ");
+
+type Cells = Partial<Omit<Model, "id">>;
+
+const ratios = (list: string) => list.split(", ");
+const EIGHT_RATIOS = ratios("1:1, 4:3, 3:4, 16:9, 9:16, 3:2, 2:3, 21:9");
+const ALPHA_2_RATIOS = ratios(
+  "1:1, 1:4, 1:8, 2:3, 3:2, 3:4, 4:1, 4:3, 4:5, 5:4, 8:1, 9:16, 16:9, 21:9, auto",
+);
+const GAMMA_RATIOS = ratios(
+  "auto, 1:1, 3:2, 2:3, 4:3, 3:4, 5:4, 4:5, 16:9, 9:16, 2:1, 1:2, 3:1, 1:3, 21:9, 9:21",
+);
+
+/* Section 2.5, the capability matrix: one line for each of its rows. */
+const ALPHA_2: Cells = { ratios: ALPHA_2_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
+const ALPHA_PRO: Cells = { ratios: EIGHT_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
+const BETA_V4: Cells = { ratios: EIGHT_RATIOS, maxImages: 15, qualities: [] };
+const BETA_4_5_AND_5_0: Cells = { ratios: EIGHT_RATIOS, maxImages: 1, qualities: ["basic", "high"] };
+const GAMMA_IMAGE_2: Cells = { ratios: GAMMA_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
+const DELTA_IMAGE: Cells = { ratios: ratios("1:1, 3:2, 2:3"), maxImages: 1, qualities: [] };
+const Z_IMAGE: Cells = { ratios: ratios("1:1, 4:3, 3:4, 16:9, 9:16"), maxImages: 1, qualities: [] };
+
+/* Section 2.4, the kinds: a model in one list only takes what that list says, and nothing else. */
+const TEXT_ONLY: Cells = { kinds: ["text-to-image"], references: { min: 0, max: 0, httpsOnly: false } };
+const EDIT_ONLY: Cells = { kinds: ["edit"], references: { min: 1, max: null, httpsOnly: false } };
+const TEXT_AND_EDIT: Cells = {
+  kinds: ["text-to-image", "edit"],
+  references: { min: 0, max: 16, httpsOnly: false },
+};
+const EDIT_OVER_HTTPS: Cells = { kinds: ["edit"], references: { min: 1, max: 16, httpsOnly: true } };
+
+/* Sections 2.2 and 8: the gamma-image-2-5-* variants have no row in the matrix, but rules of their own. */
+const GAMMA_IMAGE_2_5: Cells = {
+  qualities: ["1K", "2K", "4K"],
+  defaultQuality: "1K",
+  promptLimit: 20_000,
+  credits: { "1K": 3, "2K": 5, "4K": 8, default: 3 },
+  notes: ["needs a Pro or Premium subscription"],
+};
+
+/** What holds for a model of which the document says nothing more. */
+const UNSAID: Omit<Model, "id"> = {
+  kinds: null,
+  ratios: null,
+  defaultRatio: "1:1",
+  qualities: null,
+  defaultQuality: null,
+  maxImages: null,
+  promptLimit: 1000,
+  references: null,
+  credits: null,
+  documented: true,
+  notes: [],
+};
+
+function model(id: string, ...cells: Cells[]): Model {
+  const row: Model = { id, ...UNSAID };
+  for (const part of cells) Object.assign(row, part);
+  return row;
+}
+
+/** Every model that the service's document names, in its order; the one outside its list comes last. */
+export const MODELS: readonly Model[] = [
+  model("vendor1/alpha-pro", ALPHA_PRO, EDIT_ONLY),
+  model("vendor1/alpha-2", ALPHA_2, { promptLimit: 10_000, notes: ["the service's default model"] }),
+  model("vendor2/beta-v4", BETA_V4, { notes: ["makes 4 images unless maxImages says otherwise"] }),
+  model("vendor2/beta-v4.5", BETA_4_5_AND_5_0),
+  model("beta/4.5-text-to-image", BETA_4_5_AND_5_0, TEXT_ONLY),
+  model("beta/4.5-edit", BETA_4_5_AND_5_0, EDIT_ONLY),
+  model("beta/5-lite-text-to-image", TEXT_ONLY),
+  model("beta/5-lite-image-to-image", EDIT_ONLY),
+  model("vendor2/beta-v5.0", BETA_4_5_AND_5_0),
+  model("gamma-image-2", GAMMA_IMAGE_2, TEXT_AND_EDIT, {
+    defaultRatio: "auto",
+    promptLimit: 20_000,
+    credits: { "1K": 2, "2K": 4, "4K": 8 },
+    notes: ["the price without a quality is not documented"],
+  }),
+  model("gamma-image-2-5-flare-text", GAMMA_IMAGE_2_5, TEXT_ONLY),
+  model("gamma-image-2-5-flare-image", GAMMA_IMAGE_2_5, EDIT_OVER_HTTPS, {
+    notes: ["needs a Pro or Premium subscription", "reference images cost nothing extra"],
+  }),
+  model("gamma-image-2-5-sunburst-text", GAMMA_IMAGE_2_5, TEXT_ONLY),
+  model("delta-Image", DELTA_IMAGE, EDIT_ONLY, {
+    credits: { default: 2 },
+    notes: ["one price for any request"],
+  }),
+  model("z-image", Z_IMAGE, TEXT_ONLY, { notes: ["always one image"] }),
+  model("vendor1/alpha", TEXT_ONLY, {
+    documented: false,
+    notes: ["named in the service's document, but not in its list of models"],
+  }),
+];
+
+/** Section 2.4: models that ignore `maxImages`. Beside the rows, as it is a rule and no field of a model. */
+export const IGNORES_MAX_IMAGES: ReadonlySet<string> = new Set(["z-image"]);

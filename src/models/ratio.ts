@@ -1,0 +1,41 @@
+import { RATIOS } from "./matrix.ts";
+
+const WELL_FORMED = /^[1-9]\d*:[1-9]\d*$/;
+const TWO_NUMBERS = /^0*([1-9]\d{0,9})\s*[:x×*/,_-]\s*0*([1-9]\d{0,9})$/;
+
+/** Whether a ratio is `auto` or `w:h` in positive whole numbers, which is all that can be said of its form. */
+export function isWellFormedRatio(value: string): boolean {
+  return value === "auto" || WELL_FORMED.test(value);
+}
+
+/**
+ * What somebody who typed `16x9`, `1920:1080` or `AUTO` had in mind: the ratio that the service names where
+ * the shape is the same, else the same numbers written as `w:h`. `undefined` where nothing comes to mind.
+ */
+export function intendedRatio(value: string): string | undefined {
+  const text = value.trim().toLowerCase();
+  if (text === "auto") return text;
+  const [, width, height] = TWO_NUMBERS.exec(text) ?? [];
+  if (width === undefined || height === undefined) return undefined;
+  const divisor = greatestCommonDivisor(Number(width), Number(height));
+  const lowest = `${Number(width) / divisor}:${Number(height) / divisor}`;
+  return RATIOS.includes(lowest) ? lowest : `${width}:${height}`;
+}
+
+/** The ratio of a list whose shape is closest to a well-formed one; `undefined` for `auto`. */
+export function nearestRatio(value: string, list: readonly string[]): string | undefined {
+  const wanted = shape(value);
+  if (wanted === null) return undefined;
+  const distance = (ratio: string) => Math.abs((shape(ratio) ?? Number.POSITIVE_INFINITY) - wanted);
+  return [...list].sort((a, b) => distance(a) - distance(b))[0];
+}
+
+/** The logarithm of width over height, so that 2:1 is as far from 1:1 as 1:2 is. */
+function shape(ratio: string): number | null {
+  const [width, height] = ratio.split(":").map(Number);
+  return width === undefined || height === undefined ? null : Math.log(width / height);
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}

@@ -1,0 +1,61 @@
+import { findModels } from "../find.ts";
+import type { Model, References } from "../matrix.ts";
+import { type Rule, refusal } from "./rule.ts";
+import { modelList, shownUrl } from "./wording.ts";
+
+const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
+const WINDOWS_DRIVE = /^[a-z]:/i;
+
+/** Sections 2.2, 2.4 and 8: how many reference images a model takes. */
+export const imageCount: Rule = ({ draft, model, labels }) => {
+  const count = draft.images?.length ?? 0;
+  if (model.references === null) return undefined;
+  const { min, max } = model.references;
+  if (count < min) {
+    const message = `${labels.images} is missing: ${model.id} needs ${needed(model.references)}`;
+    return refusal(message, `give an image's URL; models that need none: ${modelList(openTo(0))}`);
+  }
+  if (max === null || count <= max) return undefined;
+  const most = max === 0 ? "no reference images" : `at most ${max} reference images`;
+  const [times, many] = count === 1 ? ["once", "one"] : [`${count} times`, `as many as ${count}`];
+  const message = `${labels.images} is given ${times}: ${model.id} takes ${most}`;
+  return refusal(message, `models that take ${many}: ${modelList(openTo(count))}`);
+};
+
+/** Section 2.2: the field holds URLs, which the service itself fetches. */
+export const imageUrls: Rule = ({ draft, labels }) => {
+  const value = draft.images?.find((image) => !isRemoteUrl(image.trim()));
+  if (value === undefined) return undefined;
+  return refusal(
+    `${labels.images} ${shownUrl(value)} is no address on the web: the service takes URLs only, not files`,
+    "put the image where the service can fetch it, and give its whole URL (https://…)",
+  );
+};
+
+/** Sections 2.2 and 8: models that fetch over HTTPS only. */
+export const imagesOverHttps: Rule = ({ draft, model, labels }) => {
+  const { images = [] } = draft;
+  if (model.references?.httpsOnly !== true) return undefined;
+  const value = images.find((image) => !/^https:/i.test(image.trim()));
+  if (value === undefined) return undefined;
+  const others = modelList(openTo(images.length).filter((other) => other.references?.httpsOnly === false));
+  return refusal(
+    `${labels.images} ${shownUrl(value)}: ${model.id} takes https:// URLs only`,
+    `give an https:// URL; models that take others: ${others}`,
+  );
+};
+
+function needed({ min, max }: References): string {
+  return max === null ? `at least ${min} reference image` : `${min} to ${max} reference images`;
+}
+
+/** The models that are documented to take a number of reference images. */
+function openTo(count: number): Model[] {
+  return findModels({ references: count }).matching;
+}
+
+/** `C:\fox.png` and `localhost:8080/fox.png` parse as URLs too, of the schemes `c:` and `localhost:`. */
+function isRemoteUrl(text: string): boolean {
+  if (WINDOWS_DRIVE.test(text) || HOST_AND_PORT.test(text)) return false;
+  return URL.canParse(text) && new URL(text).protocol !== "file:";
+}

@@ -1,0 +1,51 @@
+import { MODELS } from "../matrix.ts";
+import { type Refusal, type Rule, refusal, warning } from "./rule.ts";
+import { modelList } from "./wording.ts";
+
+/** Section 7, `empty_prompt`. No model takes a blank prompt, so this holds even where nothing else is checked. */
+export function emptyPromptRefusal(prompt: string, label: string): Refusal | undefined {
+  if (prompt.trim() !== "") return undefined;
+  return refusal(`${label} is empty`, 'say what the image should show, such as "a fox in the snow"');
+}
+
+/** What JSON cannot carry from end to end: half a surrogate pair, and NUL. */
+export const promptText: Rule = ({ draft, labels }) => {
+  const broken = /[\p{Surrogate}\0]/u.exec(draft.prompt);
+  if (broken === null) return undefined;
+  const what = broken[0] === "\0" ? "a NUL character" : "half of a character (a lone surrogate)";
+  const place = charactersIn(draft.prompt.slice(0, broken.index)) + 1;
+  return refusal(
+    `${labels.prompt} holds ${what} at character ${place}`,
+    "take it out, or save it as UTF-8 text",
+  );
+};
+
+/**
+ * Section 8, prompt length. The document counts "characters": code points here, as that is the reading that
+ * refuses least; a prompt that is too long by the other reading (UTF-16 units) is warned of.
+ */
+export const promptLength: Rule = ({ draft, model, labels }) => {
+  const { prompt } = draft;
+  const { id, promptLimit } = model;
+  if (prompt.length <= promptLimit) return undefined;
+  const length = charactersIn(prompt);
+  if (length > promptLimit) {
+    const message = `${labels.prompt} has ${length} characters, and ${id} takes at most ${promptLimit}`;
+    return refusal(message, roomFor(length));
+  }
+  return warning(
+    `${labels.prompt} has ${length} characters, but ${prompt.length} if the service counts UTF-16 units; ` +
+      `${id} takes at most ${promptLimit}`,
+  );
+};
+
+function roomFor(length: number): string {
+  const larger = modelList(MODELS.filter((model) => model.promptLimit >= length));
+  return larger === ""
+    ? "make it shorter; no model takes as many"
+    : `make it shorter, or use one of ${larger}`;
+}
+
+function charactersIn(text: string): number {
+  return Array.from(text).length;
+}

@@ -1,0 +1,46 @@
+import { findModels } from "../find.ts";
+import { RATIOS } from "../matrix.ts";
+import { intendedRatio, isWellFormedRatio, nearestRatio } from "../ratio.ts";
+import { type Refusal, type Rule, refusal, type Warning, warning } from "./rule.ts";
+import { modelList, shown } from "./wording.ts";
+
+/** Section 2.5: a ratio has to be in the model's row; a model without a row may take any. */
+export const ratio: Rule = ({ draft, model, labels }) => {
+  const value = draft.ratio;
+  if (value === undefined) return undefined;
+  if (!isWellFormedRatio(value)) return malformed(value, labels.ratio);
+  if (model.ratios === null)
+    return RATIOS.includes(value) ? undefined : unlisted(value, model.id, labels.ratio);
+  if (model.ratios.includes(value)) return undefined;
+  const message = `${labels.ratio} ${value}: ${model.id} takes only ${model.ratios.join(", ")}`;
+  return refusal(message, otherwise(value, model.ratios, model.id));
+};
+
+function malformed(value: string, label: string): Refusal {
+  const intended = intendedRatio(value);
+  const hint =
+    intended === undefined ? "write it as width:height, such as 16:9, or auto" : `write it as ${intended}`;
+  return refusal(`${label} ${shown(value)} is neither width:height in whole numbers nor auto`, hint);
+}
+
+function unlisted(value: string, id: string, label: string): Warning {
+  const intended = intendedRatio(value);
+  const same = intended === value ? "" : `; the same shape is ${intended}`;
+  return warning(
+    `${label} ${value} is not in the service's document, which does not say what ${id} takes${same}`,
+  );
+}
+
+/** The same shape in a form the model takes; else the nearest shape, and the models that take this one. */
+function otherwise(value: string, list: readonly string[], id: string): string {
+  const intended = intendedRatio(value);
+  if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write it so`;
+  const nearest = nearestRatio(value, list);
+  const others = modelList(findModels({ ratio: value }).matching);
+  return [
+    others === ""
+      ? `no model is documented to take ${value} (imggen models --ratio ${value} names those that may)`
+      : `models that take ${value}: ${others}`,
+    ...(nearest === undefined ? [] : [`the nearest that ${id} takes is ${nearest}`]),
+  ].join("; ");
+}

@@ -1,0 +1,51 @@
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { errorCode } from "../lib/durable.ts";
+import type { Reply } from "./reply.ts";
+
+type Picture = Extract<Reply, { kind: "picture" }>;
+
+/** What became of a reply: its HTTP status, 0 for none, and a note for the log. */
+export interface Delivery {
+  status: number;
+  note: string | null;
+}
+
+/** Writes a reply. Never throws: a client that is gone needs none. */
+export async function deliver(reply: Reply, outgoing: ServerResponse): Promise<Delivery> {
+  const { note } = reply;
+  switch (reply.kind) {
+    case "envelope":
+      outgoing.writeHead(reply.status, { ...reply.headers, "Content-Type": "application/json" });
+      outgoing.end(JSON.stringify(reply.body));
+      return { status: reply.status, note };
+    case "page":
+      outgoing.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
+      outgoing.end(reply.html);
+      return { status: 200, note };
+    case "silence":
+      outgoing.destroy();
+      return { status: 0, note };
+    case "picture":
+      return { status: 200, note: (await stream(reply, outgoing)) ?? note };
+  }
+}
+
+/** Sends a picture as it is drawn, as fast as the client takes it. @returns what went wrong, if anything */
+async function stream({ chunks, cutShort }: Picture, outgoing: ServerResponse): Promise<string | null> {
+  outgoing.writeHead(200, { "Content-Type": "image/png" });
+  if (outgoing.req.method === "HEAD") {
+    outgoing.end();
+    return null;
+  }
+  try {
+    await pipeline(Readable.from(chunks), outgoing, { end: !cutShort });
+    if (cutShort) outgoing.socket?.destroySoon();
+    return null;
+  } catch (error) {
+    outgoing.destroy();
+    if (errorCode(error) === "ERR_STREAM_PREMATURE_CLOSE") return "the client hung up";
+    return `drawing failed: ${String(error)}`;
+  }
+}

@@ -1,0 +1,43 @@
+import { readImageUrl } from "./links.ts";
+import { type Reply, unknownError } from "./reply.ts";
+import type { Service } from "./service.ts";
+import type { Task } from "./state/tasks.ts";
+
+const ERROR_PAGE = `<!doctype html>
+<html lang="en"><head><title>502 Bad Gateway</title></head>
+<body><h1>502 Bad Gateway</h1><p>The sandbox was asked for this page in place of an image.</p></body></html>
+`;
+
+/** GET /files/<task>/<index>.png: an image, for whoever has its signed address. Drawn anew each time. */
+export async function serveFile(
+  { taskId, name, query }: { taskId: string; name: string; query: URLSearchParams },
+  { secret, tasks, now }: Service,
+): Promise<Reply> {
+  const link = readImageUrl(taskId, name, query, secret);
+  if (link === null) return unknownError("wrong signature", { status: 403 });
+  if (now() >= link.expires * 1000) return unknownError("expired", { status: 403 });
+  const task = await tasks.find(taskId);
+  if (task === null) return unknownError("no such task", { status: 404 });
+
+  if (task.image === "error page")
+    return { kind: "page", html: ERROR_PAGE, note: "an error page, as asked for" };
+  const picture = await draw(task, link.index);
+  if (task.image === "whole") return { kind: "picture", chunks: picture, cutShort: false, note: null };
+  return { kind: "picture", chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };
+}
+
+/** The drawing code is loaded with the first picture: most runs of the sandbox are over before. */
+async function draw({ prompt, ratio, quality }: Task, index: number): Promise<AsyncIterable<Buffer>> {
+  const [{ drawPicture }, { pictureDimensions }] = await Promise.all([
+    import("./picture/picture.ts"),
+    import("./picture/dimensions.ts"),
+  ]);
+  return drawPicture({ prompt, index, ...pictureDimensions(ratio, quality) });
+}
+
+async function* firstHalf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  const whole = Buffer.concat(all);
+  yield whole.subarray(0, whole.length / 2);
+}

@@ -1,0 +1,93 @@
+import type { RequestListener } from "node:http";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
+import { deliver } from "./deliver.ts";
+import { serveFile } from "./files.ts";
+import { keyOf } from "./keys.ts";
+import { poll } from "./poll.ts";
+import { invalidRequest, type Reply, refusal, unknownError } from "./reply.ts";
+import type { Service } from "./service.ts";
+import type { Account } from "./state/accounts.ts";
+import { submit } from "./submit.ts";
+
+/** One request, for the sandbox's log. */
+export interface RequestLine {
+  method: string;
+  /** Without the query, which may be a signature. */
+  path: string;
+  /** The HTTP status; 0 where the connection was closed without a reply. */
+  status: number;
+  /** What came of it, where there is something to say. */
+  note: string | null;
+}
+
+const API = "/api/generate-image";
+const FILES = "/files/:taskId/:name";
+
+type RequestContext = Context<{ Bindings: HttpBindings }>;
+type Answer = (context: RequestContext) => Reply | Promise<Reply>;
+type Operation = (request: Request, account: Account, service: Service) => Promise<Reply>;
+
+/**
+ * The service over HTTP: its two operations, the images, and the envelope for everything else, be it a path
+ * that is none (404), a method that is not taken (405) or a mistake of the sandbox's own (500).
+ */
+export function createListener(
+  service: Service,
+  onRequest: (line: RequestLine) => void = () => {},
+): RequestListener {
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  const route = (answer: Answer) => async (context: RequestContext) => {
+    const reply = await answerOf(answer, context);
+    const delivery = await deliver(reply, context.env.outgoing);
+    onRequest({ method: context.req.method, path: urlOf(context).pathname, ...delivery });
+    return RESPONSE_ALREADY_SENT;
+  };
+  app.post(API, route(withAccount(submit, service)));
+  app.get(API, route(withAccount(poll, service)));
+  app.all(API, route(otherMethod("GET, POST")));
+  app.get(FILES, route(fileOf(service)));
+  app.all(FILES, route(otherMethod("GET")));
+  app.notFound(route(() => unknownError("no such path", { status: 404 })));
+  return getRequestListener((request, env) => app.fetch(request, env), {
+    overrideGlobalObjects: false,
+    // What is no address at all never reaches a route.
+    errorHandler: () =>
+      Response.json({ code: -1, message: "image_generation.error.invalid_request" }, { status: 400 }),
+  });
+}
+
+/** The answer, or HTTP 500 where there is none: what went wrong is for the log, not for the client. */
+async function answerOf(answer: Answer, context: RequestContext): Promise<Reply> {
+  try {
+    return await answer(context);
+  } catch (error) {
+    return unknownError(String(error), { status: 500 });
+  }
+}
+
+/** Section 4.1: credentials come before everything else. */
+function withAccount(operation: Operation, service: Service): Answer {
+  return ({ req }) => {
+    const key = keyOf(req.header("Authorization") ?? null);
+    if (key === null) return refusal("login_required");
+    return operation(req.raw, service.accounts.of(key), service);
+  };
+}
+
+function fileOf(service: Service): Answer {
+  return (context) => {
+    const { taskId = "", name = "" } = context.req.param();
+    return serveFile({ taskId, name, query: urlOf(context).searchParams }, service);
+  };
+}
+
+function otherMethod(allowed: string): Answer {
+  return () => invalidRequest("no such method", { status: 405, headers: { Allow: allowed } });
+}
+
+function urlOf({ req }: RequestContext): URL {
+  return new URL(req.url);
+}

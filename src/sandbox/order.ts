@@ -1,0 +1,82 @@
+import { estimateCost } from "../models/cost.ts";
+import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
+import type { GenerationRequest } from "../models/request.ts";
+import { invalidRequest, type Reply, refusal } from "./reply.ts";
+import { brokenRule } from "./rules.ts";
+
+/** A request that the document does not rule out, with its defaults filled in. */
+export interface Order {
+  /** As it was sent, directives and all. */
+  prompt: string;
+  model: Model;
+  ratio: string;
+  quality: string | undefined;
+  imageCount: number;
+  credits: number;
+}
+
+/** Section 2.2: how many images are made where the request does not say and the model can make several. */
+const DEFAULT_MAX_IMAGES = 4;
+
+/** What a request costs where section 8 names no price; the real service may well charge more. */
+const UNDOCUMENTED_CREDITS = 1;
+
+/**
+ * Reads a request body by sections 2.2 to 2.5 and 8. Ids, ratios and qualities count only in the document's
+ * own spelling. Two refusals have keys of section 7; for the rest the document shows none.
+ */
+export function readOrder(body: unknown): { order: Order } | { refused: Reply } {
+  const refused = (reply: Reply) => ({ refused: reply });
+  if (!isRecord(body)) return refused(invalidRequest("the body is no JSON object"));
+  if (isBlank(body.prompt)) return refused(refusal("image_generation.error.empty_prompt"));
+  if (!isRequest(body)) return refused(invalidRequest("a field has the wrong type"));
+
+  const { prompt, model: id = DEFAULT_MODEL } = body;
+  const model = MODELS.find((candidate) => candidate.id === id);
+  if (model === undefined) return refused(invalidRequest("no such model"));
+  if (Array.from(prompt).length > model.promptLimit) {
+    return refused(refusal("image_generation.error.prompt_too_long"));
+  }
+  const broken = brokenRule(body, model);
+  return broken === undefined ? { order: toOrder(body, model) } : refused(invalidRequest(broken));
+}
+
+function toOrder({ prompt, ratio, quality, maxImages }: RequestBody, model: Model): Order {
+  const makesSeveral = (model.maxImages ?? 1) > 1;
+  return {
+    prompt,
+    model,
+    ratio: ratio ?? model.defaultRatio,
+    quality: quality ?? model.defaultQuality ?? undefined,
+    imageCount: makesSeveral ? (maxImages ?? DEFAULT_MAX_IMAGES) : 1,
+    credits: estimateCost(model, quality).credits ?? UNDOCUMENTED_CREDITS,
+  };
+}
+
+type JsonObject = Record<string, unknown>;
+type RequestBody = Omit<GenerationRequest, "model"> & { model?: string };
+
+function isRecord(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "string" && value.trim() === "");
+}
+
+const isText = (value: unknown) => typeof value === "string";
+
+/** Section 2.2: the type of every field; other fields are none of the service's business. */
+const TYPES: Readonly<Record<keyof GenerationRequest, (value: unknown) => boolean>> = {
+  prompt: isText,
+  model: isText,
+  ratio: isText,
+  quality: isText,
+  maxImages: (value) => typeof value === "number",
+  image: (value) => [value].flat().every(isText),
+};
+
+/** A request of which only the prompt must be there. */
+function isRequest(body: JsonObject): body is JsonObject & RequestBody {
+  return Object.entries(TYPES).every(([name, holds]) => body[name] === undefined || holds(body[name]));
+}

@@ -1,0 +1,11 @@
+import { oil } from "./oil.ts";
+import { pixels } from "./pixels.ts";
+import { plain } from "./plain.ts";
+import { poster } from "./poster.ts";
+import { sketch } from "./sketch.ts";
+import type { Style } from "./style.ts";
+import { watercolor } from "./watercolor.ts";
+
+export const STYLES = { plain, oil, watercolor, pixels, sketch, poster } satisfies Record<string, Style>;
+
+export type StyleName = keyof typeof STYLES;

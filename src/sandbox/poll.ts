@@ -1,0 +1,45 @@
+import { imageUrl } from "./links.ts";
+import { invalidRequest, type Reply, success, unknownError } from "./reply.ts";
+import type { Service } from "./service.ts";
+import type { Account } from "./state/accounts.ts";
+import type { Task } from "./state/tasks.ts";
+
+/** How long an image's address is good for. */
+const LINK_SECONDS = 3600;
+
+/** The `errorCode` of a task that was asked to fail; the document names none. */
+const FAILURE_CODE = 1001;
+
+/** GET /generate-image (section 4.2). A task of another account is as unknown as one that never was. */
+export async function poll(request: Request, account: Account, service: Service): Promise<Reply> {
+  const taskId = new URL(request.url).searchParams.get("taskId");
+  if (taskId === null || taskId === "") return invalidRequest("no taskId");
+  const task = await service.tasks.find(taskId);
+  if (task === null || task.account !== account.id) return unknownError("no such task");
+
+  const state = await stateOf(task, service);
+  return success({ taskId, ...state }, `${taskId} ${state.status}`);
+}
+
+interface TaskState {
+  status: "processing" | "completed" | "failed";
+  resultUrl?: string | string[];
+  errorCode: number;
+}
+
+/** Section 2.3. The document shows no word for a task that still runs; clients go by what they do know. */
+async function stateOf(task: Task, service: Service): Promise<TaskState> {
+  if (service.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
+  if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
+  return { status: "completed", resultUrl: await resultUrl(task, service), errorCode: 0 };
+}
+
+/** One address as a string, several as an array. */
+async function resultUrl(task: Task, service: Service): Promise<string | string[]> {
+  const { origin, secret, tasks } = service;
+  const seconds = Math.ceil(service.now() / 1000);
+  const isGone = task.firstUrlExpired && (await tasks.isFirstShowing(task));
+  const expires = isGone ? seconds - LINK_SECONDS : seconds + LINK_SECONDS;
+  const link = (index: number) => imageUrl(origin, { taskId: task.taskId, index, expires }, secret);
+  return task.imageCount === 1 ? link(0) : Array.from({ length: task.imageCount }, (_, index) => link(index));
+}

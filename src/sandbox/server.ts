@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { Clock } from "../lib/clock.ts";
+import { systemClock } from "../lib/clock.ts";
+import { createListener, type RequestLine } from "./http.ts";
+import { openState } from "./state/state.ts";
+
+export { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "./keys.ts";
+
+/** Where the sandbox listens: this machine, and nobody else's. */
+const LOOPBACK = "127.0.0.1";
+const DEFAULT_LATENCY_MS = 600;
+
+export interface SandboxOptions {
+  /** Keeps tasks and balances between runs; several sandboxes may share it at once. Made if missing. */
+  folder: string;
+  /** Default 0: any that is free. */
+  port?: number;
+  /** How long a task takes, in milliseconds. Default 600. */
+  latencyMs?: number;
+  /**
+   * What the accounts of the two named keys have from now on, and what a new account starts with. Where it is
+   * absent, all keep what they have, and a new one starts with 1000.
+   */
+  credits?: number;
+  clock?: Pick<Clock, "now">;
+  /** Told of every request when it has been answered, an image when it has been sent. */
+  onRequest?: (line: RequestLine) => void;
+}
+
+export interface Sandbox {
+  /** `http://127.0.0.1:<port>/api`: what the service's document calls the base address. */
+  baseUrl: string;
+  port: number;
+  /** Ends at once, with every connection. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the whole image service of the document on this machine, for nothing: for people without an account,
+ * and for scripts under test. What the document rules out is refused, what it leaves open is accepted, prices
+ * are its own (1 credit where it names none), and the images are real. A few choices are the sandbox's own:
+ *
+ * - Refusals have HTTP status 200, as the document shows no other but 403 `SUBSCRIPTION_REQUIRED`; what it
+ *   gives no key for has 400 and `image_generation.error.invalid_request`.
+ * - Any key with the prefix `sk-` has an account; `sk-sandbox-basic` is the only one without a subscription.
+ * - A running task has the status `processing`; an image's address is good for an hour.
+ * - Reference images are never fetched.
+ *
+ * `[sandbox:…]` in a prompt calls up trouble: `fail`, `slow=30s`, `no-credits`, `subscription`, `429`
+ * (once), `500`, `drop` (the task is bought, the reply lost), `truncate`, `html` (both for the image) and
+ * `expired` (the first address is gone). They can be combined, and are taken out before anything is drawn.
+ *
+ * @throws the system's error where the port is taken or the folder cannot be used
+ */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { folder, credits, latencyMs = DEFAULT_LATENCY_MS, clock = systemClock } = options;
+  const now = () => clock.now();
+  const state = await openState(folder, { credits, now });
+  const server = createServer();
+  const port = await listen(server, options.port ?? 0);
+  const origin = `http://${LOOPBACK}:${port}`;
+  server.on("request", createListener({ ...state, origin, latencyMs, now }, options.onRequest));
+  try {
+    // Only now: a sandbox that could not start must not touch the balances of the one that holds the port.
+    if (credits !== undefined) await state.accounts.setNamedBalances(credits);
+  } catch (error) {
+    await close(server);
+    throw error;
+  }
+  return { baseUrl: `${origin}/api`, port, close: () => close(server) };
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen(port, LOOPBACK);
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the sandbox has no address");
+  return address.port;
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,45 @@
+import path from "node:path";
+import { keyFingerprint } from "../../lib/fingerprint.ts";
+import { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "../keys.ts";
+import { AccountBook } from "./book.ts";
+
+/** What an account starts with. */
+const START_CREDITS = 1000;
+
+/** The account that a key is tied to (section 5). */
+export interface Account {
+  /** Names the account on disk, where the key never is. */
+  readonly id: string;
+  /** Whether it may use the models that need a subscription (section 2.2). */
+  readonly hasSubscription: boolean;
+  readonly book: AccountBook;
+}
+
+/** Every key's account: made when the key is first seen, kept in one file each. */
+export class Accounts {
+  readonly #folder: string;
+  readonly #startCredits: number;
+  readonly #known = new Map<string, Account>();
+
+  /** @param startCredits what a new account has; default 1000 */
+  constructor(folder: string, startCredits = START_CREDITS) {
+    this.#folder = folder;
+    this.#startCredits = startCredits;
+  }
+
+  of(key: string): Account {
+    const id = keyFingerprint(key);
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const book = new AccountBook(path.join(this.#folder, `${id}.jsonl`), this.#startCredits);
+    const account = { id, hasSubscription: key !== SANDBOX_BASIC_KEY, book };
+    this.#known.set(id, account);
+    return account;
+  }
+
+  /** Gives the two named keys' accounts this balance, whatever they have spent. */
+  async setNamedBalances(credits: number): Promise<void> {
+    const named = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => this.of(key));
+    await Promise.all(named.map(({ book }) => book.setBalance(credits)));
+  }
+}

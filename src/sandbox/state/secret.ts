@@ -1,0 +1,20 @@
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { errorCode, removeIfPresent } from "../../lib/durable.ts";
+import { publish } from "../../lib/publish.ts";
+
+/** The secret that image addresses are signed with: made once for a folder, the same for every process. */
+export async function loadSecret(folder: string): Promise<string> {
+  const file = path.join(folder, "secret");
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+  const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+  await writeFile(temporary, randomBytes(32).toString("hex"), { mode: 0o600, flag: "wx" });
+  await publish(temporary, file, false);
+  await removeIfPresent(temporary);
+  return readFile(file, "utf8");
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from "node:crypto";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { createExclusive, errorCode, removeIfPresent } from "../../lib/durable.ts";
+
+/** A task as it was bought. What has become of it follows from the time; the file is never changed. */
+export interface Task {
+  taskId: string;
+  /** The id of the account that bought it. */
+  account: string;
+  /** Without its directives. */
+  prompt: string;
+  model: string;
+  ratio: string;
+  /** Absent where neither the request nor the model says. */
+  quality?: string;
+  imageCount: number;
+  /** Milliseconds since the epoch. */
+  submittedAt: number;
+  /** How long it runs, in milliseconds. */
+  durationMs: number;
+  end: "completed" | "failed";
+  /** What is served for an image's address. */
+  image: "whole" | "cut short" | "error page";
+  /** Whether the first address that is handed out has expired already. */
+  firstUrlExpired: boolean;
+}
+
+const TASK_ID = /^task_[0-9a-f]{20}$/;
+
+export function newTaskId(): string {
+  return `task_${randomBytes(10).toString("hex")}`;
+}
+
+/** The tasks of all accounts, one file each. */
+export class Tasks {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Writes the file whole before it has its name, so that another process never reads half of one. */
+  async add(task: Task): Promise<void> {
+    const temporary = path.join(this.#folder, `.${task.taskId}.tmp`);
+    await writeFile(temporary, `${JSON.stringify(task)}\n`, { mode: 0o600, flag: "wx" });
+    await rename(temporary, this.#file(task.taskId, "json"));
+  }
+
+  /** The task of an id from outside, which may be any text; null where there is none. */
+  async find(taskId: string): Promise<Task | null> {
+    if (!TASK_ID.test(taskId)) return null;
+    try {
+      return JSON.parse(await readFile(this.#file(taskId, "json"), "utf8"));
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return null;
+      throw error;
+    }
+  }
+
+  remove(taskId: string): Promise<void> {
+    return removeIfPresent(this.#file(taskId, "json"));
+  }
+
+  /** Whether this is the first time, in any process, that a task's result is shown. */
+  async isFirstShowing({ taskId }: Task): Promise<boolean> {
+    try {
+      const handle = await createExclusive(this.#file(taskId, "shown"), 0o600);
+      await handle.close();
+      return true;
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") return false;
+      throw error;
+    }
+  }
+
+  #file(taskId: string, extension: string): string {
+    return path.join(this.#folder, `${taskId}.${extension}`);
+  }
+}

@@ -1,0 +1,90 @@
+import { isJsonType, readBody } from "./body.ts";
+import { type Directives, readDirectives } from "./directives.ts";
+import { type Order, readOrder } from "./order.ts";
+import { invalidRequest, type Reply, refusal, success, unknownError } from "./reply.ts";
+import type { Service } from "./service.ts";
+import type { Account } from "./state/accounts.ts";
+import { newTaskId, type Task } from "./state/tasks.ts";
+
+/** Section 2.2: the models for which a subscription is required. */
+const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
+
+/**
+ * POST /generate-image (section 4.1), for a client whose credentials are good. A body that is not declared as
+ * JSON gets HTTP 415, one that is none or is too large HTTP 400.
+ */
+export async function submit(request: Request, account: Account, service: Service): Promise<Reply> {
+  if (!isJsonType(request.headers.get("content-type"))) {
+    return invalidRequest("the Content-Type is not application/json", { status: 415 });
+  }
+  const body = await readBody(request);
+  if ("problem" in body) return invalidRequest(body.problem);
+  const read = readOrder(body.json);
+  if ("refused" in read) return read.refused;
+  const { order } = read;
+  const directives = readDirectives(order.prompt);
+  return (await turnedDown(order, directives, account, service)) ?? buy(order, directives, account, service);
+}
+
+/** What stands between a good request and its task: subscription, rate, balance, and luck. */
+async function turnedDown(
+  { model, prompt, credits }: Order,
+  { troubles }: Directives,
+  account: Account,
+  { throttle }: Service,
+): Promise<Reply | null> {
+  const needsSubscription = model.id.startsWith(SUBSCRIPTION_MODELS);
+  if (troubles.has("subscription") || (needsSubscription && !account.hasSubscription)) {
+    return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
+  }
+  if (troubles.has("429") && (await throttle.turnsAway(account.id, prompt))) {
+    return unknownError("asked to come back", { status: 429, headers: { "Retry-After": "1" } });
+  }
+  if (troubles.has("no-credits")) return refusal("my_credits.no_credits_description");
+  if ((await account.book.balance()) < credits) return tooFewCredits(credits);
+  return troubles.has("500") ? unknownError("asked for", { status: 500 }) : null;
+}
+
+/**
+ * The task is written before it is paid for: its id is told to nobody until then, so that whatever happens in
+ * between, nobody has paid for nothing.
+ */
+async function buy(order: Order, directives: Directives, account: Account, service: Service): Promise<Reply> {
+  const task = toTask(order, directives, account, service);
+  await service.tasks.add(task);
+  const left = await account.book.charge(order.credits, task.taskId);
+  if (left === null) {
+    await service.tasks.remove(task.taskId);
+    return tooFewCredits(order.credits);
+  }
+  const note = `${task.taskId}, cost ${order.credits}, ${left} left`;
+  if (directives.troubles.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
+  const unread = directives.hasUnknown ? ", with an unknown directive in its prompt" : "";
+  return success({ taskId: task.taskId }, note + unread);
+}
+
+function toTask(
+  { model, ratio, quality, imageCount }: Order,
+  { troubles, slowMs, prompt }: Directives,
+  account: Account,
+  { now, latencyMs }: Service,
+): Task {
+  return {
+    taskId: newTaskId(),
+    account: account.id,
+    prompt,
+    model: model.id,
+    ratio,
+    ...(quality !== undefined && { quality }),
+    imageCount,
+    submittedAt: now(),
+    durationMs: slowMs ?? latencyMs,
+    end: troubles.has("fail") ? "failed" : "completed",
+    image: troubles.has("html") ? "error page" : troubles.has("truncate") ? "cut short" : "whole",
+    firstUrlExpired: troubles.has("expired"),
+  };
+}
+
+function tooFewCredits(credits: number): Reply {
+  return refusal("my_credits.no_credits_description", { why: `it costs ${credits}` });
+}

@@ -1,0 +1,32 @@
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+import { createExclusive, errorCode, removeIfPresent, writeAll } from "../lib/durable.ts";
+
+const BALLAST_BYTES = 64 * 1024;
+
+function ballastFile(folder: string): string {
+  return path.join(folder, ".ballast");
+}
+
+/** Sets room aside, so that a task id still finds a place on a disk that has filled up since. */
+export async function keepBallast(folder: string): Promise<void> {
+  try {
+    const handle = await createExclusive(ballastFile(folder), 0o600);
+    try {
+      // Random, because some file systems store a run of zeros in no room at all.
+      await writeAll(handle, randomBytes(BALLAST_BYTES));
+    } catch (error) {
+      await dropBallast(folder);
+      throw error;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+}
+
+/** Gives the room back. */
+export function dropBallast(folder: string): Promise<void> {
+  return removeIfPresent(ballastFile(folder));
+}

@@ -1,0 +1,125 @@
+import type { ErrorType } from "../lib/errors.ts";
+import type { ProcessIdentity } from "../lib/processes.ts";
+import type { GenerationRequest } from "../models/request.ts";
+
+/** The account a task was bought from. */
+export interface ServiceIdentity {
+  baseUrl: string;
+  /** Fingerprint of the API key; the key itself is never written down here. */
+  keyId: string;
+}
+
+/** Where a task's images go, decided before it is bought. All paths are absolute. */
+export type Destination =
+  /** Exactly this path; several images are numbered from it. Without an extension it gets the right one. */
+  | { kind: "file"; path: string; overwrite: boolean }
+  | { kind: "folder"; folder: string; template: string; overwrite: boolean }
+  /** The first image to standard output; what else comes, and a recovery, goes to the folder. */
+  | { kind: "stdout"; folder: string; template: string; overwrite: boolean };
+
+/** What is to be bought, and everything needed to finish it in another process. */
+export interface Intent {
+  request: GenerationRequest;
+  service: ServiceIdentity;
+  /** Documented cost; null where the service's document gives none. */
+  credits: number | null;
+  destination: Destination;
+}
+
+export interface SavedFile {
+  /** Absolute; null for bytes that went to standard output. */
+  path: string | null;
+  /** The whole result URL, its query included. */
+  url: string;
+  mediaType: string;
+  bytes: number;
+  sha256: string;
+  width: number;
+  height: number;
+}
+
+/** One line of a task file. Each is written once and never changed. */
+export type TaskEvent =
+  | ({ type: "intent"; v: 1; at: string; owner: ProcessIdentity } & Intent)
+  | { type: "not_sent"; at: string; why: string }
+  | { type: "refused"; at: string; error: { type: ErrorType; key: string | null; message: string } }
+  | { type: "unknown"; at: string; why: string }
+  | { type: "accepted"; at: string; taskId: string }
+  /** `pendingMs`: when the last look before still saw it running; both count from the acceptance. */
+  | { type: "completed"; at: string; urls: string[]; seenMs: number | null; pendingMs: number | null }
+  | { type: "failed"; at: string; errorCode: string | null }
+  | { type: "saved"; at: string; files: SavedFile[] };
+
+/** How far a task has come: what its file's lines add up to. */
+export type Progress =
+  /** The intent alone: the process ended around the submit. It may have been accepted. */
+  | { status: "intended" }
+  | { status: "not_sent"; why: string }
+  | { status: "refused"; error: { type: ErrorType; key: string | null; message: string } }
+  | { status: "unknown"; why: string }
+  | { status: "accepted"; taskId: string; acceptedAt: string }
+  | { status: "completed"; taskId: string; acceptedAt: string; completedAt: string; urls: string[] }
+  | { status: "failed"; taskId: string; acceptedAt: string; errorCode: string | null }
+  | { status: "saved"; taskId: string; acceptedAt: string; completedAt: string | null; files: SavedFile[] };
+
+/** A task as the ledger knows it. */
+export interface TaskRecord {
+  /** The ledger's own name for it; sorts by time. */
+  id: string;
+  intent: Intent;
+  owner: ProcessIdentity;
+  submittedAt: string;
+  progress: Progress;
+}
+
+/** What one more line makes of the progress so far. Lines that come too late to matter change nothing. */
+export function advance(progress: Progress, event: TaskEvent): Progress {
+  switch (event.type) {
+    case "intent":
+      return progress;
+    case "not_sent":
+      return { status: "not_sent", why: event.why };
+    case "refused":
+      return { status: "refused", error: event.error };
+    case "unknown":
+      return { status: "unknown", why: event.why };
+    case "accepted":
+      return { status: "accepted", taskId: event.taskId, acceptedAt: event.at };
+    case "completed":
+      if (!("taskId" in progress) || progress.status === "saved") return progress;
+      return {
+        status: "completed",
+        taskId: progress.taskId,
+        acceptedAt: progress.acceptedAt,
+        completedAt: event.at,
+        urls: event.urls,
+      };
+    case "failed":
+      if (!("taskId" in progress) || progress.status === "saved") return progress;
+      return {
+        status: "failed",
+        taskId: progress.taskId,
+        acceptedAt: progress.acceptedAt,
+        errorCode: event.errorCode,
+      };
+    case "saved":
+      if (!("taskId" in progress)) return progress;
+      return {
+        status: "saved",
+        taskId: progress.taskId,
+        acceptedAt: progress.acceptedAt,
+        completedAt: "completedAt" in progress ? progress.completedAt : null,
+        files: event.files,
+      };
+  }
+}
+
+/** Whether a task may have cost something: everything but what the service refused or never got. */
+export function mayBePaid(record: TaskRecord): boolean {
+  return record.progress.status !== "refused" && record.progress.status !== "not_sent";
+}
+
+/** Whether the submit's reply never came, so that nobody knows if the task exists. */
+export function isUnknown(record: TaskRecord): boolean {
+  return record.progress.status === "intended" || record.progress.status === "unknown";
+}

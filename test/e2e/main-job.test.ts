@@ -1,0 +1,27 @@
+import { open, readFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { inspectFile } from "../../src/lib/image/inspect.ts";
+import { runProgram, temporaryFolder } from "../support/program.ts";
+
+it("saves a picture of the asked ratio and prints its path alone", async () => {
+  const folder = await temporaryFolder();
+  const args = ["generate", "a lighthouse at dusk, oil painting", "--ratio", "16:9", "--sandbox"];
+  const { code, stdout, stderr } = await runProgram(args, { cwd: folder, env: { IMGGEN_HOME: folder } });
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^\/\S+\/a-lighthouse-at-dusk-oil-painting-\w+\.png\n$/);
+  const handle = await open(stdout.trim());
+  const inspection = await inspectFile(handle).finally(() => handle.close());
+  expect(inspection).toMatchObject({ ok: true, image: { type: "png", width: 1024, height: 576 } });
+});
+
+it("answers a script with one JSON document that names the file", async () => {
+  const folder = await temporaryFolder();
+  const args = ["generate", "a fox", "--sandbox", "--json"];
+  const { code, stdout } = await runProgram(args, { cwd: folder, env: { IMGGEN_HOME: folder } });
+  expect(code).toBe(0);
+  const { ok, charged, files } = JSON.parse(stdout);
+  expect({ ok, charged }).toEqual({ ok: true, charged: "yes" });
+  expect(path.dirname(files[0].path)).toBe(folder);
+  expect((await readFile(files[0].path)).length).toBe(files[0].bytes);
+});

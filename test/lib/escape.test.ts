@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { jsonSafe, printable, printableBlock } from "../../src/lib/escape.ts";
+
+/** Written out by number, apart from the Unicode properties that the code relies on. */
+function isInert(text: string): boolean {
+  return [...text].every((character) => {
+    const code = character.codePointAt(0) as number;
+    return !ACTIVE.some(([first, last]) => code >= first && code <= last);
+  });
+}
+
+const ACTIVE: ReadonlyArray<readonly [first: number, last: number]> = [
+  [0x00, 0x1f],
+  [0x7f, 0x9f],
+  [0xad, 0xad],
+  [0x34f, 0x34f],
+  [0x61c, 0x61c],
+  [0x115f, 0x1160],
+  [0x180b, 0x180f],
+  [0x200b, 0x200f],
+  [0x2028, 0x202e],
+  [0x2060, 0x206f],
+  [0x3164, 0x3164],
+  [0xd800, 0xdfff],
+  [0xfe00, 0xfe0e],
+  [0xfeff, 0xfeff],
+  [0xffa0, 0xffa0],
+  [0xfff0, 0xfffb],
+  [0x1d173, 0x1d17a],
+  [0xe0000, 0xe0fff],
+];
+
+const activeCharacter = fc
+  .constantFrom(...ACTIVE)
+  .chain(([first, last]) => fc.integer({ min: first, max: last }))
+  .map((code) => String.fromCodePoint(code));
+const nastyText = fc
+  .array(
+    fc.oneof(
+      activeCharacter,
+      fc.string({ unit: "binary", maxLength: 3 }),
+      fc.constantFrom("❤", "\ufe0f", "1"),
+    ),
+  )
+  .map((parts) => parts.join(""));
+
+describe("text for one line of a terminal", () => {
+  it.each([
+    ["a\nb\r\tc", "a\\nb\\r\\tc"],
+    ["\x1b[31mred\x1b]8;;http://x\x07", "\\x1b[31mred\\x1b]8;;http://x\\x07"],
+    ["\0\x7f\x9b", "\\x00\\x7f\\x9b"],
+    ["abc\u202edcba", "abc\\u{202e}dcba"],
+    ["pay\u200bpal\ufeff", "pay\\u{200b}pal\\u{feff}"],
+    ["one\u2028two", "one\\u{2028}two"],
+    ["half \ud83d", "half \\u{d83d}"],
+    ["tag \u{e0041}", "tag \\u{e0041}"],
+    ["soft\u00adhyphen", "soft\\xadhyphen"],
+  ])("shows %j as %j", (text, shown) => {
+    expect(printable(text)).toBe(shown);
+  });
+
+  it.each([
+    "a red fox, 3 × 5",
+    "größe 日本語 العربية עברית",
+    "🦊 ❤️ 1️⃣ 🇫🇷",
+    "back\\slash",
+    "no\u00a0break",
+    "",
+  ])("leaves %j as it is", (text) => {
+    expect(printable(text)).toBe(text);
+  });
+
+  it("keeps a variation selector only where it belongs to an emoji", () => {
+    expect(printable("a\ufe0f")).toBe("a\\u{fe0f}");
+    expect(printable("1\ufe0f2")).toBe("1\\u{fe0f}2");
+    expect(printable("❤\ufe0f\ufe0f")).toBe("❤\ufe0f\\u{fe0f}");
+    expect(printable("❤\ufe0e")).toBe("❤\\u{fe0e}");
+  });
+
+  it("holds nothing that acts or hides, whatever came in", () => {
+    fc.assert(
+      fc.property(nastyText, (text) => {
+        expect(isInert(printable(text))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("is left alone when it is shown a second time", () => {
+    fc.assert(
+      fc.property(nastyText, (text) => {
+        expect(printable(printable(text))).toBe(printable(text));
+      }),
+    );
+  });
+});
+
+describe("text for several lines", () => {
+  it("keeps its newlines, and nothing else that acts or hides", () => {
+    expect(printableBlock("one\ntwo\r\n\tthree\x1b")).toBe("one\ntwo\\r\n\\tthree\\x1b");
+    fc.assert(
+      fc.property(nastyText, (text) => {
+        const block = printableBlock(text);
+        expect(isInert(block.replaceAll("\n", ""))).toBe(true);
+        expect(block.split("\n").length).toBe(text.split("\n").length);
+      }),
+    );
+  });
+});
+
+describe("JSON for a terminal", () => {
+  it("writes what would act or hide as escapes", () => {
+    expect(jsonSafe(JSON.stringify("a\u202e\x7f\x9b\u2028\u{e0041}"))).toBe(
+      '"a\\u202e\\u007f\\u009b\\u2028\\udb40\\udc41"',
+    );
+  });
+
+  it("leaves indentation as it is", () => {
+    const json = JSON.stringify({ a: ["é", "日本"] }, null, "\t");
+    expect(jsonSafe(json)).toBe(json);
+  });
+
+  it("parses to the same value and holds nothing that acts or hides", () => {
+    const value = fc.jsonValue({ stringUnit: "binary" });
+    fc.assert(
+      fc.property(fc.oneof(value, nastyText, fc.dictionary(nastyText, nastyText)), (original) => {
+        const json = JSON.stringify(original);
+        const safe = jsonSafe(json);
+        expect(JSON.parse(safe)).toEqual(JSON.parse(json));
+        expect(isInert(safe)).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

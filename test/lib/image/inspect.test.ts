@@ -1,0 +1,111 @@
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { inspectFile, inspectImage } from "../../../src/lib/image/inspect.ts";
+import { buildPng, inspect, pngChunk, pngHeader, pngSignature } from "./builders.ts";
+import * as samples from "./samples.ts";
+
+const images = [...Object.values(samples), buildPng(31, 17), buildPng(200, 200, 10)];
+
+describe("any bytes", () => {
+  it("of an image that was cut short are never an image", async () => {
+    const cut = fc
+      .constantFrom(...images)
+      .chain((image) => fc.nat({ max: image.length - 1 }).map((length) => image.subarray(0, length)));
+    await fc.assert(
+      fc.asyncProperty(cut, async (bytes) => {
+        expect((await inspect(bytes)).ok).toBe(false);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("get a verdict, and never an exception", async () => {
+    const tail = fc.uint8Array({ maxLength: 600 });
+    const start = fc.constantFrom(...images.map((image) => image.subarray(0, 40)), Buffer.alloc(0));
+    await fc.assert(
+      fc.asyncProperty(start, fc.nat({ max: 40 }), tail, async (head, kept, bytes) => {
+        expect(await inspect(Buffer.concat([head.subarray(0, kept), bytes]))).toHaveProperty("ok");
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("of an image in which some were altered get a verdict, and never an exception", async () => {
+    const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...images), changes, async (image, altered) => {
+        const bytes = Buffer.from(image);
+        for (const [at, value] of altered) bytes[at % bytes.length] = value;
+        expect(await inspect(bytes)).toHaveProperty("ok");
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+it("an empty source, and one that is no image, are named for what they are", async () => {
+  expect(await inspect(Buffer.alloc(0))).toEqual({ ok: false, problem: "not_an_image", detail: "empty" });
+  expect(await inspect(Buffer.from("<html><body>busy</body></html>"))).toEqual({
+    ok: false,
+    problem: "not_an_image",
+    detail: "an HTML page",
+  });
+});
+
+it("a source that turns out shorter than its size is no whole image", async () => {
+  const bytes = buildPng(4, 4);
+  const read = async (position: number, length: number) =>
+    bytes.subarray(position, position + length).subarray(0, 60);
+  expect(await inspectImage({ size: bytes.length, read })).toMatchObject({ ok: false });
+});
+
+it("a large image is read in windows, in order and never whole", async () => {
+  const chunk = pngChunk("IDAT", Buffer.alloc(8192));
+  const bytes = Buffer.concat([pngSignature, pngHeader(9, 9), ...Array(500).fill(chunk), pngChunk("IEND")]);
+  const reads: Array<[position: number, length: number]> = [];
+  const read = async (position: number, length: number) => {
+    reads.push([position, length]);
+    return bytes.subarray(position, position + length);
+  };
+  expect(await inspectImage({ size: bytes.length, read })).toMatchObject({ ok: true });
+  expect(reads.length).toBeLessThan(bytes.length / 200_000);
+  expect(Math.max(...reads.map(([, length]) => length))).toBeLessThanOrEqual(256 * 1024);
+  expect(reads).toEqual(reads.toSorted(([a], [b]) => a - b));
+});
+
+describe("a file on disk", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "imggen-inspect-"));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it("is inspected even where a read returns less than was asked for", async () => {
+    const path = join(folder, "image");
+    await writeFile(path, samples.avif);
+    await using handle = await open(path);
+    const read = handle.read.bind(handle);
+    Object.assign(handle, {
+      read: (buffer: Buffer, offset: number, length: number, position: number) =>
+        read(buffer, offset, Math.min(length, 7), position),
+    });
+    expect(await inspectFile(handle)).toMatchObject({ ok: true, image: { width: 7, height: 5 } });
+  });
+
+  async function inspectOnDisk(bytes: Uint8Array) {
+    const path = join(folder, "image");
+    await writeFile(path, bytes);
+    await using handle = await open(path);
+    return await inspectFile(handle);
+  }
+
+  it("is inspected through its handle", async () => {
+    const image = { type: "gif", mediaType: "image/gif", extension: "gif", width: 7, height: 5 };
+    expect(await inspectOnDisk(samples.gif)).toEqual({ ok: true, image });
+    expect(await inspectOnDisk(samples.gif.subarray(0, 90))).toMatchObject({ problem: "incomplete" });
+    expect(await inspectOnDisk(new Uint8Array())).toMatchObject({ detail: "empty" });
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import { findModels, nearestModels, resolveModel } from "../../src/models/find.ts";
+import type { Model } from "../../src/models/matrix.ts";
+import { DOCUMENT } from "./document.ts";
+
+const ids = (models: Model[]) => models.map(({ id }) => id);
+
+describe("resolveModel", () => {
+  it.each(DOCUMENT)("finds $id by its id, in any case, and by its tail", ({ id }) => {
+    const tail = id.split("/").at(-1) ?? "";
+    for (const name of [id, id.toUpperCase(), id.toLowerCase(), tail, tail.toUpperCase()]) {
+      expect(resolveModel(name)?.id).toBe(id);
+    }
+  });
+
+  it.each([
+    "",
+    "alpha-3",
+    "gamma",
+    "vendor1",
+    "vendor1/",
+    "/alpha-2",
+    "vendor2/alpha-2",
+    " z-image",
+    "constructor",
+  ])("knows no model called %j", (name) => {
+    expect(resolveModel(name)).toBeUndefined();
+  });
+});
+
+describe("nearestModels", () => {
+  it.each([
+    ["alpha-3", "vendor1/alpha-2"],
+    ["zimage", "z-image"],
+    ["z-image-turbo", "z-image"],
+    ["Delta", "delta-Image"],
+    ["sunburst", "gamma-image-2-5-sunburst-text"],
+    ["gama-image-2", "gamma-image-2"],
+    ["vendor1/alpha-pr", "vendor1/alpha-pro"],
+    ["beta-v", "vendor2/beta-v4"],
+  ])("puts for %s first %s", (name, id) => {
+    expect(nearestModels(name)[0]).toBe(id);
+  });
+
+  it("names those that begin with a name before those that are only spelled alike", () => {
+    expect(nearestModels("gamma-image-2-5-", 4).slice(0, 3).sort()).toEqual([
+      "gamma-image-2-5-flare-image",
+      "gamma-image-2-5-flare-text",
+      "gamma-image-2-5-sunburst-text",
+    ]);
+  });
+
+  it("names three, or as many as asked", () => {
+    expect(nearestModels("nothing like it")).toHaveLength(3);
+    expect(new Set(nearestModels("nothing like it", 5)).size).toBe(5);
+  });
+
+  it("compares no more of an overlong name than an id could be", () => {
+    const started = performance.now();
+    expect(nearestModels("🦊".repeat(1_000_000))).toHaveLength(3);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
+
+describe("findModels", () => {
+  it("returns all models for a filter that asks nothing", () => {
+    expect(ids(findModels({}).matching)).toEqual(DOCUMENT.map(({ id }) => id));
+    expect(findModels({}).undocumented).toEqual([]);
+  });
+
+  it("tells the models that edit from those of which it is not said", () => {
+    const { matching, undocumented } = findModels({ kind: "edit" });
+    expect(ids(matching)).toEqual([
+      "vendor1/alpha-pro",
+      "beta/4.5-edit",
+      "beta/5-lite-image-to-image",
+      "gamma-image-2",
+      "gamma-image-2-5-flare-image",
+      "delta-Image",
+    ]);
+    expect(ids(undocumented)).toEqual([
+      "vendor1/alpha-2",
+      "vendor2/beta-v4",
+      "vendor2/beta-v4.5",
+      "vendor2/beta-v5.0",
+    ]);
+  });
+
+  it("finds the models of a ratio", () => {
+    const { matching, undocumented } = findModels({ ratio: "9:21" });
+    expect(ids(matching)).toEqual(["gamma-image-2"]);
+    expect(ids(undocumented)).toEqual([
+      "beta/5-lite-text-to-image",
+      "beta/5-lite-image-to-image",
+      "gamma-image-2-5-flare-text",
+      "gamma-image-2-5-flare-image",
+      "gamma-image-2-5-sunburst-text",
+      "vendor1/alpha",
+    ]);
+  });
+
+  it("finds the models of a quality in any case", () => {
+    const { matching, undocumented } = findModels({ quality: "HIGH" });
+    expect(ids(matching)).toEqual([
+      "vendor2/beta-v4.5",
+      "beta/4.5-text-to-image",
+      "beta/4.5-edit",
+      "vendor2/beta-v5.0",
+    ]);
+    expect(ids(undocumented)).toEqual([
+      "beta/5-lite-text-to-image",
+      "beta/5-lite-image-to-image",
+      "vendor1/alpha",
+    ]);
+  });
+
+  it("finds no model at all for a quality that the field does not have", () => {
+    expect(findModels({ quality: "8K" })).toEqual({ matching: [], undocumented: [] });
+  });
+
+  it.each([
+    [0, ["gamma-image-2", "z-image", "gamma-image-2-5-flare-text"], ["delta-Image", "beta/4.5-edit"]],
+    [1, ["gamma-image-2", "gamma-image-2-5-flare-image", "delta-Image"], ["z-image"]],
+    [16, ["gamma-image-2", "gamma-image-2-5-flare-image", "vendor1/alpha-pro"], ["z-image"]],
+    [17, ["vendor1/alpha-pro", "delta-Image"], ["gamma-image-2", "gamma-image-2-5-flare-image"]],
+  ])("finds the models of %i reference images", (references, yes, no) => {
+    const { matching, undocumented } = findModels({ references });
+    expect(ids(matching)).toEqual(expect.arrayContaining(yes));
+    for (const id of no) expect(ids([...matching, ...undocumented])).not.toContain(id);
+    expect(ids(undocumented)).toContain("vendor1/alpha-2");
+  });
+
+  it("asks for everything at once", () => {
+    const { matching, undocumented } = findModels({
+      kind: "edit",
+      ratio: "16:9",
+      quality: "4k",
+      references: 2,
+    });
+    expect(ids(matching)).toEqual(["vendor1/alpha-pro", "gamma-image-2"]);
+    expect(ids(undocumented)).toEqual([
+      "vendor1/alpha-2",
+      "beta/5-lite-image-to-image",
+      "gamma-image-2-5-flare-image",
+    ]);
+  });
+});

@@ -1,0 +1,15 @@
+import { type CheckOptions, checkRequest } from "../../src/models/check.ts";
+import { InvalidRequestError } from "../../src/models/errors.ts";
+import type { RequestDraft } from "../../src/models/request.ts";
+
+/** The message (without its full stop) and hint of a draft's refusal; throws where the draft is accepted. */
+export function refusalOf(draft: Partial<RequestDraft>, options?: CheckOptions) {
+  try {
+    checkRequest({ prompt: "a fox", ...draft }, options);
+  } catch (error) {
+    if (error instanceof InvalidRequestError)
+      return { message: error.message.replace(/\.$/, ""), hint: error.hint ?? "" };
+    throw error;
+  }
+  throw new Error(`accepted: ${JSON.stringify(draft)}`);
+}

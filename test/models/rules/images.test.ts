@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { checkRequest } from "../../../src/models/check.ts";
+import { DOCUMENT } from "../document.ts";
+import { refusalOf } from "../refusal.ts";
+
+const images = (count: number) =>
+  Array.from({ length: count }, (_, index) => `https://images.test/${index}.png`);
+
+describe("the number of reference images", () => {
+  it.each(DOCUMENT)("for $id is what the document says: $references", (row) => {
+    const [min, max] = row.references ?? [0, null];
+    for (const count of [0, 1, 2, 16, 17]) {
+      const draft = { prompt: "a fox", model: row.id, images: images(count) };
+      if (count >= min && count <= (max ?? count)) {
+        expect([checkRequest(draft).request.image ?? []].flat()).toHaveLength(count);
+      } else {
+        expect(refusalOf(draft).message).toContain(row.id);
+      }
+    }
+  });
+
+  it("is none for a model that makes images from text only, and others are named", () => {
+    const { message, hint } = refusalOf({ model: "z-image", images: images(1) });
+    expect(message).toBe("--image is given once: z-image takes no reference images");
+    expect(hint).toBe(
+      "Models that take one: vendor1/alpha-pro, beta/4.5-edit, beta/5-lite-image-to-image, gamma-image-2, " +
+        "gamma-image-2-5-flare-image, delta-Image",
+    );
+  });
+
+  it("is one or more for a model that only edits", () => {
+    const { message, hint } = refusalOf({ model: "delta-Image" });
+    expect(message).toBe("--image is missing: delta-Image needs at least 1 reference image");
+    expect(hint).toBe(
+      "Give an image's URL; models that need none: beta/4.5-text-to-image, beta/5-lite-text-to-image, " +
+        "gamma-image-2, gamma-image-2-5-flare-text, gamma-image-2-5-sunburst-text, z-image",
+    );
+  });
+
+  it("is at most 16 where the document says so, with both numbers in the refusal", () => {
+    expect(refusalOf({ model: "gamma-image-2", images: images(17) }).message).toBe(
+      "--image is given 17 times: gamma-image-2 takes at most 16 reference images",
+    );
+    expect(refusalOf({ model: "gamma-image-2-5-flare-image" }).message).toContain("1 to 16 reference images");
+  });
+});
+
+describe("a reference image", () => {
+  it.each([
+    "https://images.test/a.png",
+    "HTTP://images.test:8080/a.png?sig=1#x",
+    "https://user:secret@images.test/a.png",
+    "http://[::1]/a.png",
+    "https://例え.test/画像.png",
+    "data:image/png;base64,AAAA",
+    "s3://bucket/a.png",
+  ])("is a URL, and goes out as it was given: %s", (url) => {
+    expect(checkRequest({ prompt: "a fox", images: [url] }).request.image).toBe(url);
+  });
+
+  it("loses the space around it", () => {
+    expect(checkRequest({ prompt: "a fox", images: [" https://images.test/a.png\n"] }).request.image).toBe(
+      "https://images.test/a.png",
+    );
+  });
+
+  it.each([
+    "",
+    "fox.png",
+    "./fox.png",
+    "/home/me/fox.png",
+    "~/fox.png",
+    "C:\\fox.png",
+    "c:/fox.png",
+    "\\\\server\\fox.png",
+    "file:///home/me/fox.png",
+    "FILE:fox.png",
+    "//images.test/fox.png",
+    "images.test/fox.png",
+    "localhost:8080/fox.png",
+    "https://",
+    "-",
+  ])("is no file and no part of a URL: %j", (url) => {
+    const { message, hint } = refusalOf({ images: ["https://images.test/a.png", url] });
+    expect(message).toContain("the service takes URLs only, not files");
+    expect(hint).toContain("https://");
+  });
+
+  it("goes over HTTPS where the document says so", () => {
+    const draft = { prompt: "a fox", model: "gamma-image-2-5-flare-image" };
+    const { message, hint } = refusalOf({ ...draft, images: [...images(1), "http://images.test/b.png"] });
+    expect(message).toBe(
+      "--image http://images.test/b.png: gamma-image-2-5-flare-image takes https:// URLs only",
+    );
+    expect(hint).toContain("models that take others: vendor1/alpha-pro, ");
+    expect(hint).not.toContain("flare");
+    expect(checkRequest({ ...draft, images: ["HTTPS://images.test/b.png"] }).warnings).toEqual([]);
+  });
+
+  it("is shown in a refusal without its password and its signature", () => {
+    const { message } = refusalOf({
+      model: "gamma-image-2-5-flare-image",
+      images: ["http://me:secret@images.test/b.png?sig=secret#secret"],
+    });
+    expect(message).toContain("http://images.test/b.png:");
+    expect(message).not.toContain("secret");
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { checkRequest } from "../../../src/models/check.ts";
+import { ALL_QUALITIES, DOCUMENT, neededImages, words } from "../document.ts";
+import { refusalOf } from "../refusal.ts";
+
+describe("the quality", () => {
+  it.each(DOCUMENT)("of $id is one of its own, in any case", (row) => {
+    const draft = { model: row.id, images: neededImages(row) };
+    const allowed = row.qualities === null ? ALL_QUALITIES : words(row.qualities);
+    for (const quality of ALL_QUALITIES) {
+      for (const spelling of [quality, quality.toUpperCase(), quality.toLowerCase()]) {
+        if (allowed.includes(quality)) {
+          const { request } = checkRequest({ ...draft, prompt: "a fox", quality: spelling });
+          expect(request.quality).toBe(quality);
+        } else {
+          const takes = allowed.length === 0 ? "takes no quality" : `takes only ${allowed.join(", ")}`;
+          expect(refusalOf({ ...draft, quality: spelling }).message).toBe(
+            `--quality ${spelling}: ${row.id} ${takes}`,
+          );
+        }
+      }
+    }
+  });
+
+  it.each(["", "8K", "hd", "1 K", "default"])(
+    "that the field does not have is refused for every model: %j",
+    (quality) => {
+      for (const row of DOCUMENT) {
+        const { message, hint } = refusalOf({ model: row.id, images: neededImages(row), quality });
+        expect(message).toContain("is not a quality of the service");
+        expect(hint).toBe("Use one of basic, high, 1K, 2K, 4K");
+      }
+    },
+  );
+
+  it("that is refused brings up the models that take it", () => {
+    expect(refusalOf({ quality: "high" }).hint).toBe(
+      "Models that take high: vendor2/beta-v4.5, beta/4.5-text-to-image, beta/4.5-edit, vendor2/beta-v5.0",
+    );
+    expect(refusalOf({ model: "beta-v4", quality: "2k" }).hint).toMatch(
+      /^Leave it out; models that take 2K: vendor1\/alpha-pro, vendor1\/alpha-2, gamma-image-2, /,
+    );
+  });
+});

@@ -1,0 +1,108 @@
+import { execFile } from "node:child_process";
+import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { EXIT_CODES } from "../src/cli/exit-codes.ts";
+import { startSandbox } from "../src/sandbox/server.ts";
+import { SETTING_NAMES } from "../src/store/settings.ts";
+import { runCommand } from "./support/in-process.ts";
+import { temporaryFolder } from "./support/program.ts";
+
+const README = await readFile(path.resolve(import.meta.dirname, "../README.md"), "utf8");
+const COMMANDS = [
+  "generate",
+  "status",
+  "resume",
+  "history",
+  "models",
+  "login",
+  "logout",
+  "config",
+  "sandbox",
+];
+
+/** The text of one section, up to the next heading. */
+function section(heading: string): string {
+  return README.split(new RegExp(`^#{2,3} ${heading}$`, "m"))[1]?.split(/^#{2,3} /m)[0] ?? "";
+}
+
+describe("the README's command reference", () => {
+  it.each(COMMANDS)("names the options of %s, and no others", async (command) => {
+    const { stdout } = await runCommand([command, "--help"], { home: await temporaryFolder() });
+    const options = stdout.split("\nGlobal Options:")[0] ?? "";
+    const inHelp = [...options.matchAll(/^ {2}((?:-\w, )?--[\w-]+(?: <[^>]+>)?)/gm)].map(([, flag]) => flag);
+    const inReadme = [...section(command).matchAll(/^\| `(-[^`]+)` \|/gm)].map(([, flag]) => flag);
+    expect(inReadme).toEqual(inHelp.filter((flag) => flag !== "-h, --help"));
+  });
+
+  it("has a section for every command that --help lists", async () => {
+    const { stdout } = await runCommand(["--help"], { home: await temporaryFolder() });
+    const list = stdout.split("\nCommands:\n")[1]?.split("\n\n")[0] ?? "";
+    const names = [...list.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name);
+    expect(names.toSorted()).toEqual(COMMANDS.toSorted());
+  });
+});
+
+describe("the README's tables", () => {
+  it("name every setting", () => {
+    for (const name of SETTING_NAMES) expect(section("Settings")).toContain(`| \`${name}\` |`);
+  });
+
+  it("name every exit code with its error types", () => {
+    const rows = [...section("In scripts").matchAll(/^\| (\d+) \| (.+?) \|/gm)];
+    const types = rows.flatMap(([, code, cell = ""]) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, type]) => [type, Number(code)]),
+    );
+    const { partial: _later, ...codes } = EXIT_CODES;
+    expect(Object.fromEntries(types)).toEqual(codes);
+  });
+});
+
+describe("the README's commands", () => {
+  let lines: string[] = [];
+
+  beforeAll(() => {
+    const blocks = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) =>
+      block.split("\n"),
+    );
+    lines = blocks.filter((line) => /\bimggen /.test(line) && !/npm |imggen sandbox/.test(line));
+  });
+
+  it("all work when they are pasted", { timeout: 120_000 }, async () => {
+    const folder = await temporaryFolder();
+    const sandbox = await startSandbox({ folder: path.join(folder, "sandbox"), latencyMs: 50 });
+    onTestFinished(() => sandbox.close());
+    const env = await shellEnvironment(folder, sandbox.baseUrl);
+    const shell = (line: string) => promisify(execFile)("sh", ["-c", line], { cwd: folder, env });
+    const id = (await shell("imggen generate 'a task to look at' --no-wait")).stdout.trim();
+    expect(lines.length).toBeGreaterThan(20);
+    for (const line of lines) {
+      // The address and the ids are examples; jq is not ours.
+      const real = line
+        .replaceAll("https://example.com/api", sandbox.baseUrl)
+        .replaceAll(/task_3f9c|task_81ab/g, id)
+        .replace(/--output fox\.png/, `--output fox-${Math.random()}.png`)
+        .replace(/\| jq .*$/, "");
+      const given = /imggen login/.test(real) && !real.includes("|") ? `echo sk-sandbox | ${real}` : real;
+      await expect(shell(given), line).resolves.toBeDefined();
+    }
+  });
+});
+
+/** A shell's environment in which `imggen` is the built program, and the service is the sandbox. */
+async function shellEnvironment(folder: string, baseUrl: string) {
+  const bin = path.join(folder, "bin");
+  await promisify(execFile)("mkdir", ["-p", bin]);
+  await symlink(process.execPath, path.join(bin, "node"));
+  const program = path.resolve(import.meta.dirname, "../bin/imggen.js");
+  const launcher = path.join(bin, "imggen");
+  await writeFile(launcher, `#!/bin/sh\nexec node "${program}" "$@"\n`);
+  await chmod(launcher, 0o755);
+  return {
+    PATH: `${bin}:${process.env.PATH}`,
+    IMGGEN_HOME: path.join(folder, "home"),
+    IMGGEN_API_KEY: "sk-sandbox",
+    IMGGEN_BASE_URL: baseUrl,
+  };
+}

@@ -1,0 +1,135 @@
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { inspectImage } from "../../src/lib/image/inspect.ts";
+import { pictureDimensions } from "../../src/sandbox/picture/dimensions.ts";
+import { liveSandbox } from "./live.ts";
+
+async function download(url: string) {
+  const response = await fetch(url);
+  return { response, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+function inspectBytes(bytes: Buffer) {
+  return inspectImage({
+    size: bytes.length,
+    read: async (position, length) => bytes.subarray(position, position + length),
+  });
+}
+
+it.each([
+  [{}, "1:1", undefined],
+  [{ ratio: "16:9", quality: "2K" }, "16:9", "2K"],
+  [{ ratio: "21:9" }, "21:9", undefined],
+  [{ model: "z-image", ratio: "9:16" }, "9:16", undefined],
+  [{ model: "vendor2/beta-v4.5", ratio: "3:2", quality: "high" }, "3:2", "high"],
+  [{ model: "gamma-image-2" }, "auto", undefined],
+])("the image of %j is a whole PNG of that size", async (request, ratio, quality) => {
+  const { made } = await liveSandbox();
+  const [url = ""] = await made({ prompt: "a fox in the snow", ...request });
+  const { response, bytes } = await download(url);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("image/png");
+  expect(await inspectBytes(bytes)).toMatchObject({
+    ok: true,
+    image: { type: "png", ...pictureDimensions(ratio, quality) },
+  });
+});
+
+it("the images of one task differ, and each is the same whenever it is fetched", async () => {
+  const { made } = await liveSandbox();
+  const [first = "", second = ""] = await made({ prompt: "a fox", model: "vendor2/beta-v4", maxImages: 2 });
+  const { bytes } = await download(first);
+  expect((await download(first)).bytes.equals(bytes)).toBe(true);
+  expect((await download(second)).bytes.equals(bytes)).toBe(false);
+});
+
+it("directives do not change what is drawn", async () => {
+  const { made } = await liveSandbox();
+  const [plain = ""] = await made({ prompt: "a fox in the snow" });
+  const [marked = ""] = await made({ prompt: "a fox [sandbox:slow=0] in the snow" });
+  expect((await download(marked)).bytes.equals((await download(plain)).bytes)).toBe(true);
+});
+
+it("an image's address needs no key, and is good for an hour from the poll", async () => {
+  const clock = { time: 1_700_000_000_000, now: () => clock.time };
+  const { made } = await liveSandbox({ clock });
+  const [url = ""] = await made({ prompt: "a fox" });
+  clock.time += 3_599_999;
+  expect((await fetch(url, { method: "HEAD" })).status).toBe(200);
+  clock.time += 1;
+  const late = await fetch(url);
+  expect(late.status).toBe(403);
+  expect(await late.json()).toEqual({ code: -1, message: "image_generation.error.unknown_error" });
+});
+
+it.each<[string, (url: URL) => void]>([
+  ["without a signature", (url) => url.searchParams.delete("signature")],
+  ["with another signature", (url) => url.searchParams.set("signature", "0".repeat(64))],
+  ["with a signature that is no hexadecimal", (url) => url.searchParams.set("signature", "ö".repeat(32))],
+  ["without its time", (url) => url.searchParams.delete("expires")],
+  ["with a later time", (url) => url.searchParams.set("expires", "9999999999")],
+  ["with a time that is no number", (url) => url.searchParams.set("expires", "never")],
+  [
+    "of another image",
+    (url) => {
+      url.pathname = url.pathname.replace("0.png", "1.png");
+    },
+  ],
+  [
+    "of another task",
+    (url) => {
+      url.pathname = "/files/task_00000000000000000000/0.png";
+    },
+  ],
+  [
+    "of another type",
+    (url) => {
+      url.pathname = url.pathname.replace(".png", ".jpg");
+    },
+  ],
+  [
+    "that climbs out",
+    (url) => {
+      url.pathname = "/files/..%2f..%2fsecret/0.png";
+    },
+  ],
+])("an address %s is refused", async (_, change) => {
+  const { made } = await liveSandbox();
+  const url = new URL((await made({ prompt: "a fox" }))[0] ?? "");
+  change(url);
+  const response = await fetch(url);
+  expect(response.status).toBe(403);
+  expect(await response.json()).toMatchObject({ code: -1 });
+});
+
+it("the address of a task that is gone from the disk is not found", async () => {
+  const { folder, made } = await liveSandbox();
+  const [url = ""] = await made({ prompt: "a fox" });
+  await rm(path.join(folder, "tasks"), { recursive: true });
+  expect((await fetch(url)).status).toBe(404);
+});
+
+it("a client that hangs up in the middle of an image stops its drawing and harms nobody else", async () => {
+  const notes: (string | null)[] = [];
+  const { made } = await liveSandbox({ onRequest: ({ note }) => notes.push(note) });
+  const [url = ""] = await made({ prompt: "a fox", ratio: "16:9", quality: "4K" });
+  const leaving = new AbortController();
+  const response = await fetch(url, { signal: leaving.signal });
+  await response.body?.getReader().read();
+  leaving.abort();
+  await expect.poll(() => notes.at(-1)).toBe("the client hung up");
+  expect((await fetch(url, { method: "HEAD" })).status).toBe(200);
+});
+
+it("HEAD answers without drawing", async () => {
+  const { made } = await liveSandbox();
+  const [url = ""] = await made({ prompt: "a fox", quality: "4K" });
+  const took = async (method: string) => {
+    const start = performance.now();
+    await (await fetch(url, { method })).arrayBuffer();
+    return performance.now() - start;
+  };
+  const drawing = await took("GET");
+  expect(await took("HEAD")).toBeLessThan(drawing / 5);
+});

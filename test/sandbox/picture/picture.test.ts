@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { drawPicture } from "../../../src/sandbox/picture/picture.ts";
+import { decodePng } from "./png/decode.ts";
+
+const LIGHTHOUSE = "a lighthouse at dusk, oil painting";
+
+async function draw(prompt: string, width = 96, height = 96, index = 0): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of drawPicture({ prompt, index, width, height })) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function average(pixels: Buffer, channel: 0 | 1 | 2): number {
+  let sum = 0;
+  for (let at = channel; at < pixels.length; at += 3) sum += pixels[at] ?? 0;
+  return sum / (pixels.length / 3);
+}
+
+describe("a picture of the sandbox", () => {
+  test.each([
+    [96, 96],
+    [160, 90],
+    [24, 192],
+    [192, 24],
+    [1, 100],
+    [100, 1],
+    [1, 1],
+  ])("of %i by %i pixels is a complete PNG file of just that size", async (width, height) => {
+    for (const prompt of [
+      LIGHTHOUSE,
+      "fox, watercolor",
+      "city, pixel art",
+      "sketch of a cat",
+      "poster",
+      "sea",
+    ]) {
+      const png = decodePng(await draw(prompt, width, height));
+      expect([png.width, png.height]).toEqual([width, height]);
+      expect(png.filtered.length).toBe(height * (1 + 3 * width));
+      expect(png.types.at(-1)).toBe("IEND");
+    }
+  });
+
+  test("says in the file where it comes from", async () => {
+    expect(decodePng(await draw("sea")).software).toBe("Software\0imggen sandbox");
+  });
+
+  test.each([
+    LIGHTHOUSE,
+    "boat, watercolor",
+    "castle, pixel art",
+    "an owl, sketch",
+    "forest poster",
+    "space",
+  ])("of %j is the same bytes every time", async (prompt) => {
+    expect((await draw(prompt)).equals(await draw(prompt))).toBe(true);
+  });
+
+  test("differs between prompts, also about the same thing", async () => {
+    const prompts = ["a lighthouse at dusk", "the lighthouse at dusk", "lighthouse, dusk", "a fox", "zzz"];
+    const files = await Promise.all(prompts.map((prompt) => draw(prompt)));
+    expect(new Set(files.map((file) => file.toString("base64"))).size).toBe(prompts.length);
+  });
+
+  test("differs between all images of one task", async () => {
+    const files = await Promise.all(Array.from({ length: 15 }, (_, index) => draw("a cat", 48, 48, index)));
+    expect(new Set(files.map((file) => file.toString("base64"))).size).toBe(15);
+  });
+
+  test("is darker at night than by day", async () => {
+    const day = decodePng(await draw("mountains at noon")).pixels;
+    const night = decodePng(await draw("mountains at midnight")).pixels;
+    expect(average(night, 1)).toBeLessThan(average(day, 1) * 0.6);
+  });
+
+  test("is redder at sunset than by day", async () => {
+    const day = decodePng(await draw("the sea at noon")).pixels;
+    const dusk = decodePng(await draw("the sea at sunset")).pixels;
+    expect(average(dusk, 0) - average(dusk, 2)).toBeGreaterThan(average(day, 0) - average(day, 2) + 30);
+  });
+
+  test("has no colour at all in black and white", async () => {
+    const { pixels } = decodePng(await draw("a lighthouse, film noir"));
+    for (let at = 0; at < pixels.length; at += 3) {
+      expect(pixels[at] === pixels[at + 1] && pixels[at] === pixels[at + 2]).toBe(true);
+    }
+  });
+
+  test("looks different in every style", async () => {
+    const styles = ["", ", oil painting", ", watercolor", ", pixel art", ", sketch", ", poster"];
+    const files = await Promise.all(styles.map((style) => draw(`a boat at sunset${style}`)));
+    expect(new Set(files.map((file) => file.toString("base64"))).size).toBe(styles.length);
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["blanks", " \n\t "],
+    ["emoji", "🦊🌊🏔️👩‍🚀"],
+    ["half a surrogate pair", "\ud83d lighthouse \udc00"],
+    ["control characters", "\u0000\u0007\u001b[31m\u007f\u202e"],
+    ["20,000 characters", "lighthouse dusk oil ".repeat(1000)],
+    ["another script", "日落时的灯塔"],
+    ["names of object properties", "constructor __proto__ toString hasOwnProperty"],
+  ])("can be drawn of %s", async (_name, prompt) => {
+    expect(decodePng(await draw(prompt)).pixels.length).toBe(96 * 96 * 3);
+  });
+});
+
+describe("drawing", () => {
+  test("hands out the file in pieces", async () => {
+    let pieces = 0;
+    for await (const _ of drawPicture({ prompt: "sea", index: 0, width: 600, height: 600 })) pieces++;
+    expect(pieces).toBeGreaterThan(4);
+  });
+
+  test.each(["mountains", LIGHTHOUSE])("of %j lets others have their turn between bands", async (prompt) => {
+    let turns = 0;
+    let done = false;
+    const tick = () => {
+      turns++;
+      if (!done) setImmediate(tick);
+    };
+    setImmediate(tick);
+    await draw(prompt, 1024, 512);
+    done = true;
+    expect(turns).toBeGreaterThan(8);
+  });
+
+  test("can be given up half way", async () => {
+    let first: Buffer | undefined;
+    for await (const piece of drawPicture({ prompt: "sea", index: 0, width: 2048, height: 2048 })) {
+      first = piece;
+      break;
+    }
+    expect(first?.toString("latin1", 1, 4)).toBe("PNG");
+  });
+});

@@ -1,0 +1,202 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, rename } from "node:fs/promises";
+import net from "node:net";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { build } from "rolldown";
+import { describe, expect, it } from "vitest";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { answer, drain, liveSandbox, temporaryFolder } from "./live.ts";
+
+const run = promisify(execFile);
+const SERVER = fileURLToPath(new URL("../../src/sandbox/server.ts", import.meta.url));
+
+/** What a server answers to bytes that no HTTP client would send. */
+async function raw(port: number, text: string): Promise<string> {
+  const socket = net.connect(port, "127.0.0.1");
+  socket.end(text);
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  await once(socket, "close");
+  return Buffer.concat(chunks).toString();
+}
+
+describe("starting and ending", () => {
+  it("it listens on loopback, at the port that was asked for", async () => {
+    const first = await liveSandbox();
+    const { port, folder } = first;
+    await first.close();
+    const { baseUrl } = await liveSandbox({ port, folder });
+    expect(baseUrl).toBe(`http://127.0.0.1:${port}/api`);
+  });
+
+  it("a port that is taken is the system's own error, and leaves the other's balances alone", async () => {
+    const running = await liveSandbox({ credits: 3 });
+    const { folder, port } = running;
+    await expect(startSandbox({ folder, port, credits: 500 })).rejects.toMatchObject({ code: "EADDRINUSE" });
+    expect(await drain(running)).toBe(3);
+  });
+
+  it("a folder that is a file is the system's own error", async () => {
+    await expect(startSandbox({ folder: "/dev/null/state" })).rejects.toMatchObject({ code: "ENOTDIR" });
+  });
+
+  it("credits that cannot be written are the system's own error, and the port is free again", async () => {
+    const { folder, accepted, close, port } = await liveSandbox();
+    await accepted({ prompt: "a fox" });
+    await close();
+    const [account = ""] = await readdir(path.join(folder, "accounts"));
+    const file = path.join(folder, "accounts", account);
+    await rename(file, `${file}.away`);
+    await mkdir(file);
+    await expect(startSandbox({ folder, port, credits: 5 })).rejects.toMatchObject({ code: "EISDIR" });
+    await liveSandbox({ folder, port });
+  });
+
+  it("it ends at once, with connections that are idle, half sent or in the middle of an image", async () => {
+    const { port, made, close } = await liveSandbox();
+    const idle = net.connect(port, "127.0.0.1");
+    const halfSent = net.connect(port, "127.0.0.1");
+    for (const socket of [idle, halfSent]) {
+      socket.on("error", () => {});
+      await once(socket, "connect");
+    }
+    halfSent.write("POST /api/generate-image HTTP/1.1\r\nHost: localhost\r\nContent-Le");
+    const [url = ""] = await made({ prompt: "a fox", quality: "4K" });
+    const image = await fetch(url);
+    const start = performance.now();
+    await Promise.all([close(), close()]);
+    expect(performance.now() - start).toBeLessThan(200);
+    await expect(image.arrayBuffer()).rejects.toThrow("terminated");
+    await expect(fetch(url)).rejects.toThrow("fetch failed");
+  });
+
+  it("drawing is loaded with the first picture, and no part of it before", async () => {
+    const { output } = await build({ input: SERVER, platform: "node", write: false });
+    const atStart = output.filter((chunk) => chunk.type === "chunk" && chunk.isEntry);
+    const modules = atStart.flatMap((chunk) => (chunk.type === "chunk" ? Object.keys(chunk.modules) : []));
+    expect(modules).toContain(SERVER);
+    expect(modules.filter((id) => id.includes("/picture/"))).toEqual([]);
+  });
+
+  it("a process that has closed its sandbox ends by itself, with its globals untouched", async () => {
+    const folder = await temporaryFolder();
+    const dir = path.join(folder, "built");
+    await build({ input: SERVER, platform: "node", output: { dir, entryFileNames: "server.mjs" } });
+    const script = `
+      const before = [Request, Response];
+      const { startSandbox } = await import(${JSON.stringify(path.join(dir, "server.mjs"))});
+      const { baseUrl, close } = await startSandbox({ folder: ${JSON.stringify(folder)} });
+      const headers = { authorization: "Bearer sk-a", "content-type": "application/json" };
+      const body = JSON.stringify({ prompt: "a fox [sandbox:slow=1h]" });
+      const reply = await fetch(baseUrl + "/generate-image", { method: "POST", headers, body });
+      await close();
+      console.log((await reply.json()).message, Request === before[0], Response === before[1]);
+    `;
+    const start = performance.now();
+    const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "--eval", script]);
+    expect([stdout, stderr]).toEqual(["ok true true\n", ""]);
+    expect(performance.now() - start).toBeLessThan(3000);
+  });
+});
+
+describe("what is no request of the API", () => {
+  it.each(["/", "/api", "/API/generate-image", "/files", "/files/x", "/%2e%2e/etc/passwd", "/%"])(
+    "%s is HTTP 404, in the envelope",
+    async (target) => {
+      const { baseUrl } = await liveSandbox();
+      const reply = await answer(new URL(baseUrl).origin + target, {
+        headers: { authorization: "Bearer sk-sandbox" },
+      });
+      expect(reply.status).toBe(404);
+      expect(reply.body).toEqual({ code: -1, message: "image_generation.error.unknown_error" });
+    },
+  );
+
+  it.each(["PUT", "DELETE", "PATCH", "OPTIONS"])(
+    "%s is HTTP 405 with the methods there are",
+    async (method) => {
+      const { baseUrl } = await liveSandbox();
+      const api = await answer(`${baseUrl}/generate-image`, { method });
+      expect(api.status).toBe(405);
+      expect(api.headers.get("allow")).toBe("GET, POST");
+      expect(api.body).toEqual({ code: -1, message: "image_generation.error.invalid_request" });
+      const file = await answer(`${new URL(baseUrl).origin}/files/task/0.png`, { method });
+      expect([file.status, file.headers.get("allow")]).toEqual([405, "GET"]);
+    },
+  );
+
+  it.each([
+    ["climbs out of the folder", "GET /files/../../../etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n", 404],
+    [
+      "climbs out of the folder by a backslash",
+      "GET /files/..\\..\\secret/0.png HTTP/1.1\r\nHost: a\r\n\r\n",
+      400,
+    ],
+    ["holds a NUL", "GET /files/%00/0.png HTTP/1.1\r\nHost: a\r\n\r\n", 403],
+    ["names no host", "GET /api/generate-image HTTP/1.0\r\n\r\n", 400],
+    ["names a host that is none", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400],
+    ["is no HTTP", "\x16\x03\x01\x02\x00hello\r\n\r\n", 400],
+    ["has an endless header", `GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(70_000)}\r\n\r\n`, 431],
+    [
+      "is for another protocol",
+      "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+      404,
+    ],
+  ])("a request that %s is refused, and the next one is answered", async (_, text, status) => {
+    const { port, submit } = await liveSandbox();
+    const reply = await raw(port, text.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+    expect(reply).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(reply).not.toMatch(/\bat .*:\d+|node_modules|Error:/);
+    expect((await submit({ prompt: "a fox" })).body.code).toBe(0);
+  });
+
+  it("a client that hangs up in the middle of its body harms nobody", async () => {
+    const { port, submit } = await liveSandbox();
+    const head = "POST /api/generate-image HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sk-a\r\n";
+    await raw(port, `${head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{"prompt":"a`);
+    expect((await submit({ prompt: "a fox" })).body.code).toBe(0);
+  });
+});
+
+describe("the log", () => {
+  it("has a line for each request, with the status, what came of it, and no signature", async () => {
+    const lines: { method: string; path: string; status: number; note: string | null }[] = [];
+    const { accepted, submit, poll, made } = await liveSandbox({
+      credits: 50,
+      onRequest: (line) => lines.push(line),
+    });
+    const api = { path: "/api/generate-image" };
+    const taskId = await accepted({ prompt: "a fox", model: "gamma-image-2" });
+    await poll(taskId);
+    await submit({});
+    await submit({ prompt: "a fox", ratio: "7:5" });
+    await submit({ prompt: "a fox [sandbox:drop]" }).catch(() => undefined);
+    await submit({ prompt: "a fox [sandbox:fial]" });
+    expect(lines).toEqual([
+      { method: "POST", ...api, status: 200, note: `${taskId}, cost 2, 48 left` },
+      { method: "GET", ...api, status: 200, note: `${taskId} completed` },
+      { method: "POST", ...api, status: 200, note: "image_generation.error.empty_prompt" },
+      {
+        method: "POST",
+        ...api,
+        status: 400,
+        note: "image_generation.error.invalid_request: not a ratio of vendor1/alpha-2",
+      },
+      { method: "POST", ...api, status: 0, note: expect.stringMatching(/, cost 1, 47 left, reply dropped$/) },
+      {
+        method: "POST",
+        ...api,
+        status: 200,
+        note: expect.stringMatching(/, cost 1, 46 left, with an unknown directive in its prompt$/),
+      },
+    ]);
+    const [url = ""] = await made({ prompt: "a fox" });
+    await (await fetch(url)).arrayBuffer();
+    await expect
+      .poll(() => lines.at(-1))
+      .toEqual({ method: "GET", path: new URL(url).pathname, status: 200, note: null });
+  });
+});

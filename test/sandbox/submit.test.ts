@@ -1,0 +1,280 @@
+import { describe, expect, it } from "vitest";
+import { SANDBOX_BASIC_KEY } from "../../src/sandbox/server.ts";
+import { ALL_QUALITIES, ALL_RATIOS, DOCUMENT, neededImages, words } from "../models/document.ts";
+import { answer, drain, liveSandbox } from "./live.ts";
+
+const INVALID = { status: 400, body: { code: -1, message: "image_generation.error.invalid_request" } };
+const fox = { prompt: "a fox" };
+const urls = (count: number) =>
+  Array.from({ length: count }, (_, index) => `https://images.test/${index}.png`);
+
+describe("credentials", () => {
+  it("a submit with a key is accepted and answered with a task id", async () => {
+    const { submit } = await liveSandbox();
+    const { status, headers, body } = await submit(fox);
+    expect(status).toBe(200);
+    expect(headers.get("content-type")).toBe("application/json");
+    expect(body).toEqual({
+      code: 0,
+      message: "ok",
+      data: { taskId: expect.stringMatching(/^task_[0-9a-f]{20}$/) },
+    });
+  });
+
+  it.each([
+    "",
+    "Bearer",
+    "Bearer ",
+    "Bearer pk-sandbox",
+    "Bearer sk-",
+    "sk-sandbox",
+    "Basic sk-sandbox",
+    "Bearer sk-a b",
+  ])(
+    "the authorization %j is login_required, before anything else of the request is looked at",
+    async (authorization) => {
+      const { baseUrl, post } = await liveSandbox();
+      const login = { status: 200, body: { code: -1, message: "login_required" } };
+      expect(await post("no JSON", { authorization })).toMatchObject(login);
+      expect(
+        await answer(`${baseUrl}/generate-image?taskId=1`, { headers: { authorization } }),
+      ).toMatchObject(login);
+      expect(await answer(`${baseUrl}/generate-image?taskId=1`)).toMatchObject(login);
+    },
+  );
+
+  it("a refusal carries no data", async () => {
+    const { submit } = await liveSandbox();
+    expect(Object.keys((await submit({})).body)).toEqual(["code", "message"]);
+  });
+});
+
+describe("the body", () => {
+  it.each(["", "{", "'fox'", '{"prompt":"a fox",}', "[".repeat(500_000)])(
+    "%.20j is not JSON",
+    async (text) => {
+      const { post } = await liveSandbox();
+      expect(await post(text)).toMatchObject(INVALID);
+    },
+  );
+
+  it("that is not UTF-8 is refused", async () => {
+    const { post } = await liveSandbox();
+    const bytes = Uint8Array.from([...Buffer.from('{"prompt":"'), 0xff, ...Buffer.from('"}')]);
+    expect(await post(bytes)).toMatchObject(INVALID);
+  });
+
+  it.each(["null", "[]", '"a fox"', "1", "true"])("%s is no request", async (text) => {
+    const { post } = await liveSandbox();
+    expect(await post(text)).toMatchObject(INVALID);
+  });
+
+  it.each(["text/plain", "application/x-www-form-urlencoded", "application/jsonx"])(
+    "declared as %s is HTTP 415",
+    async (contentType) => {
+      const { post } = await liveSandbox();
+      expect(await post(JSON.stringify(fox), { "content-type": contentType })).toMatchObject({
+        ...INVALID,
+        status: 415,
+      });
+    },
+  );
+
+  it("may be declared with a character set, in any case", async () => {
+    const { post } = await liveSandbox();
+    const reply = await post(JSON.stringify(fox), { "content-type": "Application/JSON; charset=utf-8" });
+    expect(reply.body.code).toBe(0);
+  });
+
+  it("up to 1 MiB is read, and one that is larger is refused", async () => {
+    const { post } = await liveSandbox();
+    const sized = (bytes: number) => JSON.stringify({ ...fox, more: "x".repeat(bytes) });
+    const room = 1024 * 1024 - sized(0).length;
+    expect((await post(sized(room))).body.code).toBe(0);
+    expect(await post(sized(room + 1))).toMatchObject(INVALID);
+    expect(await post(sized(12 * 1024 * 1024))).toMatchObject(INVALID);
+  });
+
+  it.each([
+    { prompt: 1 },
+    { prompt: ["a fox"] },
+    { model: null },
+    { model: 2 },
+    { ratio: 1 },
+    { ratio: null },
+    { quality: ["1K"] },
+    { maxImages: "1" },
+    { image: 1 },
+    { image: [1] },
+    { image: {} },
+  ])("with %j has a field of the wrong type", async (part) => {
+    const { submit } = await liveSandbox();
+    expect(await submit({ ...fox, ...part })).toMatchObject(INVALID);
+  });
+
+  it("may hold fields that the document does not name", async () => {
+    const { post } = await liveSandbox();
+    const reply = await post('{"prompt":"a fox","__proto__":{"model":"none"},"constructor":1,"seed":7}');
+    expect(reply.body.code).toBe(0);
+  });
+
+  it("takes no field from __proto__", async () => {
+    const { post } = await liveSandbox();
+    const { body } = await post('{"__proto__":{"prompt":"a fox"}}');
+    expect(body.message).toBe("image_generation.error.empty_prompt");
+  });
+});
+
+describe("the prompt", () => {
+  it.each([{}, { prompt: null }, { prompt: "" }, { prompt: " \n\t" }])("of %j is empty", async (request) => {
+    const { submit } = await liveSandbox();
+    const reply = { status: 200, body: { code: -1, message: "image_generation.error.empty_prompt" } };
+    expect(await submit(request)).toMatchObject(reply);
+  });
+
+  it.each(DOCUMENT)("of $id may have $promptLimit characters, counted as code points", async (row) => {
+    const { submit } = await liveSandbox();
+    const request = { model: row.id, image: neededImages(row) };
+    expect((await submit({ ...request, prompt: "🦊".repeat(row.promptLimit) })).body.code).toBe(0);
+    expect(await submit({ ...request, prompt: "🦊".repeat(row.promptLimit + 1) })).toMatchObject({
+      status: 200,
+      body: { code: -1, message: "image_generation.error.prompt_too_long" },
+    });
+  });
+});
+
+describe("the model", () => {
+  it.each(["", "alpha-2", "VENDOR1/ALPHA-2", "vendor9/omega", "constructor"])("%j is none", async (model) => {
+    const { submit } = await liveSandbox();
+    expect(await submit({ ...fox, model })).toMatchObject(INVALID);
+  });
+
+  describe.each(DOCUMENT)("$id", (row) => {
+    const request = { ...fox, model: row.id, image: neededImages(row) };
+    const codes = async (parts: object[]) => {
+      const { submit } = await liveSandbox();
+      const replies = await Promise.all(parts.map((part) => submit({ ...request, ...part })));
+      return replies.map(({ body }) => body.code);
+    };
+
+    it("takes the ratios of its row, or any where it has none", async () => {
+      const expected = ALL_RATIOS.map((ratio) =>
+        row.ratios === null || words(row.ratios).includes(ratio) ? 0 : -1,
+      );
+      expect(await codes(ALL_RATIOS.map((ratio) => ({ ratio })))).toEqual(expected);
+      expect(await codes(["", "16x9", "0:1", "wide"].map((ratio) => ({ ratio })))).toEqual([-1, -1, -1, -1]);
+      expect(await codes([{ ratio: "7:5" }])).toEqual([row.ratios === null ? 0 : -1]);
+    });
+
+    it("takes its qualities in the document's spelling", async () => {
+      const taken = row.qualities === null ? ALL_QUALITIES : words(row.qualities);
+      const expected = ALL_QUALITIES.map((quality) => (taken.includes(quality) ? 0 : -1));
+      expect(await codes(ALL_QUALITIES.map((quality) => ({ quality })))).toEqual(expected);
+      expect(await codes(["", "1k", "HIGH", "8K"].map((quality) => ({ quality })))).toEqual([-1, -1, -1, -1]);
+    });
+
+    it("takes as many images as it makes", async () => {
+      const most = row.id === "z-image" ? 15 : (row.maxImages ?? 15);
+      const counts = [1, 2, 4, 15];
+      expect(await codes(counts.map((maxImages) => ({ maxImages })))).toEqual(
+        counts.map((count) => (count <= most ? 0 : -1)),
+      );
+      expect(await codes([0, -1, 16, 1.5, 1e9].map((maxImages) => ({ maxImages })))).toEqual([
+        -1, -1, -1, -1, -1,
+      ]);
+    });
+
+    it("takes as many reference images as it is documented to", async () => {
+      const [min, max] = row.references ?? [0, null];
+      const counts = [0, 1, 16, 17];
+      expect(await codes(counts.map((count) => ({ image: urls(count) })))).toEqual(
+        counts.map((count) => (count >= min && count <= (max ?? 17) ? 0 : -1)),
+      );
+      expect(await codes([{ image: "https://images.test/fox.png" }])).toEqual([max === 0 ? -1 : 0]);
+      expect(await codes(["fox.png", "file:///fox.png", ""].map((image) => ({ image })))).toEqual([
+        -1, -1, -1,
+      ]);
+    });
+  });
+
+  it("gamma-image-2-5-flare-image takes https only", async () => {
+    const { submit } = await liveSandbox();
+    const image = [...urls(1), "http://images.test/fox.png"];
+    expect(await submit({ ...fox, model: "gamma-image-2-5-flare-image", image })).toMatchObject(INVALID);
+    expect((await submit({ ...fox, model: "gamma-image-2", image })).body.code).toBe(0);
+  });
+
+  it.each(["gamma-image-2-5-flare-text", "gamma-image-2-5-flare-image", "gamma-image-2-5-sunburst-text"])(
+    "%s needs a subscription, which only one key lacks",
+    async (model) => {
+      const { as } = await liveSandbox({ credits: 3 });
+      const request = { ...fox, model, image: model.includes("image-2-5-flare-image") ? urls(1) : [] };
+      const basic = as(SANDBOX_BASIC_KEY);
+      const required = { status: 403, body: { code: -1, message: "SUBSCRIPTION_REQUIRED" } };
+      expect(await basic.submit(request)).toMatchObject(required);
+      expect((await basic.submit({ ...fox, model: "gamma-image-2" })).body.code).toBe(0);
+      expect((await as("sk-somebody").submit(request)).body.code).toBe(0);
+    },
+  );
+});
+
+describe("the price", () => {
+  it.each([
+    ["gamma-image-2", undefined, 2],
+    ["gamma-image-2", "1K", 2],
+    ["gamma-image-2", "2K", 4],
+    ["gamma-image-2", "4K", 8],
+    ["gamma-image-2-5-sunburst-text", undefined, 3],
+    ["gamma-image-2-5-sunburst-text", "2K", 5],
+    ["gamma-image-2-5-flare-image", "4K", 8],
+    ["delta-Image", undefined, 2],
+    ["vendor2/beta-v4", undefined, 1],
+    ["vendor1/alpha-2", "4K", 1],
+    ["z-image", undefined, 1],
+  ])("of %s at %s is %i", async (model, quality, credits) => {
+    const sandbox = await liveSandbox({ credits: 20 });
+    const image = /delta|flare-image/.test(model) ? urls(1) : [];
+    await sandbox.accepted({ ...fox, model, image, ...(quality && { quality }) });
+    expect(await drain(sandbox)).toBe(20 - credits);
+  });
+
+  it("is not charged where the request is refused", async () => {
+    const sandbox = await liveSandbox({ credits: 20 });
+    await sandbox.submit({ ...fox, ratio: "7:5" });
+    await sandbox.submit({});
+    expect(await drain(sandbox)).toBe(20);
+  });
+
+  it("that the balance does not cover is refused, and the rest stays", async () => {
+    const { submit } = await liveSandbox({ credits: 7 });
+    expect(await submit({ ...fox, model: "gamma-image-2", quality: "4K" })).toMatchObject({
+      status: 200,
+      body: { code: -1, message: "my_credits.no_credits_description" },
+    });
+    expect((await submit({ ...fox, model: "gamma-image-2", quality: "2K" })).body.code).toBe(0);
+  });
+
+  it("is looked at only after the request's own rules", async () => {
+    const { submit } = await liveSandbox({ credits: 0 });
+    expect((await submit({})).body.message).toBe("image_generation.error.empty_prompt");
+    expect(await submit({ ...fox, ratio: "7:5" })).toMatchObject(INVALID);
+  });
+
+  it("of submits that come all at once is never more than the balance", async () => {
+    const { submit } = await liveSandbox({ credits: 25 });
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, () => submit({ ...fox, model: "gamma-image-2", quality: "1K" })),
+    );
+    expect(replies.filter(({ body }) => body.code === 0)).toHaveLength(12);
+    const others = replies.filter(({ body }) => body.code !== 0).map(({ body }) => body.message);
+    expect(new Set(others)).toEqual(new Set(["my_credits.no_credits_description"]));
+  });
+
+  it("is each account's own: a new key starts with the credits that were set, or 1000", async () => {
+    const { as } = await liveSandbox({ credits: 9 });
+    expect(await drain(as("sk-one"))).toBe(9);
+    expect(await drain(as("sk-two"))).toBe(9);
+    const usual = await liveSandbox();
+    expect(await drain(usual)).toBe(1000);
+  });
+});

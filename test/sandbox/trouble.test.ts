@@ -1,0 +1,180 @@
+import { readdir } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { drain, liveSandbox } from "./live.ts";
+
+const tasksIn = (folder: string) => readdir(path.join(folder, "tasks"));
+const GONE = { status: 403, body: { code: -1, message: "SUBSCRIPTION_REQUIRED" } };
+const priced = { model: "gamma-image-2", quality: "1K" };
+
+it("[sandbox:fail]: the task is charged, and ends failed once its time is over", async () => {
+  const sandbox = await liveSandbox({ credits: 5 });
+  const taskId = await sandbox.accepted({ prompt: "a fox [sandbox:fail]", ...priced });
+  expect((await sandbox.poll(taskId)).body.data).toEqual({ taskId, status: "failed", errorCode: 1001 });
+  expect(await drain(sandbox)).toBe(3);
+});
+
+it("[sandbox:slow=30s]: this task takes that long, and no other", async () => {
+  const clock = { time: 1_700_000_000_000, now: () => clock.time };
+  const { accepted, poll } = await liveSandbox({ clock });
+  const status = async (taskId: string) => (await poll(taskId)).body.data?.status;
+  const slow = await accepted({ prompt: "[sandbox:slow=30s] a fox" });
+  const doomed = await accepted({ prompt: "[sandbox:slow=30s][sandbox:fail] a fox" });
+  expect(await status(await accepted({ prompt: "a fox" }))).toBe("completed");
+  clock.time += 29_999;
+  expect(await Promise.all([slow, doomed].map(status))).toEqual(["processing", "processing"]);
+  clock.time += 1;
+  expect(await Promise.all([slow, doomed].map(status))).toEqual(["completed", "failed"]);
+});
+
+it("[sandbox:no-credits]: as with an empty account, and nothing is charged", async () => {
+  const sandbox = await liveSandbox({ credits: 5 });
+  expect(await sandbox.submit({ prompt: "a fox [sandbox:no-credits]" })).toMatchObject({
+    status: 200,
+    body: { code: -1, message: "my_credits.no_credits_description" },
+  });
+  expect(await drain(sandbox)).toBe(5);
+});
+
+it("[sandbox:subscription]: as with an account that has none, whatever the model", async () => {
+  const sandbox = await liveSandbox({ credits: 5 });
+  expect(await sandbox.submit({ prompt: "a fox [sandbox:subscription]" })).toMatchObject(GONE);
+  expect(await drain(sandbox)).toBe(5);
+});
+
+it("[sandbox:500]: HTTP 500, and nothing is charged or created", async () => {
+  const sandbox = await liveSandbox({ credits: 5 });
+  expect(await sandbox.submit({ prompt: "a fox [sandbox:500]" })).toMatchObject({
+    status: 500,
+    body: { code: -1, message: "image_generation.error.unknown_error" },
+  });
+  expect(await tasksIn(sandbox.folder)).toEqual([]);
+  expect(await drain(sandbox)).toBe(5);
+});
+
+it("[sandbox:drop]: the task is created and charged, but no reply comes", async () => {
+  const sandbox = await liveSandbox({ credits: 5 });
+  await expect(sandbox.submit({ prompt: "a fox [sandbox:drop]", ...priced })).rejects.toThrow("fetch failed");
+  const [file = "", ...others] = await tasksIn(sandbox.folder);
+  expect(others).toEqual([]);
+  expect((await sandbox.poll(path.parse(file).name)).body.data?.status).toBe("completed");
+  expect(await drain(sandbox)).toBe(3);
+});
+
+it("[sandbox:429]: the first submit has to come back, the next is let in, the third starts anew", async () => {
+  const sandbox = await liveSandbox({ credits: 5 });
+  const request = { prompt: "a fox [sandbox:429]", ...priced };
+  for (const _ of [1, 2]) {
+    const first = await sandbox.submit(request);
+    expect(first.status).toBe(429);
+    expect(first.headers.get("retry-after")).toBe("1");
+    expect(first.body.code).toBe(-1);
+    expect((await sandbox.submit(request)).body.code).toBe(0);
+  }
+  expect(await drain(sandbox)).toBe(1);
+});
+
+it("[sandbox:429]: each prompt and each account is told so for itself", async () => {
+  const { as, submit } = await liveSandbox();
+  const statuses = [
+    await submit({ prompt: "a fox [sandbox:429]" }),
+    await submit({ prompt: "a cat [sandbox:429]" }),
+    await as("sk-other").submit({ prompt: "a fox [sandbox:429]" }),
+    await submit({ prompt: "a fox [sandbox:429]" }),
+  ].map(({ status }) => status);
+  expect(statuses).toEqual([429, 429, 429, 200]);
+});
+
+it("[sandbox:429]: who comes back after more than a minute is told so again", async () => {
+  const clock = { time: 1_700_000_000_000, now: () => clock.time };
+  const { submit } = await liveSandbox({ clock });
+  const status = async () => (await submit({ prompt: "a fox [sandbox:429]" })).status;
+  expect(await status()).toBe(429);
+  clock.time += 60_001;
+  expect(await status()).toBe(429);
+  clock.time += 60_000;
+  expect(await status()).toBe(200);
+});
+
+it("[sandbox:429]: the one who comes back may find another process", async () => {
+  const first = await liveSandbox();
+  const second = await liveSandbox({ folder: first.folder });
+  const request = { prompt: "a fox [sandbox:429]" };
+  expect((await first.submit(request)).status).toBe(429);
+  expect((await second.submit(request)).status).toBe(200);
+});
+
+it("[sandbox:truncate]: about half of the image comes, then the connection ends", async () => {
+  const { made } = await liveSandbox();
+  const [whole = ""] = await made({ prompt: "a fox" });
+  const [cut = ""] = await made({ prompt: "a fox [sandbox:truncate]" });
+  const { length } = await bytesUntilTheEnd(whole);
+  const half = await bytesUntilTheEnd(cut);
+  expect(half).toEqual({ length: Math.floor(length / 2), ended: "too early" });
+});
+
+async function bytesUntilTheEnd(url: string) {
+  const { body } = await fetch(url);
+  let length = 0;
+  try {
+    for await (const chunk of body ?? []) length += chunk.length;
+  } catch {
+    return { length, ended: "too early" };
+  }
+  return { length, ended: "as it should" };
+}
+
+it("[sandbox:html]: an error page comes in place of the image, as a success", async () => {
+  const { made } = await liveSandbox();
+  const [url = ""] = await made({ prompt: "a fox [sandbox:html]" });
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+  expect(await response.text()).toMatch(/^<!doctype html>/);
+});
+
+it("[sandbox:expired]: the first address is gone, that of any later poll works", async () => {
+  const { accepted, poll } = await liveSandbox();
+  const taskId = await accepted({ prompt: "a fox [sandbox:expired]" });
+  const look = async () => String((await poll(taskId)).body.data?.resultUrl);
+  const [first, second, third] = [await look(), await look(), await look()];
+  const statuses = await Promise.all(
+    [first, second, third, first].map(async (url) => (await fetch(url)).status),
+  );
+  expect(statuses).toEqual([403, 200, 200, 403]);
+});
+
+it("[sandbox:expired]: it is one poll's address alone, of several at the same time", async () => {
+  const here = await liveSandbox();
+  const there = await liveSandbox({ folder: here.folder });
+  const taskId = await here.accepted({ prompt: "a fox [sandbox:expired]" });
+  const polls = await Promise.all([here, there, here, there].map(({ poll }) => poll(taskId)));
+  const urls = polls.map(({ body }) => String(body.data?.resultUrl));
+  const statuses = await Promise.all(urls.map(async (url) => (await fetch(url, { method: "HEAD" })).status));
+  expect(statuses.sort()).toEqual([200, 200, 200, 403]);
+});
+
+it("several directives act one after the other", async () => {
+  const sandbox = await liveSandbox({ credits: 5 });
+  const request = { prompt: "[sandbox:expired] a fox [sandbox:429] in [sandbox:html] snow", ...priced };
+  expect((await sandbox.submit(request)).status).toBe(429);
+  const taskId = await sandbox.accepted(request);
+  const look = async () => fetch(String((await sandbox.poll(taskId)).body.data?.resultUrl));
+  expect((await look()).status).toBe(403);
+  expect(await (await look()).text()).toContain("</html>");
+});
+
+it("a prompt of nothing but directives is drawn all the same", async () => {
+  const { made } = await liveSandbox();
+  const [url = ""] = await made({ prompt: "[sandbox:slow=0s]" });
+  expect((await fetch(url)).status).toBe(200);
+});
+
+it("directives do not spare a request the rules, nor count for nothing in its length", async () => {
+  const { submit } = await liveSandbox();
+  expect((await submit({ prompt: "[sandbox:500]", ratio: "7:5" })).status).toBe(400);
+  const prompt = `${"x".repeat(990)}[sandbox:fail]`;
+  expect((await submit({ prompt, model: "z-image" })).body.message).toBe(
+    "image_generation.error.prompt_too_long",
+  );
+});

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+
+/** What a finished run of the built program left behind. */
+export interface ProgramResult {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  stdoutBytes: Buffer;
+  elapsedMs: number;
+}
+
+export interface ProgramOptions {
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+  /** Standard input; absent: closed at once. */
+  input?: string | Buffer;
+  /** A command that is to start the program, as `nice` would. */
+  through?: readonly string[];
+}
+
+/** A folder of this test's own, removed after it. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "imggen-test-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Starts the built program in a clean environment: only what a test sets reaches it. */
+export function startProgram(args: readonly string[], options: ProgramOptions = {}): ChildProcess {
+  const { PATH, HOME } = process.env;
+  const env = { PATH, HOME, NO_COLOR: "1", ...options.env };
+  const [command = "", ...words] = [...(options.through ?? []), process.execPath, BIN, ...args];
+  return spawn(command, words, { cwd: options.cwd ?? tmpdir(), env, stdio: "pipe" });
+}
+
+/** Runs the built program to its end. */
+export async function runProgram(
+  args: readonly string[],
+  options: ProgramOptions = {},
+): Promise<ProgramResult> {
+  const child = startProgram(args, options);
+  child.stdin?.on("error", () => {});
+  child.stdin?.end(options.input ?? "");
+  return finished(child);
+}
+
+/** Waits for a started program and collects what it wrote. */
+export function finished(child: ChildProcess): Promise<ProgramResult> {
+  const start = performance.now();
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout?.on("data", (chunk: Buffer) => out.push(chunk));
+  child.stderr?.on("data", (chunk: Buffer) => err.push(chunk));
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      const stdoutBytes = Buffer.concat(out);
+      const stdout = stdoutBytes.toString("utf8");
+      const stderr = Buffer.concat(err).toString("utf8");
+      resolve({ code, signal, stdout, stderr, stdoutBytes, elapsedMs: performance.now() - start });
+    });
+  });
+}
