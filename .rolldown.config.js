@@ -2,21 +2,26 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { defineConfig } from "rolldown";
 
-// Everything is bundled, so an install is one tarball; every dynamic import is a chunk of its own, so a
-// command loads only what it runs.
-export default defineConfig({
-  input: { main: "src/cli/main.ts", index: "src/core/index.ts" },
-  platform: "node",
-  plugins: [licenses()],
-  output: {
+// Everything is bundled, so an install is one tarball. The program and the package's API are built apart: what
+// the program always needs is then one file, and every dynamic import is a chunk that loads when it runs.
+export default defineConfig([
+  { ...common(), input: { main: "src/cli/main.ts" }, output: output("chunks/cli") },
+  { ...common(), input: { index: "src/core/index.ts" }, output: output("chunks/api") },
+]);
+
+function common() {
+  return { platform: "node", preserveEntrySignatures: "allow-extension", plugins: [licenses()] };
+}
+
+function output(chunks) {
+  return {
     dir: "dist",
     format: "esm",
-    cleanDir: true,
     // Names stay: errors show theirs.
     minify: { mangle: { keepNames: { class: true, function: false } } },
-    chunkFileNames: "chunks/[name]-[hash].js",
-  },
-});
+    chunkFileNames: `${chunks}/[name]-[hash].js`,
+  };
+}
 
 /** The licences of what is bundled ask to go with every copy of it. */
 function licenses() {

@@ -6,6 +6,8 @@ export default defineConfig({
     root: fileURLToPath(new URL("..", import.meta.url)),
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
+    // Many tests wait for a program they started, so one more than the cores of a small machine is not too many.
+    maxWorkers: 3,
     reporters: process.env.CI ? ["default", ["json", { outputFile: "coverage/results.json" }]] : ["default"],
     coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text-summary"] },
   },

@@ -1,8 +1,8 @@
 import type { LookupFunction } from "node:net";
-import type { Dispatcher } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
 import UndiciAgent from "undici/lib/dispatcher/agent.js";
 import { VERSION } from "../lib/version.ts";
-import { type Proxies, proxyAgent } from "./proxy.ts";
+import type { Proxies } from "./proxies.ts";
 
 export interface HttpRequest {
   method: "GET" | "POST";
@@ -14,6 +14,8 @@ export interface HttpRequest {
   /** No byte for this long ends the exchange. */
   idleTimeoutMs?: number;
   signal?: AbortSignal | undefined;
+  /** Told at the last moment before the first byte leaves. */
+  onSent?: (() => void) | undefined;
 }
 
 /** What a request's reply is fed to, as it arrives. An exception ends the exchange. */
@@ -58,26 +60,30 @@ interface ExchangeSummary {
   elapsedMs: number;
 }
 
+type AgentSettings = ConstructorParameters<typeof UndiciAgent>[0] & {
+  connect: buildConnector.BuildOptions;
+};
+
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** HTTP without opinions: one request, one reply, no redirect, no retry. The only user of undici. */
 export class HttpClient {
   readonly #direct: Dispatcher;
-  readonly #proxied: Dispatcher | null = null;
+  readonly #settings: AgentSettings;
+  #proxied: Promise<Dispatcher> | null = null;
   readonly #proxies: Proxies | undefined;
   readonly #onExchange: HttpClientOptions["onExchange"];
 
   constructor(options: HttpClientOptions = {}) {
-    const settings = {
+    this.#settings = {
       // Our own timers rule: undici's tick once a second, and count differently.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: CONNECT_TIMEOUT_MS, autoSelectFamilyAttemptTimeout: 1000, lookup: options.lookup },
     };
-    this.#direct = new UndiciAgent(settings);
+    this.#direct = new UndiciAgent(this.#settings);
     this.#proxies = options.proxies;
     this.#onExchange = options.onExchange;
-    if (options.proxies) this.#proxied = proxyAgent(options.proxies, settings);
   }
 
   /** @throws TransportError */
@@ -89,7 +95,10 @@ export class HttpClient {
       receiver.onHead(status, headers);
     };
     try {
-      await this.#dispatch(request, { onHead, onData: (chunk, flow) => receiver.onData(chunk, flow) });
+      await dispatch(await this.#dispatcherFor(request.url), request, {
+        onHead,
+        onData: (chunk, flow) => receiver.onData(chunk, flow),
+      });
     } catch (error) {
       result = `${result}, ${error instanceof Error ? error.message : error}`;
       throw error;
@@ -99,33 +108,36 @@ export class HttpClient {
     }
   }
 
-  #dispatch(request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const exchange = new Exchange(request, receiver, resolve, reject);
-      const { url } = request;
-      this.#dispatcherFor(url).dispatch(
-        {
-          origin: url.origin,
-          path: `${url.pathname}${url.search}`,
-          method: request.method,
-          headers: { "user-agent": `imggen/${VERSION}`, ...request.headers },
-          body: request.body ?? null,
-        },
-        exchange,
-      );
-    });
-  }
-
   /** Drops every connection, used or idle, so that the process can end. */
   async close(): Promise<void> {
-    await Promise.all([this.#direct.destroy(), this.#proxied?.destroy()]);
+    await Promise.all([this.#direct.destroy(), (await this.#proxied)?.destroy()]);
   }
 
   /** undici would lend HTTP_PROXY to `https:` targets; everybody else keeps the two apart. */
-  #dispatcherFor(url: URL): Dispatcher {
+  async #dispatcherFor(url: URL): Promise<Dispatcher> {
     const named = url.protocol === "https:" ? this.#proxies?.https : this.#proxies?.http;
-    return named && this.#proxied ? this.#proxied : this.#direct;
+    if (!named || !this.#proxies) return this.#direct;
+    const proxies = this.#proxies;
+    this.#proxied ??= import("./proxy.ts").then(({ proxyAgent }) => proxyAgent(proxies, this.#settings));
+    return this.#proxied;
   }
+}
+
+function dispatch(dispatcher: Dispatcher, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const exchange = new Exchange(request, receiver, resolve, reject);
+    const { url } = request;
+    dispatcher.dispatch(
+      {
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: request.method,
+        headers: { "user-agent": `imggen/${VERSION}`, ...request.headers },
+        body: request.body ?? null,
+      },
+      exchange,
+    );
+  });
 }
 
 /** One request on its way. undici calls it at each step; it decides what counts as sent. */
@@ -166,6 +178,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#controller = controller;
     this.#sent = true;
+    this.#request.onSent?.();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
@@ -176,7 +189,17 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#progress();
-    this.#receiver.onData(chunk, controller);
+    this.#receiver.onData(chunk, {
+      // Who is held back is not silent: the clock stands still meanwhile.
+      pause: () => {
+        clearTimeout(this.#timer);
+        controller.pause();
+      },
+      resume: () => {
+        this.#progress();
+        controller.resume();
+      },
+    });
   }
 
   onResponseEnd(): void {

@@ -3,6 +3,7 @@ import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient, ReplyHeaders } from "./client.ts";
 import { TransportError } from "./client.ts";
 import { parseRetryAfter } from "./retry.ts";
+import { troubleText } from "./trouble.ts";
 
 /** Takes a file's bytes as they arrive. `write` may hold the sender back with the flow it is handed. */
 export interface ByteSink {
@@ -110,7 +111,7 @@ const TOO_LARGE = new Error("too large");
 function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;
   if (cause instanceof BlockedAddressError) return { outcome: "forbidden", why: cause.message };
-  return { outcome: "retry", why: error.message, retryAfterMs: null };
+  return { outcome: "retry", why: troubleText(error), retryAfterMs: null };
 }
 
 function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number): DownloadReply | string {

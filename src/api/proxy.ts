@@ -1,33 +1,16 @@
-import type { buildConnector, Dispatcher } from "undici";
-import EnvHttpProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
-import Pool from "undici/lib/dispatcher/pool.js";
-
-/** Proxies as the environment names them; an empty text is none. */
-export interface Proxies {
-  /** `HTTP_PROXY` */
-  http: string;
-  /** `HTTPS_PROXY` */
-  https: string;
-  /** `NO_PROXY`: hosts to be reached directly, separated by commas. */
-  except: string;
-}
-
-/** Proxies from the environment, lower-case names first, as everywhere; undefined where none is set. */
-export function proxiesFromEnvironment(env: Record<string, string | undefined>): Proxies | undefined {
-  const http = env.http_proxy || env.HTTP_PROXY || "";
-  const https = env.https_proxy || env.HTTPS_PROXY || "";
-  const except = env.no_proxy ?? env.NO_PROXY ?? "";
-  return http || https ? { http, https, except } : undefined;
-}
+import { type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
+import type { Proxies } from "./proxies.ts";
 
 /**
  * A dispatcher that speaks CONNECT to a proxy, for `http:` targets too, so that a proxy never sees the key.
  */
 export function proxyAgent(proxies: Proxies, settings: { connect: buildConnector.BuildOptions }): Dispatcher {
+  // Whoever resolves a target's name is the proxy; where the proxy itself is, the user has said.
+  const connect: buildConnector.BuildOptions = { ...settings.connect, lookup: undefined };
   return new EnvHttpProxyAgent({
     ...settings,
-    requestTls: settings.connect,
-    proxyTls: settings.connect,
+    requestTls: connect,
+    proxyTls: connect,
     proxyTunnel: true,
     httpProxy: proxies.http,
     httpsProxy: proxies.https,

@@ -1,11 +1,13 @@
 import type { Clock } from "../lib/clock.ts";
 import type { ImggenError } from "../lib/errors.ts";
+import { maskKey } from "../lib/redact.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { HttpClient, HttpRequest, ReplyHeaders } from "./client.ts";
 import { TransportError } from "./client.ts";
 import { refusal } from "./refusal.ts";
 import { parseRetryAfter } from "./retry.ts";
-import { parseEnvelope, parseTaskId, parseTaskState, type TaskState } from "./schema.ts";
+import { type Envelope, parseEnvelope, parseTaskId, parseTaskState, type TaskState } from "./schema.ts";
+import { troubleText } from "./trouble.ts";
 
 /** How one submit ended. Only `accepted` and `unknown` can have cost anything. */
 export type SubmitReply =
@@ -65,7 +67,7 @@ export class Service {
    * Submits a task: this is what costs credits. Never throws. Where a reply is missing or makes no sense
    * after the request could have left, the outcome is `unknown`.
    */
-  async submit(request: GenerationRequest, signal?: AbortSignal): Promise<SubmitReply> {
+  async submit(request: GenerationRequest, signal?: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
     try {
       const reply = await this.#exchange({
         method: "POST",
@@ -73,17 +75,18 @@ export class Service {
         body: JSON.stringify(request),
         timeoutMs: this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS,
         signal,
+        onSent,
       });
       return this.#readSubmit(reply);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       if (!error.sent) return { outcome: "not_sent", cause: error };
-      return { outcome: "unknown", why: error.message, cause: error };
+      return { outcome: "unknown", why: troubleText(error), cause: error };
     }
   }
 
   #readSubmit({ status, headers, body }: Reply): SubmitReply {
-    const envelope = parseEnvelope(body);
+    const envelope = this.#envelope(body);
     const key = envelope.kind === "error" ? envelope.key : null;
     if (status === 429) {
       const error = refusal(key, status, "no");
@@ -115,7 +118,7 @@ export class Service {
       if (!(error instanceof TransportError)) throw error;
       return {
         outcome: "retry",
-        why: error.message,
+        why: troubleText(error),
         rateLimited: false,
         retryAfterMs: null,
         trouble: error,
@@ -132,7 +135,7 @@ export class Service {
       trouble: null,
     });
     if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
-    const envelope = parseEnvelope(body);
+    const envelope = this.#envelope(body);
     if (envelope.kind === "error") return { outcome: "refused", error: refusal(envelope.key, status, "yes") };
     if (status === 401 || status === 403) return { outcome: "refused", error: refusal(null, status, "yes") };
     if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
@@ -140,6 +143,14 @@ export class Service {
     if (task === null)
       return retry(envelope.kind === "nonsense" ? envelope.why : "a reply without a task in it");
     return { outcome: "state", task };
+  }
+
+  /** An error key is shown to people; where a service repeats the API key in it, that part is not. */
+  #envelope(body: string): Envelope {
+    const envelope = parseEnvelope(body);
+    if (envelope.kind !== "error") return envelope;
+    const { apiKey } = this.#options;
+    return { kind: "error", key: envelope.key.replaceAll(apiKey, maskKey(apiKey)) };
   }
 
   #retryAfter(headers: ReplyHeaders): number | null {

@@ -6,6 +6,8 @@ const CERTIFICATE =
 const PLAIN: Record<string, string> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was cut",
+  UND_ERR_SOCKET: "the connection was cut",
+  EPIPE: "the connection was cut",
   ENOTFOUND: "its name could not be found",
   EAI_AGAIN: "its name could not be looked up",
   EHOSTUNREACH: "the host is unreachable",
@@ -23,16 +25,20 @@ export function describeTrouble(error: unknown, service: URL): { message: string
       hint: "Where a company's own certificate authority signs it, name its file in NODE_EXTRA_CA_CERTS.",
     };
   }
-  const why = PLAIN[code] ?? (error instanceof Error ? error.message : String(error));
   return {
-    message: `The service at ${service.host} could not be reached: ${why}.`,
+    message: `The service at ${service.host} could not be reached: ${troubleText(error)}.`,
     hint: "Nothing was sent or charged. Check the network, the base URL and any proxy, then try again.",
   };
 }
 
+/** What broke an exchange, in a few plain words. */
+export function troubleText(error: unknown): string {
+  return PLAIN[deepestCode(error)] ?? (error instanceof Error ? error.message : String(error));
+}
+
 /** The code of the innermost cause that has one: outer layers wrap it in their own. */
 function deepestCode(error: unknown): string {
-  let code = error instanceof TransportError && error.timedOut ? "ETIMEDOUT" : "";
+  let code = error instanceof TransportError && error.timedOut && !error.sent ? "ETIMEDOUT" : "";
   for (let each = error; each instanceof Error; each = innerError(each)) {
     if ("code" in each && typeof each.code === "string") code = each.code;
   }

@@ -1,6 +1,6 @@
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
-import { proxiesFromEnvironment } from "../api/proxy.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { Service } from "../api/service.ts";
 import { requireSameAccount } from "../core/account.ts";
 import type { Connection } from "../core/deps.ts";

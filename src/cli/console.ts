@@ -12,17 +12,15 @@ export class OutputError extends Error {
  * A reader that has gone away is no failure of ours; a disk that is full behind a redirection is.
  */
 export class Console {
-  readonly #stdout: OutputStream;
-  readonly #stderr: OutputStream;
+  readonly #streams: Pick<Context, "stdout" | "stderr">;
   readonly #warned = new Set<string>();
   readonly quiet: boolean;
   /** Runs before each write, to take a spinner off the line. */
   beforeWrite: () => void = () => {};
   afterWrite: () => void = () => {};
 
-  constructor(context: Pick<Context, "stdout" | "stderr">, options: { quiet: boolean }) {
-    this.#stdout = context.stdout;
-    this.#stderr = context.stderr;
+  constructor(streams: Pick<Context, "stdout" | "stderr">, options: { quiet: boolean }) {
+    this.#streams = streams;
     this.quiet = options.quiet;
   }
 
@@ -33,7 +31,7 @@ export class Console {
 
   async resultBytes(data: string | Uint8Array): Promise<void> {
     this.beforeWrite();
-    const error = await write(this.#stdout, data);
+    const error = await write(this.#streams.stdout, data);
     this.afterWrite();
     if (error && errorCode(error) !== "EPIPE") {
       throw new OutputError(`Standard output could not be written (${errorCode(error) ?? error.message}).`, {
@@ -46,7 +44,7 @@ export class Console {
   async imageBytes(bytes: AsyncIterable<Uint8Array>): Promise<void> {
     this.beforeWrite();
     for await (const chunk of bytes) {
-      const error = await write(this.#stdout, chunk);
+      const error = await write(this.#streams.stdout, chunk);
       if (error) throw error;
     }
   }
@@ -66,7 +64,7 @@ export class Console {
   /** What even `--quiet` shows. */
   async error(line: string): Promise<void> {
     this.beforeWrite();
-    await write(this.#stderr, `${line}\n`);
+    await write(this.#streams.stderr, `${line}\n`);
     this.afterWrite();
   }
 }

@@ -1,6 +1,5 @@
 import { homedir, platform } from "node:os";
 import path from "node:path";
-import process from "node:process";
 import { InterruptedError, type InterruptSignal } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { type Processes, systemProcesses } from "../lib/processes.ts";
@@ -22,9 +21,9 @@ interface InputStream extends AsyncIterable<Buffer | string> {
 
 /** Everything a command knows of the world around it. A test hands it another world. */
 export interface Context {
-  stdin: InputStream;
-  stdout: OutputStream;
-  stderr: OutputStream;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
   env: Environment;
   cwd: string;
   clock: Clock;
@@ -39,14 +38,23 @@ export interface Context {
   askHidden: (question: string) => Promise<string>;
 }
 
-/** The real world. The only function that touches `process`. */
+/**
+ * The real world. The only place that touches `process`, the global one: importing it would open all three
+ * streams at once, which takes longer than reading the command line.
+ */
 export function processContext(): Context {
-  // A closed pipe is told to whoever writes; without these listeners it would end the process.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  const stdout = once(() => quietly(process.stdout));
+  const stderr = once(() => quietly(process.stderr));
   return {
-    stdin: process.stdin,
-    stdout: process.stdout,
-    stderr: process.stderr,
+    get stdin() {
+      return process.stdin;
+    },
+    get stdout() {
+      return stdout();
+    },
+    get stderr() {
+      return stderr();
+    },
     env: process.env,
     cwd: process.cwd(),
     clock: systemClock,
@@ -59,6 +67,19 @@ export function processContext(): Context {
       const interrupt = () => process.kill(process.pid, "SIGINT");
       return askHidden(question, process.stdin, process.stderr, interrupt);
     },
+  };
+}
+
+/** A closed pipe is told to whoever writes; without a listener it would end the process. */
+function quietly(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+  return stream.on("error", () => {});
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => {
+    value ??= make();
+    return value;
   };
 }
 
@@ -75,6 +96,16 @@ function interruption(): AbortSignal {
   listen("SIGTERM");
   listen("SIGHUP");
   return controller.signal;
+}
+
+const LINGER_MS = 100;
+
+/**
+ * Everything is said and done: what still holds the process (a name being looked up, a connection being made
+ * for a request that was given up) is not waited for. Where nothing does, the process ends by itself before.
+ */
+export function leaveSoon(): void {
+  setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
 export interface Folders {

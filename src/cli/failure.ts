@@ -96,11 +96,21 @@ function expectedError(error: unknown): ImggenError {
   return new InternalError(`Something unforeseen happened: ${what}`, { cause: error, charged: "unknown" });
 }
 
-/** The command that picks a task up, ready to paste into a shell. */
+/** The command that picks a task up, ready to paste into a shell, whatever the id is made of. */
 export function resumeCommand(taskId: string): string {
-  const plain = /^[\w.:@%+=,/-]+$/.test(taskId);
-  const word = plain ? taskId : `'${taskId.replaceAll("'", `'\\''`)}'`;
-  return `imggen resume ${taskId.startsWith("-") ? "-- " : ""}${word}`;
+  return `imggen resume ${taskId.startsWith("-") ? "-- " : ""}${shellWord(taskId)}`;
+}
+
+function shellWord(text: string): string {
+  if (/^[\w.:@%+=,/-]+$/.test(text)) return text;
+  if (printable(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
+  // What a terminal must not be shown is spelled out, in the quotes that bash and zsh read such spellings in.
+  const spelled = Array.from(text, (character) => {
+    if (/[\\']/.test(character)) return `\\${character}`;
+    if (printable(character) === character) return character;
+    return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`;
+  });
+  return `$'${spelled.join("")}'`;
 }
 
 /** The failure in one or two lines for a person. */

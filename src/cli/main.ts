@@ -1,7 +1,9 @@
-import { processContext } from "./context.ts";
+import { leaveSoon, processContext } from "./context.ts";
 import { run } from "./run.ts";
 
 /** The whole program: arguments in, exit code out. */
-export function main(argv: readonly string[]): Promise<number> {
-  return run(argv, processContext());
+export async function main(argv: readonly string[]): Promise<number> {
+  const exitCode = await run(argv, processContext());
+  leaveSoon();
+  return exitCode;
 }

@@ -1,18 +1,9 @@
 import { Command } from "commander";
 import { UsageError } from "../lib/errors.ts";
 import { VERSION } from "../lib/version.ts";
+import type { CommandModule, RunWith } from "./command.ts";
 import type { Context } from "./context.ts";
-import type { GlobalOptions, Session } from "./session.ts";
-
-/** What a command's file offers: it adds its own flags, and says what to run. */
-export interface CommandModule {
-  register(command: Command, runWith: RunWith): void;
-}
-
-/** Wraps a command's run function: hands it a session, and keeps the exit code it returns. */
-export type RunWith = <Arguments extends unknown[]>(
-  run: (session: Session, ...args: Arguments) => Promise<number>,
-) => (...args: Arguments) => Promise<void>;
+import type { GlobalOptions } from "./session.ts";
 
 interface CommandEntry {
   summary: string;
@@ -74,8 +65,12 @@ export async function buildProgram(
     .option("--verbose", "say what goes over the network")
     .option("--no-color", "no colours")
     .option("--sandbox", "use the embedded sandbox in place of the service: free, no account")
-    .configureHelp({ showGlobalOptions: true, helpWidth: Math.min(context.stdout.columns ?? 100, 110) })
-    .configureOutput({ writeOut: onText, writeErr: () => {} })
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: onText,
+      writeErr: () => {},
+      getOutHelpWidth: () => Math.min(context.stdout.columns ?? 100, 110),
+    })
     .exitOverride()
     .addHelpText("after", EXAMPLES)
     .action(() => {

@@ -57,7 +57,9 @@ function plainProgress(console: Console): Progress {
 
 /** Progress for this terminal, or for what stands in its place. */
 export async function createProgress(console: Console, context: Context): Promise<Progress> {
-  const live = context.stderr.isTTY && context.env.TERM !== "dumb" && !console.quiet;
+  const { isTTY, columns } = context.stderr;
+  // A terminal of no width is no place for a spinner: it would try to clear endless lines.
+  const live = isTTY && columns !== 0 && context.env.TERM !== "dumb" && !console.quiet;
   return live ? spinnerProgress(console, context) : plainProgress(console);
 }
 

@@ -1,6 +1,6 @@
 import { HttpClient } from "../api/client.ts";
 import { NetworkError } from "../api/errors.ts";
-import { proxiesFromEnvironment } from "../api/proxy.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { type PollReply, Service } from "../api/service.ts";
 import { describeTrouble } from "../api/trouble.ts";
 import type { Session } from "./session.ts";

@@ -1,7 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { lstat, realpath, stat } from "node:fs/promises";
 import path from "node:path";
-import { createExclusive, errorCode, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import {
+  createExclusive,
+  errorCode,
+  isFolder,
+  makeFolder,
+  removeIfPresent,
+  writeAll,
+} from "../lib/durable.ts";
 import { UsageError } from "../lib/errors.ts";
 import type { Destination } from "../store/task.ts";
 import { SaveFailedError } from "./errors.ts";
@@ -39,14 +46,6 @@ export async function resolveDestination(wish: DestinationWish): Promise<Destina
   }
   await refuseTaken(target, output, overwrite);
   return { kind: "file", path: target, overwrite };
-}
-
-async function isFolder(file: string): Promise<boolean> {
-  try {
-    return (await stat(file)).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 async function refuseTaken(target: string, output: string, overwrite: boolean): Promise<void> {

@@ -45,9 +45,8 @@ export async function fetchImage(
   let refreshed = false;
   for (let failures = 0; ; ) {
     deps.signal.throwIfAborted();
-    const attempt = await attemptFetch(url, temporary, deps);
+    const attempt = await cleanAttempt(url, temporary, deps);
     if ("image" in attempt) return attempt;
-    await removeIfPresent(temporary);
     deps.signal.throwIfAborted();
     if (attempt.outcome === "forbidden") throw notSaved(attempt.why, url);
     if (attempt.outcome === "gone") {
@@ -72,11 +71,20 @@ function notSaved(why: string, url: string): SaveFailedError {
   });
 }
 
-async function attemptFetch(
-  url: string,
-  temporary: string,
-  deps: FetchDeps,
-): Promise<FetchedImage | Exclude<DownloadReply, { outcome: "done" }>> {
+type Attempt = FetchedImage | Exclude<DownloadReply, { outcome: "done" }>;
+
+/** One attempt, which leaves a file behind only where it is whole. */
+async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
+  let attempt: Attempt | null = null;
+  try {
+    attempt = await attemptFetch(url, temporary, deps);
+    return attempt;
+  } finally {
+    if (attempt === null || !("image" in attempt)) await removeIfPresent(temporary).catch(() => {});
+  }
+}
+
+async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
   // What a crash left behind under this name is of no use, and the name is this task's alone.
   await onDisk(temporary, () => removeIfPresent(temporary));
   const handle = await onDisk(temporary, () => createExclusive(temporary, 0o600));
@@ -102,7 +110,7 @@ async function check(
   handle: FileHandle,
   file: Omit<FetchedImage, "image">,
   fileMode: number,
-): Promise<FetchedImage | Exclude<DownloadReply, { outcome: "done" }>> {
+): Promise<Attempt> {
   const inspection = await inspectFile(handle);
   if (!inspection.ok) {
     const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";

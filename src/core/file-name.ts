@@ -89,11 +89,9 @@ const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
 
 /** A file name that every platform takes: no separator, no control character, no reserved name. */
 export function safeName(name: string): string {
-  const clean = name
-    .replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-")
-    .replace(/^[.\-\s]+|[.\s]+$/g, "");
+  const clean = name.replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-").replace(/[.\s]+$/, "");
   const extension = path.extname(clean);
-  const stem = clean.slice(0, clean.length - extension.length) || "image";
+  const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
   const free = RESERVED.test(stem.split(".")[0] ?? "") ? `_${stem}` : stem;
   return cutToBytes(free, LONGEST_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
 }

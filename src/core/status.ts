@@ -19,6 +19,8 @@ export interface StatusOptions {
 export async function taskStatus(id: string, options: StatusOptions, deps: ResumeDeps): Promise<TaskReport> {
   const record = await deps.ledger.find(id);
   const known = record ? reportOf(record) : reportOfId(id);
+  // Without a task id there is nothing to look at; what is known of it is all there is.
+  if (record && known.taskId === null) return known;
   const taskId = known.taskId ?? id;
   try {
     const taskDeps = await deps.depsFor(record?.intent.service ?? null, taskId);

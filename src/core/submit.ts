@@ -46,7 +46,7 @@ export async function submitOnce(
         return { outcome: "refused", error: reply.error };
       }
       const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);
-      await retryPause(delayMs, "the service is busy (HTTP 429)", deps);
+      await retryPause(delayMs, "The service is busy (HTTP 429).", deps);
     } else {
       return conclude(reply, deps.signal);
     }
@@ -66,11 +66,13 @@ function conclude(
   return { outcome: "unknown", error };
 }
 
-/** One submit. A signal does not cut it off at once: its id may be on the way. */
+/** One submit. Once it has left, a signal does not cut it off at once: its id may be on the way. */
 async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Promise<SubmitReply> {
   const cutOff = new AbortController();
   const over = new AbortController();
+  let sent = false;
   const onAbort = () => {
+    if (!sent) return cutOff.abort(deps.signal.reason);
     deps.onProgress({ type: "submit_interrupted", waitMs: GRACE_MS });
     deps.clock.sleep(GRACE_MS, over.signal).then(
       () => cutOff.abort(deps.signal.reason),
@@ -79,7 +81,9 @@ async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Pr
   };
   deps.signal.addEventListener("abort", onAbort, { once: true });
   try {
-    return await deps.connection.service.submit(request, cutOff.signal);
+    return await deps.connection.service.submit(request, cutOff.signal, () => {
+      sent = true;
+    });
   } finally {
     over.abort();
     deps.signal.removeEventListener("abort", onAbort);

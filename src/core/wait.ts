@@ -58,7 +58,8 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
     if (last) return { outcome: "timeout", trouble };
     delay = Math.max(options.cadence.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for more patience than there is; a look before then would be refused again.
-    if (askedFor(reply) > remaining()) return { outcome: "timeout", trouble };
+    const asked = askedFor(reply);
+    if (asked > 0 && asked > remaining()) return { outcome: "timeout", trouble };
   }
 }
 

@@ -6,8 +6,17 @@ export async function mapConcurrent<Item, Result>(
 ): Promise<Result[]> {
   const results: Result[] = new Array(items.length);
   const queue = items.entries();
+  let failed = false;
   const worker = async () => {
-    for (const [index, item] of queue) results[index] = await map(item, index);
+    for (const [index, item] of queue) {
+      if (failed) return;
+      try {
+        results[index] = await map(item, index);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
   return results;

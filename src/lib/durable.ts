@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, stat, unlink } from "node:fs/promises";
 import { platform } from "node:os";
 import path from "node:path";
 
@@ -36,12 +36,50 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder and its missing parents, each of them durable. */
+/**
+ * Makes a folder and its missing parents, each of them durable. Not Node's own recursive mkdir: below a folder
+ * that answers ENOENT to every new name, as /proc does, that one never returns.
+ */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode });
-  if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = path.dirname(made)) {
-    await syncFolder(path.dirname(made));
+  const missing: string[] = [];
+  let parent = folder;
+  while (!(await makeOne(parent, mode))) {
+    missing.push(parent);
+    const above = path.dirname(parent);
+    if (above === parent) break;
+    parent = above;
+  }
+  for (const each of missing.reverse()) {
+    if (!(await makeOne(each, mode))) throw noSuchFolder(each);
+  }
+}
+
+/** Makes one folder, or finds it there; false where its parent is missing. */
+async function makeOne(folder: string, mode: number): Promise<boolean> {
+  try {
+    await mkdir(folder, { mode });
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT") return false;
+    // A read-only file system says so before it says that the folder is there.
+    if (await isFolder(folder)) return true;
+    if (code !== "EEXIST") throw error;
+    throw Object.assign(new Error(`${folder} is not a folder`), { code: "ENOTDIR", cause: error });
+  }
+  await syncFolder(path.dirname(folder));
+  return true;
+}
+
+function noSuchFolder(folder: string): Error {
+  return Object.assign(new Error(`no folder can be made at ${folder}`), { code: "ENOENT" });
+}
+
+/** Whether there is a folder, or a link to one, of this name. */
+export async function isFolder(file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isDirectory();
+  } catch {
+    return false;
   }
 }
 

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import process from "node:process";
 import { errorCode } from "./durable.ts";
 
 /** A process, named so that its number's next owner is not taken for it. */

@@ -30,7 +30,9 @@ export async function takeClaim(
       return { held: false, claim: { release: () => removeIfPresent(file) } };
     }
     const owner = await readOwner(file);
-    if (owner && processes.isAlive(owner)) return { held: true, by: owner };
+    // Let go in this very moment: the number is free again, and passing it by would make two holders.
+    if (owner === "gone") generation -= 1;
+    else if (owner && processes.isAlive(owner)) return { held: true, by: owner };
   }
 }
 
@@ -56,16 +58,17 @@ async function createClaim(file: string, self: ProcessIdentity): Promise<boolean
   }
 }
 
-/** The owner written in a claim; null where it is gone, or stale without one. */
-async function readOwner(file: string): Promise<ProcessIdentity | null> {
+/** The owner written in a claim; null where it is stale without one. */
+async function readOwner(file: string): Promise<ProcessIdentity | "gone" | null> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return null;
+    if (errorCode(error) === "ENOENT") return "gone";
     if (!(error instanceof SyntaxError)) throw error;
   }
-  const { mtimeMs } = await stat(file);
-  if (Date.now() - mtimeMs > UNREADABLE_IS_STALE_AFTER_MS) return null;
+  const written = await stat(file).catch(() => null);
+  if (written === null) return "gone";
+  if (Date.now() - written.mtimeMs > UNREADABLE_IS_STALE_AFTER_MS) return null;
   await new Promise((resolve) => setTimeout(resolve, 20));
   return readOwner(file);
 }

@@ -74,9 +74,12 @@ export interface TaskRecord {
 
 /** What one more line makes of the progress so far. Lines that come too late to matter change nothing. */
 export function advance(progress: Progress, event: TaskEvent): Progress {
+  return "taskId" in progress ? advanceTask(progress, event) : advanceRequest(progress, event);
+}
+
+/** Before there is a task: how its submit ended. */
+function advanceRequest(progress: Progress, event: TaskEvent): Progress {
   switch (event.type) {
-    case "intent":
-      return progress;
     case "not_sent":
       return { status: "not_sent", why: event.why };
     case "refused":
@@ -85,32 +88,26 @@ export function advance(progress: Progress, event: TaskEvent): Progress {
       return { status: "unknown", why: event.why };
     case "accepted":
       return { status: "accepted", taskId: event.taskId, acceptedAt: event.at };
+    default:
+      return progress;
+  }
+}
+
+/** A task exists, and nothing said of its submit can undo that; nothing at all undoes that it is saved. */
+function advanceTask(progress: Extract<Progress, { taskId: string }>, event: TaskEvent): Progress {
+  const { taskId, acceptedAt } = progress;
+  if (progress.status === "saved") return progress;
+  switch (event.type) {
     case "completed":
-      if (!("taskId" in progress) || progress.status === "saved") return progress;
-      return {
-        status: "completed",
-        taskId: progress.taskId,
-        acceptedAt: progress.acceptedAt,
-        completedAt: event.at,
-        urls: event.urls,
-      };
+      return { status: "completed", taskId, acceptedAt, completedAt: event.at, urls: event.urls };
     case "failed":
-      if (!("taskId" in progress) || progress.status === "saved") return progress;
-      return {
-        status: "failed",
-        taskId: progress.taskId,
-        acceptedAt: progress.acceptedAt,
-        errorCode: event.errorCode,
-      };
-    case "saved":
-      if (!("taskId" in progress)) return progress;
-      return {
-        status: "saved",
-        taskId: progress.taskId,
-        acceptedAt: progress.acceptedAt,
-        completedAt: "completedAt" in progress ? progress.completedAt : null,
-        files: event.files,
-      };
+      return { status: "failed", taskId, acceptedAt, errorCode: event.errorCode };
+    case "saved": {
+      const completedAt = "completedAt" in progress ? progress.completedAt : null;
+      return { status: "saved", taskId, acceptedAt, completedAt, files: event.files };
+    }
+    default:
+      return progress;
   }
 }
 

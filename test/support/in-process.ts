@@ -1,17 +1,19 @@
 import type { Context, OutputStream } from "../../src/cli/context.ts";
 import { run } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { systemProcesses } from "../../src/lib/processes.ts";
+import type { Processes } from "../../src/lib/processes.ts";
 
 export interface RunOptions {
   home: string;
   cwd?: string;
   env?: Record<string, string | undefined>;
-  /** Standard input as piped text; absent: a terminal, so that nothing is read. */
-  input?: string;
+  /** Standard input as it is piped in; absent: a terminal, so that nothing is read. */
+  input?: string | Buffer;
   signal?: AbortSignal;
   /** Answers the hidden question of a terminal. */
   answer?: string;
+  /** Whether standard output and standard error are terminals. */
+  terminal?: boolean;
 }
 
 export interface RunResult {
@@ -20,10 +22,16 @@ export interface RunResult {
   stderr: string;
 }
 
+/** Runs are processes to each other: each has a number of its own, and is gone when it is over. */
+const running = new Set<number>();
+let lastPid = 0;
+
 /** Runs a whole command in this process, against a world of the test's own. */
 export async function runCommand(args: readonly string[], options: RunOptions): Promise<RunResult> {
-  const stdout = memoryStream();
-  const stderr = memoryStream();
+  const pid = ++lastPid;
+  running.add(pid);
+  const stdout = memoryStream(options.terminal);
+  const stderr = memoryStream(options.terminal);
   const context: Context = {
     stdin: inputStream(options.input),
     stdout: stdout.stream,
@@ -31,20 +39,27 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
     env: { IMGGEN_HOME: options.home, ...options.env },
     cwd: options.cwd ?? options.home,
     clock: systemClock,
-    processes: systemProcesses(),
+    processes: processesAs(pid),
     signal: options.signal ?? new AbortController().signal,
     fileMode: 0o644,
-    random: Math.random,
+    random: () => 0,
     askHidden: async () => options.answer ?? "",
   };
-  const code = await run(args, context);
+  const code = await run(args, context).finally(() => running.delete(pid));
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-function memoryStream(): { stream: OutputStream; text: () => string } {
+function processesAs(pid: number): Processes {
+  return {
+    self: { pid, host: "in-process", started: "" },
+    isAlive: (other) => other.host === "in-process" && running.has(other.pid),
+  };
+}
+
+function memoryStream(isTTY = false): { stream: OutputStream; text: () => string } {
   const chunks: Buffer[] = [];
   const stream: OutputStream = {
-    isTTY: false,
+    isTTY,
     write(data, done) {
       chunks.push(Buffer.from(data));
       done();
@@ -54,7 +69,7 @@ function memoryStream(): { stream: OutputStream; text: () => string } {
   return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
 }
 
-function inputStream(text: string | undefined): Context["stdin"] {
+function inputStream(text: string | Buffer | undefined): Context["stdin"] {
   return {
     isTTY: text === undefined,
     destroy() {},

@@ -7,10 +7,10 @@ import { canonicalQuality } from "../../models/quality.ts";
 import { isWellFormedRatio } from "../../models/ratio.ts";
 import { SETTING_NAMES, type SettingName } from "../../store/settings.ts";
 import { checkBaseUrl } from "../account.ts";
+import type { RunWith } from "../command.ts";
 import type { Effective } from "../effective-settings.ts";
 import { colorsFor } from "../format.ts";
 import { durationOption } from "../options.ts";
-import type { RunWith } from "../program.ts";
 import type { Session } from "../session.ts";
 import { table } from "../table.ts";
 

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { recentTasks } from "../../core/history.ts";
 import { reportOf, type TaskReport } from "../../core/report.ts";
+import type { RunWith } from "../command.ts";
 import { colorsFor } from "../format.ts";
 import { openLedger } from "../ledger.ts";
 import { describeOddity } from "../oddities.ts";
 import { wholeNumberOption } from "../options.ts";
-import type { RunWith } from "../program.ts";
 import type { Session } from "../session.ts";
 import { table } from "../table.ts";
 import { shorten } from "../text.ts";

@@ -3,7 +3,7 @@ import { AuthRequiredError } from "../../api/errors.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { maskKey } from "../../lib/redact.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../account.ts";
-import type { RunWith } from "../program.ts";
+import type { RunWith } from "../command.ts";
 import { readLine } from "../read-line.ts";
 import type { Session } from "../session.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { RunWith } from "../program.ts";
+import type { RunWith } from "../command.ts";
 import type { Session } from "../session.ts";
 
 const EXAMPLES = `

@@ -3,10 +3,9 @@ import { UsageError } from "../../lib/errors.ts";
 import { InvalidRequestError } from "../../models/errors.ts";
 import { findModels, type ModelFilter, nearestModels, resolveModel } from "../../models/find.ts";
 import type { Kind, Model } from "../../models/matrix.ts";
+import type { RunWith } from "../command.ts";
 import { wholeNumberOption } from "../options.ts";
-import type { RunWith } from "../program.ts";
 import type { Session } from "../session.ts";
-import { table } from "../table.ts";
 
 interface ModelsOptions {
   kind?: string;
@@ -47,10 +46,10 @@ async function runModels(
     await session.json(models);
     return 0;
   }
-  const { colorsFor } = await import("../format.ts");
+  const [{ colorsFor }, { table }] = await Promise.all([import("../format.ts"), import("../table.ts")]);
   const { bold } = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
   if (chosen && models.length > 0) await session.console.result(describe(chosen, bold));
-  else if (models.length > 0) await session.console.result(overview(models, bold));
+  else if (models.length > 0) await session.console.result(overview(models, table, bold));
   else await session.console.note("No model is documented to do this.");
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
@@ -105,7 +104,11 @@ function creditsText(credits: Model["credits"]): string {
     .join(" ");
 }
 
-function overview(models: readonly Model[], bold: (text: string) => string): string {
+function overview(
+  models: readonly Model[],
+  table: typeof import("../table.ts").table,
+  bold: (text: string) => string,
+): string {
   const headings = ["MODEL", "KIND", "RATIOS", "QUALITIES", "IMAGES", "REFERENCES", "CREDITS"];
   const short = (text: string) => (text === UNDOCUMENTED ? "?" : text);
   const rows = models.map((model) => [

@@ -3,9 +3,9 @@ import { errorCode } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { printable } from "../../lib/escape.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
+import type { RunWith } from "../command.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 import { durationOption, wholeNumberOption } from "../options.ts";
-import type { RunWith } from "../program.ts";
 import { sandboxFolder } from "../sandbox-folder.ts";
 import type { Session } from "../session.ts";
 

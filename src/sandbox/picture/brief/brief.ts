@@ -4,7 +4,7 @@ import { LIGHTS, type Light, type LightName } from "../color/light.ts";
 import type { Rgb } from "../color/rgb.ts";
 import { type Random, seededRandom } from "../seed/random.ts";
 import { homeOf, type SettingName } from "../setting/settings.ts";
-import type { StyleName } from "../style/styles.ts";
+import type { StyleName } from "../style/style-name.ts";
 import type { SubjectName } from "../subject/subjects.ts";
 import * as table from "./vocabulary.ts";
 import { firstMatch, wordsOf } from "./words.ts";

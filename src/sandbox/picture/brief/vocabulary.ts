@@ -3,7 +3,7 @@ import type { LandName } from "../color/land.ts";
 import type { LightName } from "../color/light.ts";
 import { hex, type Rgb } from "../color/rgb.ts";
 import type { SettingName } from "../setting/settings.ts";
-import type { StyleName } from "../style/styles.ts";
+import type { StyleName } from "../style/style-name.ts";
 import type { SubjectName } from "../subject/subjects.ts";
 import { vocabulary } from "./words.ts";
 

@@ -1,0 +1,315 @@
+import type { LookupFunction } from "node:net";
+import { describe, expect, it } from "vitest";
+import { guardedLookup } from "../../src/api/address.ts";
+import { type ByteSink, checkResultUrl, type DownloadOptions, download } from "../../src/api/download.ts";
+import { fakeClock } from "../support/fake-clock.ts";
+import { deadPort, liveServer } from "../support/live-server.ts";
+import { type Behaviour, response } from "../support/scripted-server.ts";
+import { testClient } from "../support/task-world.ts";
+
+const PUBLIC_HTTP = new URL("http://8.8.8.8/api");
+const HTTPS = new URL("https://api.example/api");
+
+interface Got {
+  bytes: number;
+  text: string;
+}
+
+/** A sink that keeps the first of what it gets, and counts all of it. */
+function memorySink(): ByteSink & Got {
+  const got = { bytes: 0, text: "" };
+  return Object.assign(got, {
+    write(chunk: Buffer) {
+      got.bytes += chunk.length;
+      if (got.text.length < 1000) got.text += chunk.toString();
+    },
+  });
+}
+
+async function fetching(url: string, options: Partial<DownloadOptions> = {}) {
+  const sink = memorySink();
+  const {
+    http = testClient(),
+    clock = fakeClock(),
+    serviceUrl = new URL("http://127.0.0.1/api"),
+    ...rest
+  } = options;
+  const reply = await download(url, sink, { http, clock, serviceUrl, ...rest });
+  return { reply, sink };
+}
+
+/** Every name leads to this machine, as the resolver says, or as it is asked through a guard. */
+const everywhereIsHere: LookupFunction = (_host, _options, callback) =>
+  callback(null, [{ address: "127.0.0.1", family: 4 }]);
+
+const redirectTo = (location: string): Buffer => response(302, "moved", { location });
+
+describe("a result URL", () => {
+  it.each([
+    ["file:///etc/passwd", HTTPS],
+    ["data:image/png;base64,AAAA", HTTPS],
+    ["javascript:alert(1)", HTTPS],
+    ["ftp://cdn.example/1.png", HTTPS],
+    ["blob:https://cdn.example/1", HTTPS],
+    ["/files/1.png", HTTPS],
+    ["not a url", HTTPS],
+    ["", HTTPS],
+    ["https://", HTTPS],
+    ["http://cdn.example/1.png", HTTPS],
+    ["https://user@cdn.example/1.png", HTTPS],
+    ["https://user:secret@cdn.example/1.png", HTTPS],
+    ["https://:secret@cdn.example/1.png", HTTPS],
+    ["https://localhost/1.png", HTTPS],
+    ["https://127.0.0.1/1.png", HTTPS],
+    ["https://2130706433/1.png", HTTPS],
+    ["https://[::1]/1.png", HTTPS],
+    ["https://[::ffff:127.0.0.1]/1.png", HTTPS],
+    ["https://10.0.0.1/1.png", HTTPS],
+    ["https://192.168.1.1/1.png", HTTPS],
+    ["https://169.254.169.254/latest/meta-data", HTTPS],
+    ["http://127.0.0.1/1.png", PUBLIC_HTTP],
+  ])("%j is never fetched for a service at %s", async (url, serviceUrl) => {
+    const { reply, sink } = await fetching(url, { serviceUrl });
+    expect(reply).toMatchObject({ outcome: "forbidden" });
+    expect(sink.bytes).toBe(0);
+  });
+
+  it.each([
+    ["https://cdn.example/1.png?sig=a#b", HTTPS],
+    ["https://8.8.8.8/1.png", HTTPS],
+    ["https://127.0.0.1/1.png", new URL("https://10.0.0.7/api")],
+    ["http://192.168.1.1/1.png", new URL("http://localhost:9/api")],
+    ["https://cdn.example/1.png", new URL("http://localhost:9/api")],
+    ["http://cdn.example/1.png", PUBLIC_HTTP],
+  ])("%j may be fetched for a service at %s", (url, serviceUrl) => {
+    expect(checkResultUrl(url, serviceUrl)).toEqual(new URL(url));
+  });
+
+  it("is not quoted where it is refused: its query may be a signature", async () => {
+    const { reply } = await fetching("https://me:secret@cdn.example/1.png?sig=secret", { serviceUrl: HTTPS });
+    expect(JSON.stringify(reply)).not.toContain("secret");
+  });
+});
+
+describe("a host that a public service names", () => {
+  it("is not connected to where its name leads to this machine", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(response(200, "secret")));
+    const lookup: LookupFunction = (_host, options, callback) =>
+      guardedLookup(PUBLIC_HTTP.hostname)("localhost", options, callback);
+    const url = `http://cdn.example:${server.port}/1.png`;
+    const { reply } = await fetching(url, { serviceUrl: PUBLIC_HTTP, http: testClient({ lookup }) });
+    expect(reply).toMatchObject({
+      outcome: "forbidden",
+      why: expect.stringContaining("not a public address"),
+    });
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each(["http://127.0.0.1:PORT/", "http://localhost:PORT/", "http://[::1]:PORT/", "file:///etc/passwd"])(
+    "may not redirect to %s",
+    async (location) => {
+      const server = await liveServer(
+        (_request, socket) => void socket.write(redirectTo(location.replace("PORT", String(server.port)))),
+      );
+      const http = testClient({ lookup: everywhereIsHere });
+      const url = `http://cdn.example:${server.port}/1.png`;
+      const { reply } = await fetching(url, { serviceUrl: PUBLIC_HTTP, http });
+      expect(reply).toMatchObject({ outcome: "forbidden" });
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+});
+
+describe("a redirect", () => {
+  const hops = (count: number): Behaviour => {
+    return ({ target }, socket) => {
+      const hop = Number(target.slice(1));
+      socket.write(hop < count ? redirectTo(`/${hop + 1}`) : response(200, "the file"));
+    };
+  };
+
+  it("is followed up to five times", async () => {
+    const server = await liveServer(hops(5));
+    const { reply, sink } = await fetching(`${server.origin}/0`);
+    expect(reply).toEqual({ outcome: "done" });
+    expect(sink.text).toBe("the file");
+    expect(server.requests).toHaveLength(6);
+  });
+
+  it("is not followed a sixth time", async () => {
+    const server = await liveServer(hops(6));
+    expect(await fetching(`${server.origin}/0`)).toMatchObject({ reply: { outcome: "gone" } });
+    expect(server.requests).toHaveLength(6);
+  });
+
+  it.each([301, 302, 303, 307, 308])("with HTTP %i to a whole URL is followed", async (status) => {
+    const server = await liveServer(({ target }, socket) => {
+      const location = `${server.origin}/there`;
+      socket.write(target === "/there" ? response(200, "file") : response(status, "", { location }));
+    });
+    expect(await fetching(server.origin)).toMatchObject({
+      reply: { outcome: "done" },
+      sink: { text: "file" },
+    });
+  });
+
+  it.each([
+    ["with a user name", "http://user:secret@127.0.0.1/"],
+    ["to nowhere", "http://"],
+  ])("%s is not followed", async (_what, location) => {
+    const server = await liveServer((_request, socket) => void socket.write(redirectTo(location)));
+    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "forbidden" } });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("that names no place is no file", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(response(302, "x")));
+    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "gone" }, sink: { bytes: 0 } });
+  });
+
+  it("never carries an Authorization header or a cookie, nor does any other request", async () => {
+    const server = await liveServer(({ target }, socket) => {
+      const headers = { location: "/b", "set-cookie": "a=b" };
+      socket.write(target === "/b" ? response(200, "file") : response(302, "", headers));
+    });
+    await fetching(`${server.origin}/a`);
+    for (const { headers } of server.requests) {
+      expect(Object.keys(headers)).not.toContain("authorization");
+      expect(Object.keys(headers)).not.toContain("cookie");
+    }
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe("a download", () => {
+  it.each([408, 425, 429, 500, 502, 503])("that met HTTP %i may be tried again", async (status) => {
+    const server = await liveServer(
+      (_request, socket) => void socket.write(response(status, "busy", { "retry-after": "2" })),
+    );
+    const { reply, sink } = await fetching(server.origin);
+    expect(reply).toEqual({ outcome: "retry", why: `HTTP ${status}`, retryAfterMs: 2000 });
+    expect(sink.bytes).toBe(0);
+  });
+
+  it.each([400, 401, 403, 404, 410])("that met HTTP %i needs a fresh URL", async (status) => {
+    const server = await liveServer((_request, socket) => void socket.write(response(status, "expired")));
+    const { reply, sink } = await fetching(server.origin);
+    expect(reply).toEqual({ outcome: "gone", why: `HTTP ${status}` });
+    expect(sink.bytes).toBe(0);
+  });
+
+  it("does not wait for the end of an error page", async () => {
+    const server = await liveServer(
+      (_request, socket) => void socket.write(response(404, "x", { "content-length": "1000000" })),
+    );
+    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "gone" } });
+  });
+
+  it("that was cut short of its length may be tried again", async () => {
+    const server = await liveServer(
+      (_request, socket) => void socket.end(response(200, "half", { "content-length": "8" })),
+    );
+    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "retry" } });
+  });
+
+  it("whose last chunk never came may be tried again", async () => {
+    const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    const server = await liveServer((_request, socket) => void socket.end(`${head}4\r\nhalf\r\n`));
+    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "retry" } });
+  });
+
+  it("of no stated length ends with the connection", async () => {
+    const server = await liveServer((_request, socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nfile"));
+    expect(await fetching(server.origin)).toMatchObject({
+      reply: { outcome: "done" },
+      sink: { text: "file" },
+    });
+  });
+
+  it("that found nobody there may be tried again", async () => {
+    const url = `http://127.0.0.1:${await deadPort()}/`;
+    expect(await fetching(url)).toMatchObject({ reply: { outcome: "retry", retryAfterMs: null } });
+  });
+
+  it("in which nothing comes any more may be tried again", async () => {
+    const server = await liveServer(
+      (_request, socket) => void socket.write(response(200, "half", { "content-length": "8" })),
+    );
+    const { reply, sink } = await fetching(server.origin, { idleTimeoutMs: 100 });
+    expect(reply).toEqual({ outcome: "retry", why: "no answer within 100 ms", retryAfterMs: null });
+    expect(sink.text).toBe("half");
+  });
+
+  it("that comes in drops goes on, however long it takes", async () => {
+    const server = await liveServer((_request, socket) => {
+      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n");
+      let left = 10;
+      const drip = setInterval(() => {
+        socket.write("x");
+        if (--left === 0) clearInterval(drip);
+      }, 50);
+    });
+    const { reply, sink } = await fetching(server.origin, { idleTimeoutMs: 350 });
+    expect(reply).toEqual({ outcome: "done" });
+    expect(sink.text).toBe("x".repeat(10));
+  });
+
+  it("stops when its caller gives up", async () => {
+    const controller = new AbortController();
+    const server = await liveServer((_request, socket) => {
+      socket.write(response(200, "half", { "content-length": "8" }));
+      setTimeout(() => controller.abort(new Error("stop")), 30);
+    });
+    const { reply } = await fetching(server.origin, { signal: controller.signal });
+    expect(reply).toMatchObject({ outcome: "retry", why: "interrupted" });
+  });
+
+  it("asks for the bytes as they are, not packed", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(response(200, "file")));
+    await fetching(`${server.origin}/a%20b.png?sig=%2F`);
+    expect(server.requests).toMatchObject([
+      { method: "GET", target: "/a%20b.png?sig=%2F", headers: { "accept-encoding": "identity" } },
+    ]);
+  });
+});
+
+describe("a file's size", () => {
+  const MIB = 1024 * 1024;
+
+  /** Sends a file of so many bytes, as fast as the reader takes it. */
+  const sending = (bytes: number, head: string): Behaviour => {
+    return (_request, socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${head}\r\n`);
+      let left = bytes;
+      const go = () => {
+        for (let room = true; room && left > 0 && !socket.destroyed; ) {
+          const length = Math.min(left, MIB);
+          left -= length;
+          room = socket.write(Buffer.alloc(length, 7));
+        }
+        if (left === 0) socket.end();
+      };
+      socket.on("drain", go);
+      go();
+    };
+  };
+
+  it("may be 100 MiB", async () => {
+    const server = await liveServer(sending(100 * MIB, `content-length: ${100 * MIB}\r\n`));
+    const { reply, sink } = await fetching(server.origin);
+    expect(reply).toEqual({ outcome: "done" });
+    expect(sink.bytes).toBe(100 * MIB);
+  });
+
+  it("may not be a byte more, and what is more than that is not kept", async () => {
+    const server = await liveServer(sending(100 * MIB + 1, `content-length: ${100 * MIB + 1}\r\n`));
+    const { reply, sink } = await fetching(server.origin);
+    expect(reply).toMatchObject({ outcome: "forbidden", why: expect.stringContaining("100 MiB") });
+    expect(sink.bytes).toBeLessThanOrEqual(100 * MIB);
+  });
+
+  it("may not be without end where none is stated", async () => {
+    const server = await liveServer(sending(Number.POSITIVE_INFINITY, ""));
+    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "forbidden" } });
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, it } from "vitest";
+import { InterruptedError } from "../../src/core/errors.ts";
+import { commandWorld } from "../support/command-world.ts";
+
+it("--sandbox in place of a service: no key, no base URL, and the account's own server sees nothing", async () => {
+  const world = await commandWorld();
+  const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
+  const args = ["generate", "a fox", "-m", "z-image", "--sandbox", "--poll-interval", "100ms"];
+  expect((await world.json(args, { env })).document).toMatchObject({
+    ok: true,
+    files: [{ mediaType: "image/png" }],
+  });
+  expect((await world.json(args)).document).toMatchObject({ ok: true });
+  expect(world.server.requests).toEqual([]);
+});
+
+it("sandbox serves until it is stopped, and tells where and with which key", async () => {
+  const world = await commandWorld();
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(new InterruptedError("SIGINT")), 100);
+  const { code, document } = await world.json(["sandbox"], { signal: stop.signal });
+  expect(code).toBe(130);
+  expect(document).toMatchObject({
+    ok: true,
+    baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/api$/),
+    apiKey: "sk-sandbox",
+  });
+});
+
+it.each([
+  ["--port", "65536"],
+  ["--port", "web"],
+  ["--latency", "soon"],
+  ["--credits", "-1"],
+  ["--credits", "1e9"],
+])("sandbox %s %s is a usage error", async (flag, value) => {
+  const world = await commandWorld();
+  const { code, document } = await world.json(["sandbox", `${flag}=${value}`]);
+  expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
+});

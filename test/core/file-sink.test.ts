@@ -1,0 +1,109 @@
+import { createHash, randomBytes } from "node:crypto";
+import { type FileHandle, open, readFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { FileSink } from "../../src/core/file-sink.ts";
+import { temporaryFolder } from "../support/program.ts";
+
+const MIB = 1024 * 1024;
+
+async function newFile(): Promise<{ file: string; handle: FileHandle }> {
+  const file = path.join(await temporaryFolder(), "file");
+  const handle = await open(file, "wx+");
+  onTestFinished(() => handle.close());
+  return { file, handle };
+}
+
+/** The same open file, on a disk that does this in place of each write. */
+function writingWith(handle: FileHandle, write: FileHandle["write"]): FileHandle {
+  return new Proxy(handle, {
+    get: (real, name) => (name === "write" ? write : Reflect.get(real, name, real)),
+  });
+}
+
+/** A sender that can be held back, and remembers whether it is. */
+function sender() {
+  const flow = { paused: false, pauses: 0, pause: () => {}, resume: () => {} };
+  flow.pause = () => {
+    flow.paused = true;
+    flow.pauses += 1;
+  };
+  flow.resume = () => {
+    flow.paused = false;
+  };
+  return flow;
+}
+
+const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
+describe("a download on its way to the disk", () => {
+  it.each([0, 1, 1000, MIB - 1, MIB, MIB + 1, 5 * MIB + 7])(
+    "is whole after %i bytes, and hashed",
+    async (size) => {
+      const { file, handle } = await newFile();
+      const bytes = randomBytes(size);
+      const sink = new FileSink(handle);
+      for (let at = 0; at < size; at += 65_521) sink.write(bytes.subarray(at, at + 65_521), sender());
+      expect(await sink.finish()).toBe(sha256(bytes));
+      expect(sink.bytes).toBe(size);
+      expect((await readFile(file)).equals(bytes)).toBe(true);
+    },
+  );
+
+  it("holds its sender back while the disk is slow, and lets it go on after", async () => {
+    const { file, handle } = await newFile();
+    let letGo = () => {};
+    const slow = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const write = async (...args: Parameters<FileHandle["write"]>) => {
+      await slow;
+      return handle.write(...args);
+    };
+    const sink = new FileSink(writingWith(handle, write as FileHandle["write"]));
+    const flow = sender();
+    let sent = 0;
+    for (; sent < 64 && !flow.paused; sent++) sink.write(Buffer.alloc(MIB, sent), flow);
+    expect(sent).toBeLessThanOrEqual(6);
+    letGo();
+    await sink.finish();
+    expect(flow).toMatchObject({ paused: false, pauses: 1 });
+    expect(await readFile(file)).toHaveLength(sent * MIB);
+  });
+
+  it.each(["ENOSPC", "EIO", "EDQUOT"])("ends with what the disk said: %s", async (code) => {
+    const { handle } = await newFile();
+    const refusing = async () => {
+      throw Object.assign(new Error("no"), { code });
+    };
+    const sink = new FileSink(writingWith(handle, refusing as unknown as FileHandle["write"]));
+    const flow = sender();
+    sink.write(Buffer.alloc(2 * MIB), flow);
+    await expect(sink.finish()).rejects.toMatchObject({ code });
+    expect(sink.failure).toMatchObject({ code });
+    expect(() => sink.write(Buffer.alloc(1), flow)).toThrow("no");
+  });
+
+  it("lets its sender go on after the disk refused, so that it can hear of it", async () => {
+    const { handle } = await newFile();
+    const refusing = async () => {
+      throw Object.assign(new Error("no"), { code: "EIO" });
+    };
+    const sink = new FileSink(writingWith(handle, refusing as unknown as FileHandle["write"]));
+    const flow = sender();
+    for (let sent = 0; sent < 8 && !flow.paused; sent++) sink.write(Buffer.alloc(MIB), flow);
+    await expect(sink.finish()).rejects.toThrow("no");
+    expect(flow).toMatchObject({ paused: false, pauses: 1 });
+  });
+
+  it("takes short writes for what they are", async () => {
+    const { file, handle } = await newFile();
+    const short = (bytes: Uint8Array, offset: number, length: number, at: number | null) =>
+      handle.write(bytes, offset, Math.min(length, 100_000), at);
+    const sink = new FileSink(writingWith(handle, short as FileHandle["write"]));
+    const bytes = randomBytes(2 * MIB);
+    sink.write(bytes, sender());
+    expect(await sink.finish()).toBe(sha256(bytes));
+    expect((await readFile(file)).equals(bytes)).toBe(true);
+  });
+});

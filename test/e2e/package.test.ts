@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../support/program.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const DIST = path.join(ROOT, "dist");
+const run = promisify(execFile);
+
+it("the package holds the program, its types and its papers, and nothing else", async () => {
+  const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT });
+  const [{ files, unpackedSize }] = JSON.parse(stdout);
+  const names: string[] = files.map(({ path: name }: { path: string }) => name);
+  for (const needed of [
+    "package.json",
+    "LICENSE",
+    "bin/imggen.js",
+    "dist/main.js",
+    "dist/index.js",
+    "dist/types/core/index.d.ts",
+  ]) {
+    expect(names).toContain(needed);
+  }
+  const expected =
+    /^(package\.json|README\.md|LICENSE|bin\/imggen\.js|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.js|dist\/types\/.+\.d\.ts)$/;
+  expect(names.filter((name) => !expected.test(name))).toEqual([]);
+  expect(unpackedSize).toBeLessThan(3_000_000);
+});
+
+it("the packed tarball works where it is unpacked, without anything to install", async () => {
+  const folder = await temporaryFolder();
+  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: ROOT });
+  const [tarball = ""] = await readdir(folder);
+  await run("tar", ["xzf", tarball], { cwd: folder });
+  const bin = path.join(folder, "package/bin/imggen.js");
+  const env = { PATH: process.env.PATH, IMGGEN_HOME: path.join(folder, "home") };
+  const imggen = (...args: string[]) => run(process.execPath, [bin, ...args], { cwd: folder, env });
+  const { version } = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
+  expect((await imggen("--version")).stdout).toBe(`${version}\n`);
+  expect((await imggen("config", "set", "model", "z-image")).stdout).toBe("");
+  const { stdout } = await imggen("generate", "a fox", "--sandbox", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({
+    ok: true,
+    request: { model: "z-image" },
+    files: [{ mediaType: "image/png" }],
+  });
+  const api = await run(
+    process.execPath,
+    ["--input-type=module", "-e", 'console.log(Object.keys(await import("imggen")).includes("generate"))'],
+    {
+      cwd: path.join(folder, "package"),
+    },
+  );
+  expect(api.stdout).toBe("true\n");
+});
+
+/** A text that each library is known by, in its minified form too. */
+const MARKS = { undici: "UND_ERR_", zod: "invalid_union", conf: "__internal__", ora: "[?25" };
+
+it.each([[["--version"]], [["--help"]], [["models"]], [["models", "--json"]]])(
+  "imggen %j loads no HTTP client, schemas, settings store or spinner",
+  async (args) => {
+    const everything = await textOf(
+      (await readdir(DIST, { recursive: true })).map((name) => path.join(DIST, name)),
+    );
+    for (const [library, mark] of Object.entries(MARKS))
+      expect(everything.includes(mark), library).toBe(true);
+    const loaded = await loadedBy(args);
+    expect(loaded.length).toBeGreaterThan(0);
+    const text = await textOf(loaded);
+    expect(Object.entries(MARKS).filter(([, mark]) => text.includes(mark))).toEqual([]);
+  },
+);
+
+/** The files of `dist` that the program reads as code for this command line. */
+async function loadedBy(args: readonly string[]): Promise<string[]> {
+  const hooks = `import { writeSync } from "node:fs";
+    export function load(url, context, next) { writeSync(2, "loads " + url + "\\n"); return next(url, context); }`;
+  const register = `import { register } from "node:module"; register(${JSON.stringify(dataUrl(hooks))});`;
+  const bin = path.join(ROOT, "bin/imggen.js");
+  const env = { PATH: process.env.PATH, IMGGEN_HOME: await temporaryFolder() };
+  const { stderr } = await run(process.execPath, ["--import", dataUrl(register), bin, ...args], { env });
+  const urls = [...stderr.matchAll(/^loads (file:.*)$/gm)].map(([, url = ""]) => new URL(url).pathname);
+  return urls.filter((file) => file.startsWith(DIST));
+}
+
+function dataUrl(code: string): string {
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+async function textOf(files: readonly string[]): Promise<string> {
+  const code = files.filter((file) => file.endsWith(".js"));
+  return (await Promise.all(code.map((file) => readFile(file, "utf8")))).join("\n");
+}

@@ -1,0 +1,114 @@
+import type { ChildProcess } from "node:child_process";
+import { expect, it, onTestFinished } from "vitest";
+import { finished } from "../support/program.ts";
+import { CANARY, type ProgramWorld, programWorld } from "../support/program-world.ts";
+
+const MODEL = ["-m", "z-image"];
+
+it.each([
+  ["", 0, null, "yes", { done: ["saved"] }],
+  ["[sandbox:slow=30s]", 6, "pending", "yes", { open: ["accepted"] }],
+  ["[sandbox:fail]", 5, "generation_failed", "unknown", { done: ["failed"] }],
+  ["[sandbox:no-credits]", 4, "insufficient_credits", "no", { done: ["refused"] }],
+  ["[sandbox:subscription]", 4, "subscription_required", "no", { done: ["refused"] }],
+  ["[sandbox:429]", 0, null, "yes", { done: ["saved"] }],
+  ["[sandbox:500]", 9, "outcome_unknown", "unknown", { open: ["unknown"] }],
+  ["[sandbox:drop]", 9, "outcome_unknown", "unknown", { open: ["unknown"] }],
+  ["[sandbox:truncate]", 8, "save_failed", "yes", { open: ["completed"] }],
+  ["[sandbox:html]", 8, "save_failed", "yes", { open: ["completed"] }],
+  ["[sandbox:expired]", 0, null, "yes", { done: ["saved"] }],
+])(
+  "the embedded sandbox, prompted with %j: exit %i, %s, charged %s",
+  async (directive, exit, type, charged, ledger) => {
+    const world = await programWorld(null);
+    const timeout = exit === 6 ? ["--timeout", "1s"] : [];
+    const run = await world.run([
+      "generate",
+      `a fox ${directive}`,
+      ...MODEL,
+      "--json",
+      "--sandbox",
+      ...timeout,
+    ]);
+    expect(await world.aftermath(run)).toMatchObject({ exit, type, charged, ...ledger });
+    expect(await world.files()).toHaveLength(exit === 0 ? 1 : 0);
+  },
+);
+
+it("the embedded sandbox never sees the real key, needs none, and is found again by resume", async () => {
+  const world = await programWorld(null, { IMGGEN_BASE_URL: "https://service.invalid/api" });
+  const run = await world.run([
+    "generate",
+    "a fox [sandbox:slow=1s]",
+    ...MODEL,
+    "--json",
+    "--sandbox",
+    "--timeout",
+    "100ms",
+  ]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 6, open: ["accepted"] });
+  expect(JSON.stringify(await world.records("open"))).not.toContain(CANARY);
+  const bare = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
+  const resumed = await world.resume([], { env: bare });
+  expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved"] });
+});
+
+it("imggen sandbox prints a base URL and a key that work, until it is stopped", async () => {
+  const world = await programWorld(null);
+  const { program, baseUrl, apiKey } = await served(world, ["--latency", "100ms", "--credits", "5"]);
+  const env = { IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: apiKey };
+  const gamma = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K", "--json"];
+  for (const [exit, type] of [
+    [0, null],
+    [0, null],
+    [4, "insufficient_credits"],
+  ]) {
+    expect(await world.aftermath(await world.run(gamma, { env }))).toMatchObject({ exit, type });
+  }
+  expect(await world.files()).toHaveLength(2);
+  const basic = { ...env, IMGGEN_API_KEY: "sk-sandbox-basic" };
+  const pro = ["generate", "a fox", "-m", "gamma-image-2-5-flare-text", "--json"];
+  expect(await world.aftermath(await world.run(pro, { env: basic }))).toMatchObject({
+    exit: 4,
+    type: "subscription_required",
+  });
+  const end = finished(program);
+  program.kill("SIGTERM");
+  expect((await end).code).toBe(143);
+});
+
+it("imggen sandbox keeps tasks between runs: what one served, the next one still has", async () => {
+  const world = await programWorld(null);
+  const first = await served(world, []);
+  const env = { IMGGEN_BASE_URL: first.baseUrl, IMGGEN_API_KEY: first.apiKey };
+  const run = await world.run(["generate", "a fox", ...MODEL, "--no-wait", "--json"], { env });
+  const { taskId } = JSON.parse(run.stdout);
+  const end = finished(first.program);
+  first.program.kill("SIGINT");
+  expect((await end).code).toBe(130);
+  const again = await served(world, ["--port", new URL(first.baseUrl).port]);
+  expect(again.baseUrl).toBe(first.baseUrl);
+  expect(await world.aftermath(await world.resume([taskId], { env }))).toMatchObject({
+    exit: 0,
+    done: ["saved"],
+  });
+});
+
+it("imggen sandbox says so when the port is taken", async () => {
+  const world = await programWorld(null);
+  const { baseUrl } = await served(world, []);
+  const run = await world.run(["sandbox", "--port", new URL(baseUrl).port, "--json"]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 2, type: "usage" });
+});
+
+/** `imggen sandbox --json`, once it serves. */
+async function served(world: ProgramWorld, flags: readonly string[]) {
+  const program: ChildProcess = world.start(["sandbox", "--json", ...flags]);
+  onTestFinished(() => void program.kill("SIGKILL"));
+  const line = await new Promise<string>((resolve) =>
+    program.stdout?.once("data", (data) => resolve(String(data))),
+  );
+  const { ok, baseUrl, apiKey } = JSON.parse(line);
+  expect(ok).toBe(true);
+  return { program, baseUrl: String(baseUrl), apiKey: String(apiKey) };
+}

@@ -1,0 +1,371 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
+import { platform } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { pngChunk } from "../lib/image/builders.ts";
+import { liveService } from "../support/live-server.ts";
+import { finished, temporaryFolder } from "../support/program.ts";
+import { NOT_SAVED, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
+import { type Behaviour, response, success } from "../support/scripted-server.ts";
+import { completedAt, inTurn, replies, stillRunning } from "../support/scripts.ts";
+import { tinyDisk } from "../support/tiny-disk.ts";
+import { hasTool } from "../support/tools.ts";
+
+const NO_MOUNT = "this system lets nobody mount a disk";
+const NOTHING_SENT = { exit: 8, type: "save_failed", charged: "no", submits: 0, open: [], done: [] };
+const REFUSED = { exit: 2, type: "usage", charged: "no", submits: 0, open: [], done: [] };
+
+/** Lets the built program meet a failing disk operation. */
+function failingDisk(fault: { operation: string; code?: string; match: string; after?: number }) {
+  const hook = fileURLToPath(new URL("../support/failing-disk.js", import.meta.url));
+  return { NODE_OPTIONS: `--import ${hook}`, IMGGEN_TEST_DISK: JSON.stringify(fault) };
+}
+
+it("a missing output folder is made, parents and all", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const run = await world.generate(["--output", path.join(world.out, "a/b/c/")]);
+  expect(await world.aftermath(run)).toEqual({
+    ...SAVED,
+    files: ["a/", "a/b/", "a/b/c/", "a/b/c/a-fox-task1.png"],
+  });
+});
+
+it("a missing parent of an exact path is made", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const run = await world.generate(["--output", path.join(world.out, "a/b/fox.png")]);
+  expect(await world.aftermath(run)).toEqual({ ...SAVED, files: ["a/", "a/b/", "a/b/fox.png"] });
+});
+
+it("a read-only output place is found before anything is sent", async (test) => {
+  const world = await programWorld(await liveService(PICTURE));
+  const folder = await readOnlyFolder();
+  if (folder === null) return test.skip(NO_MOUNT);
+  const run = await world.generate(["--output", `${folder}/`]);
+  expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
+});
+
+it("an output place below a file is found before anything is sent", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  await writeFile(path.join(world.out, "file"), "");
+  const run = await world.generate(["--output", `${world.out}/file/`]);
+  expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
+});
+
+it("an output place where the system makes no folders is found before anything is sent", async (test) => {
+  if (platform() !== "linux") return test.skip("there is no /proc here");
+  const world = await programWorld(await liveService(PICTURE));
+  const program = world.start(world.generateArgs(["--output", "/proc/nowhere/"]));
+  const end = finished(program);
+  const stuck = setTimeout(() => program.kill("SIGKILL"), 5_000);
+  expect(await world.aftermath(await end)).toMatchObject(NOTHING_SENT);
+  clearTimeout(stuck);
+});
+
+it("a full output place is found before anything is sent", async (test) => {
+  const disk = tinyDisk(64);
+  if (disk === null) return test.skip(NO_MOUNT);
+  fill(disk);
+  const world = await programWorld(await liveService(PICTURE));
+  expect(await world.aftermath(await world.generate(["--output", `${disk}/`]))).toMatchObject(NOTHING_SENT);
+});
+
+it("an output place that fills up during the download: no half file, and resume saves it once there is room", async (test) => {
+  const disk = tinyDisk(64);
+  if (disk === null) return test.skip(NO_MOUNT);
+  const big = heavyPicture(200);
+  const server = await liveService(big);
+  const world = await programWorld(server);
+  const run = await world.generate(["--output", `${disk}/`]);
+  expect(await world.aftermath(run)).toEqual(NOT_SAVED);
+  expect(JSON.parse(run.stdout).error.message).toContain("ENOSPC");
+  expect(await readdir(disk)).toEqual([]);
+  execFileSync("mount", ["-o", "remount,size=1m", disk]);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual({ ...SAVED, files: [] });
+  expect(await readFile(path.join(disk, "a-fox-task1.png"))).toEqual(big);
+});
+
+it("a full state folder is found before anything is sent", async (test) => {
+  const disk = tinyDisk(64);
+  if (disk === null) return test.skip(NO_MOUNT);
+  fill(disk);
+  const world = await programWorld(await liveService(PICTURE));
+  const run = await world.generate([], { env: { IMGGEN_HOME: disk } });
+  expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
+});
+
+it("a read-only state folder is found before anything is sent", async (test) => {
+  const world = await programWorld(await liveService(PICTURE));
+  const folder = await readOnlyFolder();
+  if (folder === null) return test.skip(NO_MOUNT);
+  const run = await world.generate([], { env: { IMGGEN_HOME: folder } });
+  expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
+});
+
+it("a state folder that fills up during the submit still takes the task id: a reserve is kept for it", async (test) => {
+  const disk = tinyDisk(256);
+  if (disk === null) return test.skip(NO_MOUNT);
+  const submit: Behaviour = (_request, socket) => {
+    fill(disk);
+    socket.write(success({ taskId: "task-1" }));
+  };
+  const server = await liveService(PICTURE, { submit, poll: inTurn(stillRunning, completedAt("/1.png")) });
+  const world = await programWorld(server, { IMGGEN_HOME: disk });
+  const run = await world.generate(["--timeout", "50ms"]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 6, type: "pending", charged: "yes", submits: 1 });
+  const [name = ""] = await readdir(path.join(disk, "state/tasks/open"));
+  expect(await readFile(path.join(disk, "state/tasks/open", name), "utf8")).toContain('"taskId":"task-1"');
+  await rm(path.join(disk, "filler"));
+  expect(await world.aftermath(await world.resume(["task-1"]))).toMatchObject({
+    exit: 0,
+    submits: 1,
+    files: ["a-fox-task1.png"],
+  });
+});
+
+it("EIO in the ledger before the submit: nothing is sent", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  for (const operation of ["open", "write", "sync"]) {
+    const env = failingDisk({ operation, code: "EIO", match: "/tasks/open/" });
+    expect(await world.aftermath(await world.generate([], { env }))).toMatchObject(NOTHING_SENT);
+  }
+});
+
+it("EIO in the ledger after the submit: the id is told, the image saved, and resume does not buy again", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  const env = failingDisk({ operation: "sync", code: "EIO", match: ".jsonl", after: 1 });
+  const run = await world.generate([], { env });
+  expect(await world.aftermath(run)).toMatchObject({
+    submits: 1,
+    files: ["a-fox-task1.png"],
+    charged: "yes",
+  });
+  expect(run.stderr).toContain("task-1");
+  expect(await world.aftermath(await world.resume(["task-1"]))).toMatchObject({
+    exit: 0,
+    submits: 1,
+    files: ["a-fox-task1.png"],
+  });
+});
+
+it.each(["open", "write", "sync"])(
+  "EIO while the image is written (%s): save_failed, and resume saves it",
+  async (operation) => {
+    const server = await liveService(PICTURE);
+    const world = await programWorld(server);
+    const env = failingDisk({ operation, code: "EIO", match: ".part" });
+    expect(await world.aftermath(await world.generate([], { env }))).toEqual(NOT_SAVED);
+    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  },
+);
+
+it("short writes, of the ledger and of the image, are gone on with", async () => {
+  const big = heavyPicture(300);
+  const world = await programWorld(await liveService(big));
+  const env = failingDisk({ operation: "short-write", match: world.folder });
+  expect(await world.aftermath(await world.generate([], { env }))).toEqual(SAVED);
+  expect(await readFile(path.join(world.out, "a-fox-task1.png"))).toEqual(big);
+});
+
+it("an exact path that exists is refused before anything is sent, and stays as it is", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const target = path.join(world.out, "fox.png");
+  await writeFile(target, "mine");
+  expect(await world.aftermath(await world.generate(["--output", target]))).toMatchObject(REFUSED);
+  expect(await readFile(target, "utf8")).toBe("mine");
+});
+
+it("--overwrite replaces an existing file, whole or not at all", async () => {
+  const server = await liveService(PICTURE, {
+    file: inTurn(replies(response(404, "")), replies(response(404, "")), replies(response(200, PICTURE))),
+  });
+  const world = await programWorld(server);
+  const target = path.join(world.out, "fox.png");
+  await writeFile(target, "mine");
+  expect(await world.aftermath(await world.generate(["--output", target, "--overwrite"]))).toMatchObject({
+    exit: 8,
+  });
+  expect(await readFile(target, "utf8")).toBe("mine");
+  expect(await world.aftermath(await world.resume(["task-1"]))).toMatchObject({
+    exit: 0,
+    files: ["fox.png"],
+  });
+  expect(await readFile(target)).toEqual(PICTURE);
+});
+
+it.each([
+  ["a link that leads to a file", "link"],
+  ["a link that leads nowhere", "dangling"],
+  ["a pipe", "pipe"],
+])("%s in the place of an exact path is refused, and stays as it is", async (_name, kind) => {
+  const world = await programWorld(await liveService(PICTURE));
+  const target = path.join(world.out, "fox.png");
+  await writeFile(path.join(world.folder, "elsewhere"), "mine");
+  if (kind === "pipe") execFileSync("mkfifo", [target]);
+  else await symlink(path.join(world.folder, kind === "link" ? "elsewhere" : "nowhere"), target);
+  expect(await world.aftermath(await world.generate(["--output", target]))).toMatchObject(REFUSED);
+  expect(await readFile(path.join(world.folder, "elsewhere"), "utf8")).toBe("mine");
+});
+
+it("--overwrite does not replace a pipe", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const target = path.join(world.out, "fox.png");
+  execFileSync("mkfifo", [target]);
+  expect(await world.aftermath(await world.generate(["--output", target, "--overwrite"]))).toMatchObject(
+    REFUSED,
+  );
+  expect((await stat(target)).isFIFO()).toBe(true);
+});
+
+it("--overwrite through a link leaves what the link leads to as it is, or replaces it whole", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const target = path.join(world.out, "fox.png");
+  const elsewhere = path.join(world.folder, "elsewhere");
+  await writeFile(elsewhere, "mine");
+  await symlink(elsewhere, target);
+  expect(await world.aftermath(await world.generate(["--output", target, "--overwrite"]))).toMatchObject({
+    exit: 0,
+  });
+  expect(await readFile(target)).toEqual(PICTURE);
+  const isLink = await readlink(target).then(
+    () => true,
+    () => false,
+  );
+  expect(await readFile(elsewhere)).toEqual(isLink ? PICTURE : Buffer.from("mine"));
+});
+
+it("a folder in the place of an exact path takes the image inside", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  await mkdir(path.join(world.out, "fox.png"));
+  const run = await world.generate(["--output", path.join(world.out, "fox.png")]);
+  expect(await world.aftermath(run)).toEqual({ ...SAVED, files: ["fox.png/", "fox.png/a-fox-task1.png"] });
+});
+
+it.each(["file", "folder", "link", "pipe"])(
+  "a %s that has the default name gets out of nobody's way: a number is added",
+  async (kind) => {
+    const world = await programWorld(await liveService(PICTURE));
+    const taken = path.join(world.out, "a-fox-task1.png");
+    if (kind === "file") await writeFile(taken, "mine");
+    if (kind === "folder") await mkdir(taken);
+    if (kind === "link") await symlink(path.join(world.folder, "nowhere"), taken);
+    if (kind === "pipe") execFileSync("mkfifo", [taken]);
+    const { files, ...rest } = await world.aftermath(await world.generate());
+    expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
+    expect(files).toContain("a-fox-task1-2.png");
+    if (kind === "file") expect(await readFile(taken, "utf8")).toBe("mine");
+  },
+);
+
+it("a file that takes the name during the download is not replaced", async () => {
+  const world = await programWorld(
+    await liveService(PICTURE, {
+      file: async (_request, socket) => {
+        await writeFile(path.join(world.out, "fox.png"), "mine");
+        socket.write(response(200, PICTURE));
+      },
+    }),
+  );
+  const run = await world.generate(["--output", path.join(world.out, "fox.png")]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 0, files: ["fox-2.png", "fox.png (no image)"] });
+  expect(await readFile(path.join(world.out, "fox.png"), "utf8")).toBe("mine");
+});
+
+it("a name of more than 255 bytes: an exact path is refused, a template is cut to fit", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const refusal = await world.generate(["--output", path.join(world.out, `${"x".repeat(252)}.png`)]);
+  expect(await world.aftermath(refusal)).toMatchObject(REFUSED);
+  const { files } = await world.aftermath(await world.generate(["--name", `${"漢".repeat(200)}.png`]));
+  expect(files).toHaveLength(1);
+  expect(files[0]).toMatch(/^漢+\.png$/);
+  expect(Buffer.byteLength(files[0] ?? "")).toBeLessThanOrEqual(255);
+});
+
+it.each([
+  ["con", /^_con\.png$/i],
+  ["NUL.png", /^_NUL\.png$/],
+  ["lpt1", /^_lpt1\.png$/],
+  ["..", /^[^.]+\.png$/],
+  [".hidden", /^hidden\.png$/],
+  ["a:b*c?d", /^a-b-c-d\.png$/],
+])("--name %j, which some system reserves, becomes a name that all take", async (name, expected) => {
+  const world = await programWorld(await liveService(PICTURE));
+  const { files } = await world.aftermath(await world.generate(["--name", name]));
+  expect(files).toHaveLength(1);
+  expect(files[0]).toMatch(expected);
+});
+
+it("too many open files: nothing is lost, and resume saves the image", async (test) => {
+  if (!hasTool("prlimit")) return test.skip("there is no prlimit here");
+  let pid = 0;
+  const server = await liveService(PICTURE, {
+    poll: inTurn(async (request, socket) => {
+      const open = (await readdir(`/proc/${pid}/fd`)).length;
+      execFileSync("sh", ["-c", `prlimit --pid ${pid} --nofile=${open}:${open + 100}`]);
+      await completedAt("/1.png")(request, socket);
+    }, completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  const program = world.start(world.generateArgs());
+  pid = program.pid ?? 0;
+  const run = await finished(program);
+  expect(await world.aftermath(run)).toMatchObject({
+    exit: 8,
+    type: "save_failed",
+    charged: "yes",
+    files: [],
+  });
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it.each(["EPERM", "ENOTSUP"])(
+  "a file system without hard links (%s) takes the image all the same, replacing nothing",
+  async (code) => {
+    const world = await programWorld(await liveService(PICTURE));
+    const env = failingDisk({ operation: "link", code, match: world.out });
+    expect(await world.aftermath(await world.generate([], { env }))).toEqual(SAVED);
+    await truncate(path.join(world.out, "a-fox-task1.png"), 0);
+    const again = await world.run(["resume", "task-1", "--json", "-o", `${world.out}/`], { env });
+    expect(again.code).toBe(0);
+    expect((await stat(path.join(world.out, "a-fox-task1.png"))).size).toBe(0);
+  },
+);
+
+/** Takes all the room that a disk has left, to the last byte. */
+function fill(disk: string): void {
+  spawnSync("sh", ["-c", 'cat /dev/zero > "$0/filler"', disk], { stdio: "ignore" });
+}
+
+/** A picture of about this many KiB, which it carries in a chunk that nobody draws. */
+function heavyPicture(kibibytes: number): Buffer {
+  const end = PICTURE.length - pngChunk("IEND").length;
+  const weight = pngChunk("noIs", randomBytes(kibibytes * 1024));
+  return Buffer.concat([PICTURE.subarray(0, end), weight, PICTURE.subarray(end)]);
+}
+
+/** A folder that takes nothing, for root neither; null where this system cannot make one. */
+async function readOnlyFolder(): Promise<string | null> {
+  const disk = tinyDisk(64);
+  if (disk !== null) {
+    execFileSync("mount", ["-o", "remount,ro", disk]);
+    return disk;
+  }
+  if (process.getuid?.() === 0) return null;
+  const folder = await temporaryFolder();
+  await chmod(folder, 0o500);
+  return folder;
+}

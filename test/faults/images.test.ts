@@ -1,0 +1,280 @@
+import { writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { jpegBaseline, webpLossy } from "../lib/image/samples.ts";
+import { selfSigned } from "../support/certificate.ts";
+import { liveServer, liveService } from "../support/live-server.ts";
+import { NOT_SAVED, PICTURE, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { type Behaviour, response } from "../support/scripted-server.ts";
+import { completedAt, cutShort, inTurn, replies, taskIs } from "../support/scripts.ts";
+import { tunnelProxy } from "../support/tunnel-proxy.ts";
+
+const WHOLE = response(200, PICTURE);
+const GONE = response(404, "");
+const HTML = response(200, "<!doctype html><html><body>Sign in</body></html>", {
+  "content-type": "image/png",
+});
+const SVG = response(200, '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', {
+  "content-type": "image/svg+xml",
+});
+
+it.each([
+  "file:///etc/passwd",
+  "data:image/png;base64,iVBORw0KGgo=",
+  "javascript:alert(1)",
+  "ftp://127.0.0.1/1.png",
+  "not a URL",
+  "//127.0.0.1/1.png",
+  "http://",
+])("a result URL of %j is not fetched: save_failed, and resume asks the service again", async (url) => {
+  const hostile = taskIs({ status: "completed", resultUrl: url, errorCode: 0 });
+  const server = await liveService(PICTURE, { poll: inTurn(hostile, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(NOT_SAVED);
+  expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
+  if (!url.startsWith("file:")) return;
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it("a result URL with a user name in it is not fetched, and its password is not shown", async () => {
+  const elsewhere = await liveServer((_request, socket) => void socket.write(WHOLE));
+  const url = `http://user:passw0rd@127.0.0.1:${elsewhere.port}/1.png`;
+  const server = await liveService(PICTURE, { poll: completedAt(url) });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(NOT_SAVED);
+  expect(elsewhere.requests).toEqual([]);
+  expect(run.stdout + run.stderr).not.toContain("passw0rd");
+});
+
+it("an http: URL from an https: service is not fetched", async () => {
+  const certificate = selfSigned("localhost");
+  const plain = await liveServer((_request, socket) => void socket.write(WHOLE));
+  const server = await liveService(PICTURE, { poll: completedAt(`${plain.origin}/1.png`) }, certificate);
+  const world = await programWorld(server);
+  const run = await world.generate([], { env: await trusting(certificate.cert, world) });
+  expect(await world.aftermath(run)).toEqual(NOT_SAVED);
+  expect(plain.requests).toEqual([]);
+});
+
+it.each([
+  ["loopback", "127.0.0.1"],
+  ["loopback, mapped into IPv6", "[::ffff:127.0.0.1]"],
+  ["a private network", "10.0.0.1"],
+  ["link-local, where clouds keep their secrets", "169.254.169.254"],
+  ["this machine, by any address", "0.0.0.0"],
+])("a public service may not send anyone to %s", async (_name, host) => {
+  const service = await publicService(completedAt(`https://${host}:9/1.png`));
+  expect(await service.world.aftermath(await service.generate())).toEqual(NOT_SAVED);
+  expect(service.proxied()).toEqual(new Set(["service.example"]));
+});
+
+it("a public service may not send anyone to a private host by a redirect either", async () => {
+  const away = response(302, "", { location: "https://169.254.169.254/latest/meta-data" });
+  const service = await publicService(undefined, replies(away));
+  expect(await service.world.aftermath(await service.generate())).toEqual(NOT_SAVED);
+  expect(service.proxied()).toEqual(new Set(["service.example"]));
+});
+
+it("a name that leads to this machine is found out when it is connected to", async () => {
+  const local = await liveServer((_request, socket) => void socket.write(WHOLE));
+  const service = await publicService(completedAt(`https://${hostname()}:${local.port}/1.png`));
+  const run = await service.generate({ NO_PROXY: hostname() });
+  expect(await service.world.aftermath(run)).toEqual(NOT_SAVED);
+  expect(local.requests).toEqual([]);
+});
+
+it("a public service's own images are saved", async () => {
+  const service = await publicService();
+  expect(await service.world.aftermath(await service.generate())).toEqual(SAVED);
+});
+
+it("five redirects are followed, to other hosts too, and never with the key", async () => {
+  const storage = await liveServer((request, socket) => {
+    const hop = Number(request.target.slice(1));
+    socket.write(hop < 4 ? response(302, "", { location: `/${hop + 1}` }) : WHOLE);
+  });
+  const server = await liveService(PICTURE, {
+    poll: completedAt("/start.png"),
+    file: replies(response(307, "", { location: `${storage.origin}/0` })),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(storage.requests).toHaveLength(5);
+  for (const { headers } of storage.requests) expect(headers).not.toHaveProperty("authorization");
+});
+
+it("six redirects are too many", async () => {
+  const server = await liveService(PICTURE, {
+    poll: completedAt("/0"),
+    file: (request, socket) => {
+      socket.write(response(302, "", { location: `/${Number(request.target.slice(1)) + 1}` }));
+    },
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
+  const targets = server.requests.map(({ target }) => target);
+  expect(targets).toContain("/5");
+  expect(targets).not.toContain("/6");
+});
+
+it("a redirect to a file: URL is not followed", async () => {
+  const server = await liveService(PICTURE, {
+    file: replies(response(302, "", { location: "file:///etc/passwd" })),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
+});
+
+it.each([
+  ["cut short, with a Content-Length", cutShort(WHOLE, WHOLE.length - 20)],
+  ["cut short, without a Content-Length", unmeasured(PICTURE.subarray(0, PICTURE.length - 20))],
+  ["cut short in its last byte", unmeasured(PICTURE.subarray(0, PICTURE.length - 1))],
+  ["of no bytes", replies(response(200, ""))],
+  ["that is HTML", replies(HTML)],
+  ["that is SVG", replies(SVG)],
+  ["answered with HTTP 503", replies(response(503, ""))],
+  ["answered with HTTP 429", replies(response(429, "", { "retry-after": "0" }))],
+])("an image %s is fetched again", async (_name, trouble) => {
+  const server = await liveService(PICTURE, { file: inTurn(trouble, trouble, replies(WHOLE)) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it.each([
+  ["HTML", HTML],
+  ["SVG", SVG],
+])("%s in place of an image, to the end: six attempts, and no file", async (_name, page) => {
+  const server = await liveService(PICTURE, { file: replies(page) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
+  expect(downloads(server.requests)).toBe(6);
+});
+
+it("an image that stays cut short is never a file", async () => {
+  const server = await liveService(PICTURE, {
+    file: inTurn(...Array(6).fill(cutShort(WHOLE, WHOLE.length - 1)), replies(WHOLE)),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it("a download that stalls is begun again", async () => {
+  const stalls: Behaviour = (_request, socket) => void socket.write(WHOLE.subarray(0, WHOLE.length - 9));
+  const server = await liveService(PICTURE, { file: inTurn(stalls, replies(WHOLE)) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(SAVED);
+});
+
+it("a wrong MIME type does not matter: the bytes say what the image is", async () => {
+  const server = await liveService(PICTURE, {
+    poll: completedAt("/1.exe", "/2.png", "/3"),
+    file: inTurn(
+      replies(response(200, PICTURE, { "content-type": "text/html" })),
+      replies(response(200, jpegBaseline, { "content-type": "image/png" })),
+      replies(response(200, webpLossy)),
+    ),
+  });
+  const world = await programWorld(server);
+  const { files, ...rest } = await world.aftermath(await world.generate());
+  expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
+  expect(files.map((file) => path.extname(file)).sort()).toEqual([".jpg", ".png", ".webp"]);
+});
+
+it("the 100 MiB cap: a larger file is given up, whatever its Content-Length says, and leaves nothing", async () => {
+  const server = await liveService(PICTURE, {
+    file: (_request, socket) => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      socket.write(PICTURE);
+      const flood = Buffer.alloc(1024 * 1024);
+      const pour = () => {
+        while (socket.writable && socket.write(flood));
+      };
+      socket.on("drain", pour);
+      pour();
+    },
+  });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(NOT_SAVED);
+  expect(JSON.parse(run.stdout).error.message).toContain("100 MiB");
+  expect(downloads(server.requests)).toBe(1);
+});
+
+it.each([
+  "attachment; filename=../../evil.sh",
+  "attachment; filename=\"/etc/cron.d/evil\"; filename*=UTF-8''%2e%2e%2fevil.sh",
+])("a Content-Disposition of %j is ignored", async (disposition) => {
+  const server = await liveService(PICTURE, {
+    file: replies(response(200, PICTURE, { "content-disposition": disposition })),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it.each([403, 404, 410])("HTTP %i: a fresh URL is asked for, once, and saved from", async (status) => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(completedAt("/old.png"), completedAt("/new.png")),
+    file: (request, socket) => {
+      socket.write(request.target === "/new.png" ? WHOLE : response(status, ""));
+    },
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it("a fresh URL that is gone as well: save_failed, resumable", async () => {
+  const server = await liveService(PICTURE, { file: inTurn(replies(GONE), replies(GONE), replies(WHOLE)) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
+  expect(downloads(server.requests)).toBe(2);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it("of several images the whole ones are not fetched in vain when one cannot be had", async () => {
+  const server = await liveService(PICTURE, {
+    poll: completedAt("/1.png", "/2.png"),
+    file: (request, socket) => void socket.write(request.target === "/2.png" ? GONE : WHOLE),
+  });
+  const world = await programWorld(server);
+  const { files, ...rest } = await world.aftermath(await world.generate());
+  expect(rest).toMatchObject({ exit: 8, type: "save_failed", charged: "yes", open: ["completed"] });
+  expect(files).toEqual(["a-fox-task1.png"]);
+});
+
+/** A reply that ends where the connection does. */
+function unmeasured(bytes: Buffer): Behaviour {
+  return (_request, socket) => {
+    socket.write("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
+    socket.end(bytes);
+  };
+}
+
+function downloads(requests: readonly { target: string }[]): number {
+  return requests.filter(({ target }) => !target.startsWith("/api")).length;
+}
+
+async function trusting(certificate: string, world: ProgramWorld): Promise<Record<string, string>> {
+  const file = path.join(world.folder, "ca.pem");
+  await writeFile(file, certificate);
+  return { NODE_EXTRA_CA_CERTS: file };
+}
+
+/** A service under a public name, as far as imggen can tell: a proxy leads that name to this machine. */
+async function publicService(poll?: Behaviour, file?: Behaviour) {
+  const certificate = selfSigned("service.example");
+  const script = { ...(poll && { poll }), ...(file && { file }) };
+  const server = await liveService(PICTURE, script, certificate);
+  const proxy = await tunnelProxy("tunnel");
+  const baseUrl = `https://service.example:${server.port}/api`;
+  const world = await programWorld(server, { IMGGEN_BASE_URL: baseUrl, HTTPS_PROXY: proxy.url });
+  const env = await trusting(certificate.cert, world);
+  return {
+    world,
+    generate: (more: Record<string, string> = {}) => world.generate([], { env: { ...env, ...more } }),
+    proxied: () => new Set(proxy.heads.map((head) => /^CONNECT ([^:]+)/.exec(head)?.[1])),
+  };
+}

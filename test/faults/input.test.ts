@@ -1,0 +1,93 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { liveService } from "../support/live-server.ts";
+import { PICTURE, programWorld } from "../support/program-world.ts";
+import type { ScriptedServer } from "../support/scripted-server.ts";
+
+const REFUSED = { exit: 2, charged: "no", files: [], submits: 0, open: [], done: [] };
+
+it.each(["", " ", " \t\n ", "\u3000"])("a prompt of %j is empty: exit 2, nothing sent", async (prompt) => {
+  const world = await programWorld(await liveService(PICTURE));
+  expect(await world.aftermath(await world.run(["generate", prompt, "--json"]))).toMatchObject(REFUSED);
+});
+
+it.each([
+  ["NUL", Buffer.from("a \0 fox"), /NUL/],
+  [
+    "a lone surrogate, as some programs write it",
+    Buffer.from([0x61, 0xed, 0xa0, 0x80, 0x62]),
+    /UTF-8.*\b1\b/,
+  ],
+  ["invalid UTF-8, with its offset", Buffer.from([0x61, 0x20, 0x66, 0xff, 0x78]), /UTF-8.*\b3\b/],
+  ["UTF-8 that is cut short at the end", Buffer.from([0x61, 0xc3]), /UTF-8.*\b1\b/],
+  ["an overlong form", Buffer.from([0xc0, 0xaf]), /UTF-8.*\b0\b/],
+  ["UTF-16", Buffer.from("\uFEFFa fox", "utf16le"), /UTF-8.*\b0\b/],
+])("%s in a file or on standard input is refused: exit 2, nothing sent", async (_name, bytes, message) => {
+  const world = await programWorld(await liveService(PICTURE));
+  const file = path.join(world.folder, "prompt.txt");
+  await writeFile(file, bytes);
+  for (const run of [
+    await world.run(["generate", "--prompt-file", file, "--json"]),
+    await world.run(["generate", "--json"], { input: bytes }),
+  ]) {
+    expect(await world.aftermath(run)).toMatchObject(REFUSED);
+    expect(JSON.parse(run.stdout).error.message).toMatch(message);
+  }
+});
+
+it("a prompt that begins with - goes after --, and is sent as it is", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  const run = await world.run(["generate", "-o", `${world.out}/`, "--json", "--", "--help me, a fox"]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 0, submits: 1 });
+  expect(sent(server)).toEqual({ prompt: "--help me, a fox", model: "vendor1/alpha-2" });
+});
+
+it("flags after -- are words of the prompt, --json too", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const run = await world.run(["generate", "--dry-run", "--", "--json"]);
+  expect(run.code).toBe(0);
+  expect(run.stdout).toContain('"prompt": "--json"');
+  expect(() => JSON.parse(run.stdout)).toThrow();
+});
+
+it.each(["NaN", "1e9"])("%s for a number is refused", async (text) => {
+  const world = await programWorld(await liveService(PICTURE));
+  for (const flag of ["--max-images", "--max-credits", "--timeout"]) {
+    const run = await world.run(["generate", "a fox", "-m", "vendor2/beta-v4", "--json", `${flag}=${text}`]);
+    expect(await world.aftermath(run), flag).toMatchObject({ ...REFUSED, type: "usage" });
+  }
+});
+
+it("prompt length counts code points: 1000 emoji pass with a warning, 1001 are refused", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  const fits = await world.generate(["-m", "z-image"], {});
+  expect(fits.code).toBe(0);
+  const warned = await world.run(["generate", "-", "-m", "z-image", "--json", "-o", `${world.out}/`], {
+    input: "🦊".repeat(1000),
+  });
+  expect(await world.aftermath(warned)).toMatchObject({ exit: 0, submits: 2 });
+  expect(JSON.parse(warned.stdout).warnings.join()).toContain("2000");
+  const refused = await world.run(["generate", "-", "-m", "z-image", "--json"], { input: "🦊".repeat(1001) });
+  expect(await world.aftermath(refused)).toMatchObject({ exit: 2, type: "invalid_request", submits: 2 });
+});
+
+it("combining marks and rare scripts arrive as they were given", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  const prompt = 'e\u0301 ≠ é, 𝒻ox, "quotes" \\ back, נמר, 狐狸\n\n\ttab';
+  expect((await world.run(["generate", prompt, "-o", `${world.out}/`])).code).toBe(0);
+  expect(sent(server).prompt).toBe(prompt);
+});
+
+it("a prompt of megabytes is refused, not read to the end", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const run = await world.run(["generate", "-", "--json"], { input: Buffer.alloc(3 * 1024 * 1024, "a") });
+  expect(await world.aftermath(run)).toMatchObject({ ...REFUSED, type: "usage" });
+});
+
+function sent(server: ScriptedServer): { prompt: string; [field: string]: unknown } {
+  return JSON.parse(server.submits()[0]?.body ?? "");
+}

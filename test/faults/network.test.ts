@@ -1,0 +1,277 @@
+import { spawnSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { blackHole } from "../support/black-hole.ts";
+import { selfSigned } from "../support/certificate.ts";
+import { deadPort, liveService, liveSockets } from "../support/live-server.ts";
+import { finished } from "../support/program.ts";
+import { NOT_SENT, PENDING, PICTURE, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { failure, json, response, success } from "../support/scripted-server.ts";
+import {
+  completedAt,
+  cutShort,
+  drips,
+  inTurn,
+  late,
+  pause,
+  replies,
+  reset,
+  silence,
+  stillRunning,
+} from "../support/scripts.ts";
+import { tunnelProxy } from "../support/tunnel-proxy.ts";
+
+const PORTAL = response(200, "<html><title>Welcome to the hotel</title></html>", {
+  "content-type": "text/html",
+});
+const ACCEPTED = success({ taskId: "task-1" });
+
+it("DNS failure: nothing was sent, and nothing is left to resume", async () => {
+  const world = await programWorld(null, { IMGGEN_BASE_URL: "https://service.invalid/api" });
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(NOT_SENT);
+  expect(JSON.parse(run.stdout).error.message).toContain("service.invalid");
+  expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 0, done: ["not_sent"] });
+});
+
+it("connection refused: tried four times with pauses, then given up as not sent", async () => {
+  const address = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
+  const world = await programWorld(null, { ...address, NODE_OPTIONS: undefined });
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(NOT_SENT);
+  expect(run.stderr.match(/Next try/g)).toHaveLength(3);
+});
+
+it("a service that comes up between two tries is bought from once", async () => {
+  const certificate = selfSigned("localhost");
+  const server = await liveService(PICTURE, {}, certificate);
+  let connections = 0;
+  const gate = await liveSockets((socket) => {
+    connections += 1;
+    // Cut before the TLS handshake, so it is certain that no request left.
+    if (connections <= 2) return void socket.destroy();
+    socket.pipe(connect(server.port, "127.0.0.1")).pipe(socket);
+  });
+  const world = await programWorld(server, { IMGGEN_BASE_URL: `https://localhost:${gate}/api` });
+  const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
+  expect(await world.aftermath(await world.generate([], { env: trusting }))).toEqual(SAVED);
+});
+
+it("unreachable: nothing was sent", async (test) => {
+  // A network of its own, with nothing in it.
+  const alone = ["unshare", "--map-root-user", "--net"];
+  if (spawnSync("sh", ["-c", `${alone.join(" ")} true`]).status !== 0) {
+    return test.skip("this system lets nobody have a network of their own");
+  }
+  const world = await programWorld(null, { IMGGEN_BASE_URL: "https://192.0.2.1/api" });
+  const run = await world.generate([], { through: alone });
+  expect(await world.aftermath(run)).toEqual(NOT_SENT);
+  expect(JSON.parse(run.stdout).error.message).toContain("unreachable");
+});
+
+it("connect timeout: a submit that never got a connection was not sent", async (test) => {
+  const port = await blackHole();
+  if (port === null) return test.skip("this system accepts connections beyond a full queue");
+  const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
+  const run = await world.generate(["--request-timeout", "300ms"]);
+  expect(await world.aftermath(run)).toEqual(NOT_SENT);
+  expect(run.elapsedMs).toBeLessThan(5_000);
+});
+
+it("connect timeout: without a flag the connection itself has 10 s", async (test) => {
+  const port = await blackHole();
+  if (port === null) return test.skip("this system accepts connections beyond a full queue");
+  const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
+  const run = await world.run(["status", "task-1", "--json"]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 7, type: "network" });
+  expect(run.elapsedMs).toBeGreaterThan(9_000);
+  expect(run.elapsedMs).toBeLessThan(14_000);
+});
+
+it("bad certificate: not sent, NODE_EXTRA_CA_CERTS is named, and nothing offers to look away", async () => {
+  const certificate = selfSigned("localhost");
+  const server = await liveService(PICTURE, {}, certificate);
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(NOT_SENT);
+  expect(JSON.parse(run.stdout).error.hint).toContain("NODE_EXTRA_CA_CERTS");
+  expect((await world.run(["generate", "--help"])).stdout).not.toMatch(/insecure|skip-verify|no-check/);
+  const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
+  expect(await world.aftermath(await world.generate([], { env: trusting }))).toEqual({
+    ...SAVED,
+    done: ["not_sent", "saved"],
+  });
+});
+
+it("a certificate for another host is not accepted, trusted or not", async () => {
+  const certificate = selfSigned("other.example");
+  const server = await liveService(PICTURE, {}, certificate);
+  const world = await programWorld(server);
+  const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
+  expect(await world.aftermath(await world.generate([], { env: trusting }))).toEqual(NOT_SENT);
+});
+
+it.each([
+  ["reset after send", reset],
+  ["reply cut mid-JSON", cutShort(ACCEPTED, ACCEPTED.length - 8)],
+  ["captive-portal HTML with 200", replies(PORTAL)],
+  ["connection closed without a reply", cutShort("", 0)],
+  ["half of the reply's head", cutShort(ACCEPTED, 25)],
+])("%s at the submit: outcome unknown, and never sent again", async (_name, submit) => {
+  const server = await liveService(PICTURE, { submit });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(UNKNOWN);
+  expect(await world.aftermath(await world.resume())).toMatchObject({
+    ...UNKNOWN,
+    type: null,
+    charged: null,
+  });
+});
+
+it.each([
+  ["silence", silence],
+  ["a slow drip", drips(ACCEPTED, 1, 40)],
+])("%s at the submit, longer than a request may take: outcome unknown", async (_name, submit) => {
+  const server = await liveService(PICTURE, { submit });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(UNKNOWN);
+});
+
+it("a reply that drips slowly but comes to its end is as good as any", async () => {
+  const server = await liveService(PICTURE, {
+    submit: drips(ACCEPTED, 8, 20),
+    file: drips(response(200, PICTURE), 40, 10),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate(["--request-timeout", "2s"]))).toEqual(SAVED);
+});
+
+it("no trouble on the way ends a wait: reset, silence, cut reply, 5xx, 429, HTML, redirect", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(
+      reset,
+      silence,
+      cutShort(success({ status: "completed" }), 60),
+      replies(failure("image_generation.error.unknown_error", 503)),
+      replies(json({ code: -1, message: "slow down" }, 429, { "retry-after": "0" })),
+      replies(PORTAL),
+      replies(response(302, "", { location: "/elsewhere" })),
+      stillRunning,
+      completedAt("/1.png"),
+    ),
+  });
+  const world = await programWorld(server);
+  const run = await world.generate(["--request-timeout", "500ms"]);
+  expect(await world.aftermath(run)).toEqual(SAVED);
+  expect(server.requests.map(({ target }) => target)).not.toContain("/elsewhere");
+}, 60_000);
+
+it("stale keep-alive: a connection that the service dropped in between costs nothing but a new one", async () => {
+  const server = await liveService(PICTURE, {
+    submit: (_request, socket) => {
+      socket.write(ACCEPTED);
+      setTimeout(() => socket.destroy(), 20);
+    },
+    poll: inTurn(stillRunning, reset, completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it("a network that stays away ends the wait as still running, and resume saves the image", async () => {
+  let isUp = false;
+  const server = await liveService(PICTURE, {
+    poll: (request, socket) => (isUp ? completedAt("/1.png")(request, socket) : reset(request, socket)),
+  });
+  const world = await programWorld(server);
+  const run = await world.generate(["--timeout", "700ms"]);
+  expect(await world.aftermath(run)).toEqual(PENDING);
+  expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", resume: "imggen resume task-1" });
+  isUp = true;
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it.each(["refuse", "hang up"] as const)(
+  "a proxy that does %s: not sent, and it never sees the key",
+  async (behaviour) => {
+    const proxy = await tunnelProxy(behaviour);
+    const server = await liveService(PICTURE);
+    const world = await programWorld(server, { HTTP_PROXY: proxy.url });
+    expect(await world.aftermath(await world.generate())).toEqual(NOT_SENT);
+    expect(proxy.heads).toHaveLength(4);
+    expect(proxy.heads.join()).not.toMatch(/authorization|sk-canary/i);
+  },
+);
+
+it("a proxy that keeps silent: not sent", async () => {
+  const proxy = await tunnelProxy("keep silent");
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server, { HTTP_PROXY: proxy.url });
+  expect(await world.aftermath(await world.generate(["--request-timeout", "300ms"]))).toEqual(NOT_SENT);
+});
+
+it("a proxy that works is spoken to with CONNECT only, for http: targets too", async () => {
+  const proxy = await tunnelProxy("tunnel");
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server, { HTTP_PROXY: proxy.url });
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(proxy.heads.length).toBeGreaterThan(0);
+  for (const head of proxy.heads) expect(head).toMatch(/^CONNECT 127\.0\.0\.1:/);
+  expect(proxy.heads.join()).not.toMatch(/authorization|sk-canary/i);
+});
+
+it("NO_PROXY names what is reached directly", async () => {
+  const proxy = await tunnelProxy("refuse");
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server, { HTTP_PROXY: proxy.url, NO_PROXY: "127.0.0.1" });
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(proxy.heads).toEqual([]);
+});
+
+it("the embedded sandbox is never proxied", async () => {
+  const proxy = await tunnelProxy("refuse");
+  const world = await programWorld(null, { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url });
+  const run = await world.run(["generate", "a fox", "--json", "--sandbox", "-m", "z-image"]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 0, done: ["saved"] });
+  expect(proxy.heads).toEqual([]);
+});
+
+it("laptop sleep: a task that ended meanwhile is saved on waking, over new connections", async () => {
+  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  while (server.requests.length < 2) await pause(10);
+  program.kill("SIGSTOP");
+  await pause(600);
+  server.dropConnections();
+  await pause(100);
+  program.kill("SIGCONT");
+  expect(await world.aftermath(await end)).toEqual(SAVED);
+});
+
+it("laptop sleep: one that outlasts the wait still takes a last look", async () => {
+  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  const program = world.start(world.generateArgs(["--timeout", "1s"]));
+  const end = finished(program);
+  while (server.requests.length < 2) await pause(10);
+  program.kill("SIGSTOP");
+  await pause(1200);
+  program.kill("SIGCONT");
+  expect(await world.aftermath(await end)).toEqual(SAVED);
+});
+
+it("a service that answers late is not asked twice", async () => {
+  const server = await liveService(PICTURE, { submit: late(1500, replies(ACCEPTED)) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+async function saved(certificate: string, folder: string): Promise<string> {
+  const file = path.join(folder, "ca.pem");
+  await writeFile(file, certificate);
+  return file;
+}

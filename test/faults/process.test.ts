@@ -1,0 +1,293 @@
+import type { ChildProcess } from "node:child_process";
+import { expect, it } from "vitest";
+import { blackHole } from "../support/black-hole.ts";
+import { deadPort, liveService } from "../support/live-server.ts";
+import { finished, type ProgramResult } from "../support/program.ts";
+import {
+  PENDING,
+  PICTURE,
+  type ProgramWorld,
+  programWorld,
+  SAVED,
+  UNKNOWN,
+} from "../support/program-world.ts";
+import { type Behaviour, response, type ScriptedServer, success } from "../support/scripted-server.ts";
+import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+
+const ACCEPTED = success({ taskId: "task-1" });
+const SIGNALS = [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const;
+
+/** Sends all of the image but its end. */
+const half: Behaviour = (_request, socket) => {
+  socket.write(response(200, PICTURE).subarray(0, -20));
+};
+
+it.each(SIGNALS)(
+  "%s while waiting: the id is printed, exit %i, and resume saves the image",
+  async (signal, code) => {
+    const server = await liveService(PICTURE, {
+      poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
+    });
+    const world = await programWorld(server);
+    const { program, end } = await startedUntil(world, server, 2);
+    const { run, elapsedMs } = await stopped(program, end, signal);
+    expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
+    expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", resume: "imggen resume task-1" });
+    expect(elapsedMs).toBeLessThan(1_000);
+    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  },
+);
+
+it("SIGINT while waiting, without --json: the id and the way on are on standard error within 100 ms", async () => {
+  const server = await liveService(PICTURE, { poll: stillRunning });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 2, ["generate", "a fox", "-o", `${world.out}/`]);
+  const told = new Promise<number>((resolve) => {
+    program.stderr?.on("data", (chunk: Buffer) => {
+      if (chunk.includes("imggen resume task-1")) resolve(performance.now());
+    });
+  });
+  const sent = performance.now();
+  program.kill("SIGINT");
+  // 100 ms is the promise; the rest is for a machine that is busy with other tests.
+  expect((await told) - sent).toBeLessThan(100 + 200);
+  expect(await world.aftermath(await end)).toMatchObject({ exit: 130, open: ["accepted"] });
+});
+
+it.each(SIGNALS)(
+  "%s during the submit: its id is waited for and written down, exit %i",
+  async (signal, code) => {
+    const server = await liveService(PICTURE, { submit: late(700, replies(ACCEPTED)) });
+    const world = await programWorld(server);
+    const { program, end } = await startedUntil(world, server, 1);
+    const { run } = await stopped(program, end, signal);
+    expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
+    expect(JSON.parse(run.stdout).taskId).toBe("task-1");
+    expect(server.requests).toHaveLength(1);
+    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  },
+);
+
+it("SIGINT during a submit that never answers: 10 s, then the outcome is unknown", async () => {
+  const server = await liveService(PICTURE, { submit: silence });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 1);
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toEqual({ ...UNKNOWN, exit: 130, type: "interrupted" });
+  expect(elapsedMs).toBeGreaterThan(9_500);
+  expect(elapsedMs).toBeLessThan(12_000);
+}, 20_000);
+
+it("SIGINT twice ends at once, and a request that may be bought is known to resume", async () => {
+  const server = await liveService(PICTURE, { submit: silence });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 1);
+  program.kill("SIGINT");
+  await pause(200);
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(elapsedMs).toBeLessThan(1_000);
+  expect(run.code).toBe(130);
+  const { open, done, submits } = await world.aftermath(run);
+  expect({ open, done, submits }).toEqual({ open: ["intent"], done: [], submits: 1 });
+  expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 9, submits: 1 });
+});
+
+it("SIGINT during the download: no half file, exit 130, and resume saves the image", async () => {
+  const server = await liveService(PICTURE, { file: inTurn(half, replies(response(200, PICTURE))) });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 3);
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toEqual({
+    ...PENDING,
+    exit: 130,
+    type: "interrupted",
+    open: ["completed"],
+  });
+  expect(elapsedMs).toBeLessThan(1_000);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it("SIGINT between two tries to connect: nothing was sent, exit 130", async () => {
+  const address = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
+  const world = await programWorld(null, {
+    ...address,
+    NODE_OPTIONS: "--import data:text/javascript,Math.random=()=>.99",
+  });
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  await output(program, "Next try in 2 s");
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toEqual({
+    exit: 130,
+    type: "interrupted",
+    charged: "no",
+    files: [],
+    submits: 0,
+    open: [],
+    done: ["not_sent"],
+  });
+  expect(elapsedMs).toBeLessThan(1_000);
+});
+
+it("SIGINT while the connection is still being made: nothing was sent, so there is no id to wait for", async (test) => {
+  const port = await blackHole();
+  if (port === null) return test.skip("this system accepts connections beyond a full queue");
+  const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  while ((await world.ledger()).open.length === 0) await pause(10);
+  await pause(300);
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toMatchObject({
+    exit: 130,
+    charged: "no",
+    open: [],
+    done: ["not_sent"],
+  });
+  expect(elapsedMs).toBeLessThan(2_000);
+});
+
+it("SIGINT while the prompt is still being read: nothing was sent, exit 130", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  const program = world.start(["generate", "-", "--json"]);
+  const end = finished(program);
+  await pause(500);
+  const { run } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toMatchObject({
+    exit: 130,
+    type: "interrupted",
+    charged: "no",
+    submits: 0,
+  });
+});
+
+it("SIGINT during resume leaves the task to the next one", async () => {
+  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  await world.generate(["--no-wait"]);
+  const program = world.start(["resume", "--json", "--poll-interval", "10s"]);
+  const end = finished(program);
+  while (server.requests.length < 2) await pause(10);
+  await pause(100);
+  const { run } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toMatchObject({ exit: 130, open: ["accepted"] });
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it("SIGKILL during the submit: the outcome is unknown, and resume says so without sending anything", async () => {
+  const server = await liveService(PICTURE, { submit: silence });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 1);
+  const { run } = await stopped(program, end, "SIGKILL");
+  expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["intent"], submits: 1 });
+  const resumed = await world.resume();
+  expect(await world.aftermath(resumed)).toMatchObject({ exit: 9, open: ["intent"], submits: 1 });
+  expect(JSON.parse(resumed.stdout).tasks[0].error.type).toBe("outcome_unknown");
+});
+
+it("SIGKILL while waiting: resume saves the image, once", async () => {
+  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, silence, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 3);
+  const { run } = await stopped(program, end, "SIGKILL");
+  expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["accepted"], files: [] });
+  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+});
+
+it("SIGKILL during the download: resume saves the image and leaves nothing beside it", async () => {
+  const server = await liveService(PICTURE, { file: inTurn(half, replies(response(200, PICTURE))) });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 3);
+  await pause(100);
+  const { run } = await stopped(program, end, "SIGKILL");
+  expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["completed"] });
+  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+});
+
+it("a pipe on standard output that is closed: no stack trace, and the paid image is saved", async () => {
+  const server = await liveService(PICTURE, { poll: late(300, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  for (const json of [["--json"], []]) {
+    const program = world.start(["generate", "a fox", ...json, "-o", `${world.out}/`]);
+    program.stdout?.destroy();
+    const run = await finished(program);
+    expect(run.stderr).not.toMatch(/EPIPE|Error:|at .*:\d+/);
+    expect(run.code).toBe(0);
+  }
+  expect(await world.files()).toHaveLength(2);
+  expect(await world.ledger()).toEqual({ open: [], done: ["saved", "saved"] });
+});
+
+it("a standard output that was never open: the paid image is saved", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const run = await world.generate([], { through: ["sh", "-c", 'exec "$@" >&-', "sh"] });
+  expect(await world.aftermath(run)).toMatchObject({ files: ["a-fox-task1.png"], done: ["saved"] });
+});
+
+it.each([[["--json"]], [[]]])(
+  "a full disk behind standard output (%j): not exit 0, and the paid image is saved",
+  async (json) => {
+    const world = await programWorld(await liveService(PICTURE));
+    const args = ["generate", "a fox", ...json, "-o", `${world.out}/`];
+    const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+    expect(run.code).not.toBe(0);
+    expect(await world.aftermath(run)).toMatchObject({
+      files: ["a-fox-task1.png"],
+      open: [],
+      done: ["saved"],
+    });
+  },
+);
+
+it("a full disk behind `-o -`: not exit 0, and resume saves the image elsewhere", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const args = ["generate", "a fox", "-o", "-"];
+  const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+  expect(await world.aftermath(run)).toMatchObject({ exit: 8, files: [], open: ["completed"] });
+  const resumed = await world.resume(["task-1", "-o", `${world.out}/`]);
+  expect(await world.aftermath(resumed)).toEqual(SAVED);
+});
+
+it.each([["--version"], ["--help"], ["models"], ["history"], ["config", "path"]])(
+  "imggen %s onto a full disk does not exit 0",
+  async (...args) => {
+    const world = await programWorld(null);
+    const run = await world.run([...args, "--json"], { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+    expect(run.code).not.toBe(0);
+  },
+);
+
+/** Starts a generation and waits until the service has had this many requests. */
+async function startedUntil(
+  world: ProgramWorld,
+  server: ScriptedServer,
+  requests: number,
+  args = world.generateArgs(),
+) {
+  const program = world.start(args);
+  const end = finished(program);
+  while (server.requests.length < requests) await pause(5);
+  return { program, end };
+}
+
+async function stopped(program: ChildProcess, end: Promise<ProgramResult>, signal: NodeJS.Signals) {
+  const sent = performance.now();
+  program.kill(signal);
+  const run = await end;
+  return { run, elapsedMs: performance.now() - sent };
+}
+
+/** Resolves when the program has said this on standard error. */
+function output(program: ChildProcess, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    program.stderr?.on("data", (chunk: Buffer) => {
+      if (chunk.includes(text)) resolve();
+    });
+  });
+}

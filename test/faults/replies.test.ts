@@ -1,0 +1,254 @@
+import { expect, it } from "vitest";
+import { liveServer, liveService } from "../support/live-server.ts";
+import { PENDING, PICTURE, programWorld, refused, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { failure, json, response, success } from "../support/scripted-server.ts";
+import { completedAt, inTurn, replies, stillRunning, taskIs } from "../support/scripts.ts";
+
+const ACCEPTED = success({ taskId: "task-1" });
+const CONTROL_SEQUENCE = "\u001b[31m";
+
+/** A reply's body word for word, for what no JSON library would write. */
+const rawJson = (text: string) => response(200, text, { "content-type": "application/json" });
+
+it.each([
+  ["that is not JSON", response(200, "hello")],
+  ["that is empty", response(200, "")],
+  ["that is an array", json([])],
+  ["with code 0 and no data", json({ code: 0, message: "ok" })],
+  ["with code 0 and no taskId", success({})],
+  ["with a positive code", json({ code: 1, message: "ok", data: { taskId: "task-1" } })],
+  ["whose taskId is a number", success({ taskId: 17 })],
+  ["whose taskId is an object", success({ taskId: { id: "task-1" } })],
+  ["whose taskId is empty", success({ taskId: "" })],
+  ["whose taskId has ../ in it", success({ taskId: "../../etc/passwd" })],
+  ["whose taskId has a control sequence in it", success({ taskId: `task${CONTROL_SEQUENCE}-1` })],
+  ["whose taskId has a C1 control in it", success({ taskId: "task\u009b31m-1" })],
+  ["whose taskId has a line break in it", success({ taskId: "task-1\nsaved: nothing" })],
+  ["whose taskId has 257 characters", success({ taskId: "t".repeat(257) })],
+  [
+    "with the taskId only in __proto__",
+    rawJson('{"code":0,"message":"ok","data":{"__proto__":{"taskId":"task-1"}}}'),
+  ],
+  [
+    "with everything in __proto__",
+    rawJson('{"__proto__":{"code":0,"message":"ok","data":{"taskId":"task-1"}}}'),
+  ],
+  ["of more than 1 MiB", success({ taskId: "task-1", padding: "x".repeat(1024 * 1024) })],
+  ["of HTTP 408", json({ code: -1, message: "image_generation.error.unknown_error" }, 408)],
+  ["of HTTP 500 with an envelope", failure("image_generation.error.unknown_error", 500)],
+  ["of HTTP 502 without one", response(502, "<html>Bad Gateway</html>")],
+  ["of HTTP 503 that even says insufficient credits", failure("my_credits.no_credits_description", 503)],
+])("a reply to the submit %s: outcome unknown, never sent again", async (_name, reply) => {
+  const server = await liveService(PICTURE, { submit: replies(reply) });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(UNKNOWN);
+  expect(server.requests).toHaveLength(1);
+  expect(run.stdout + run.stderr).not.toContain(CONTROL_SEQUENCE);
+});
+
+it("a taskId of 256 characters is as good as any", async () => {
+  const taskId = `${"t".repeat(255)}1`;
+  const server = await liveService(PICTURE, { submit: replies(success({ taskId })) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual({ ...SAVED, files: ["a-fox-ttttttt1.png"] });
+  expect(server.requests[1]?.target).toBe(`/api/generate-image?taskId=${taskId}`);
+});
+
+it("a taskId that means something in a URL or a shell goes back as it came, quoted for the shell", async () => {
+  const taskId = "a b/c?d&e=f#g'h$(touch x)";
+  const server = await liveService(PICTURE, { submit: replies(success({ taskId })), poll: stillRunning });
+  const world = await programWorld(server);
+  const run = await world.generate(["--timeout", "300ms"]);
+  expect(await world.aftermath(run)).toEqual(PENDING);
+  expect(JSON.parse(run.stdout).resume).toBe(`imggen resume 'a b/c?d&e=f#g'\\''h$(touch x)'`);
+  expect(new URL(server.requests[1]?.target ?? "", server.origin).searchParams.get("taskId")).toBe(taskId);
+});
+
+it.each([
+  ["an unknown negative code", json({ code: -7, message: "image_generation.error.brand_new" })],
+  ["an unknown key", failure("image_generation.error.brand_new")],
+  ["a key that is an object's own property name", failure("__proto__")],
+  ["a key that objects inherit", failure("constructor")],
+])("%s is a refusal by the service, with the key shown", async (_name, reply) => {
+  const server = await liveService(PICTURE, { submit: replies(reply) });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(refused(5, "service_error"));
+  const { key } = JSON.parse(run.stdout).error;
+  expect(reply.toString()).toContain(JSON.stringify(key));
+});
+
+it.each([
+  ["login_required", 200, 3, "auth_required"],
+  ["login_required", 401, 3, "auth_required"],
+  ["image_generation.error.empty_prompt", 200, 2, "invalid_request"],
+  ["image_generation.error.prompt_too_long", 200, 2, "invalid_request"],
+  ["my_credits.no_credits_description", 200, 4, "insufficient_credits"],
+  ["my_credits.no_credits_description", 400, 4, "insufficient_credits"],
+  ["image_generation.error.generation_failed", 200, 5, "generation_failed"],
+  ["image_generation.error.unknown_error", 200, 5, "service_error"],
+  ["SUBSCRIPTION_REQUIRED", 403, 4, "subscription_required"],
+  ["some.new.key", 400, 2, "invalid_request"],
+  ["some.new.key", 404, 2, "invalid_request"],
+  ["some.new.key", 413, 2, "invalid_request"],
+  ["some.new.key", 422, 2, "invalid_request"],
+])("%s with HTTP %i is a definite no: exit %i, %s, nothing charged", async (key, status, exit, type) => {
+  const server = await liveService(PICTURE, { submit: replies(failure(key, status)) });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(refused(exit, type));
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    ok: false,
+    error: { key, exitCode: exit },
+    taskId: null,
+    resume: null,
+  });
+});
+
+it.each([400, 401, 403, 404, 413, 422])(
+  "HTTP %i without an envelope is a definite no as well",
+  async (status) => {
+    const server = await liveService(PICTURE, { submit: replies(response(status, "no")) });
+    const world = await programWorld(server);
+    expect(await world.aftermath(await world.generate())).toMatchObject({
+      charged: "no",
+      submits: 1,
+      open: [],
+      done: ["refused"],
+    });
+  },
+);
+
+it.each([301, 302, 307])("a redirect (%i) of the submit is never followed", async (status) => {
+  const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
+  const location = `${elsewhere.origin}/api/generate-image`;
+  const server = await liveService(PICTURE, { submit: replies(response(status, "", { location })) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(UNKNOWN);
+  expect(elsewhere.requests).toEqual([]);
+});
+
+it("a redirect of a poll is never followed: the key stays with the service, and the wait goes on", async () => {
+  const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
+  const away = response(307, "", { location: `${elsewhere.origin}/api/generate-image?taskId=task-1` });
+  const server = await liveService(PICTURE, { poll: inTurn(replies(away), completedAt("/1.png")) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(elsewhere.requests).toEqual([]);
+});
+
+it("429 at the submit is tried again, because nothing was accepted", async () => {
+  const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "0.2" });
+  const server = await liveService(PICTURE, {
+    submit: inTurn(replies(busy), replies(busy), replies(ACCEPTED)),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual({ ...SAVED, submits: 3 });
+  const [first, second, third] = server.submits().map(({ atMs }) => atMs);
+  expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(190);
+  expect((third ?? 0) - (second ?? 0)).toBeGreaterThan(190);
+});
+
+it("a Retry-After that is negative or garbage is ignored", async () => {
+  const busy = ["-1", "soon", "Infinity", ""].map((text) =>
+    replies(json({ code: -1, message: "busy" }, 429, { "retry-after": text })),
+  );
+  const server = await liveService(PICTURE, { submit: inTurn(...busy, replies(ACCEPTED)) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual({ ...SAVED, submits: 5 });
+});
+
+it("429 to the end: five more tries, then a refusal, and nothing is charged", async () => {
+  const server = await liveService(PICTURE, { submit: replies(response(429, "")) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual({
+    ...refused(5, "service_error"),
+    submits: 6,
+  });
+});
+
+it("a Retry-After beyond the wait ends it at once", async () => {
+  const busy = response(429, "", { "retry-after": "3600" });
+  const server = await liveService(PICTURE, { submit: replies(busy) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate(["--timeout", "5s"]))).toEqual(
+    refused(5, "service_error"),
+  );
+});
+
+it("a poll's Retry-After beyond the wait ends it at once, with the way on", async () => {
+  const busy = response(429, "", { "retry-after": "3600" });
+  const server = await liveService(PICTURE, { poll: inTurn(replies(busy), completedAt("/1.png")) });
+  const world = await programWorld(server);
+  const run = await world.generate(["--timeout", "5s"]);
+  expect(await world.aftermath(run)).toEqual(PENDING);
+  expect(run.elapsedMs).toBeLessThan(3_000);
+  expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
+  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+});
+
+it.each([
+  ["the text 0", { errorCode: "0" }],
+  ["null", { errorCode: null }],
+  ["missing", {}],
+  ["the number 0", { errorCode: 0 }],
+])("an errorCode that is %s is no error", async (_name, code) => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(
+      taskIs({ status: "processing", ...code }),
+      taskIs((origin) => ({ status: "completed", resultUrl: `${origin}/1.png`, ...code })),
+    ),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it("__proto__ beside what is asked for changes nothing", async () => {
+  const server = await liveService(PICTURE, {
+    submit: replies(
+      rawJson(
+        '{"code":0,"message":"ok","data":{"taskId":"task-1","__proto__":{"status":"failed","errorCode":5}}}',
+      ),
+    ),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it("of duplicate keys the last counts, for the whole run", async () => {
+  const server = await liveService(PICTURE, {
+    submit: replies(
+      rawJson('{"code":-1,"code":0,"message":"ok","data":{"taskId":"task-9","taskId":"task-1"}}'),
+    ),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const polls = server.requests.filter(({ method, target }) => method === "GET" && target.startsWith("/api"));
+  expect(new Set(polls.map(({ target }) => target))).toEqual(new Set(["/api/generate-image?taskId=task-1"]));
+});
+
+it.each([
+  ["login_required", 200, 3, "auth_required"],
+  ["some.new.key", 200, 5, "service_error"],
+  ["", 403, 5, "service_error"],
+])(
+  "a poll answered with %j and HTTP %i ends the wait, and the task can still be resumed",
+  async (key, status, exit, type) => {
+    const server = await liveService(PICTURE, {
+      poll: inTurn(replies(key === "" ? response(status, "") : failure(key, status)), completedAt("/1.png")),
+    });
+    const world = await programWorld(server);
+    const run = await world.generate();
+    expect(await world.aftermath(run)).toEqual({ ...PENDING, exit, type });
+    expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
+    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  },
+);
+
+it("a task that the service does not know right after its submit is waited for", async () => {
+  const unknown = replies(failure("image_generation.error.unknown_error"));
+  const server = await liveService(PICTURE, { poll: inTurn(unknown, unknown, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});

@@ -1,0 +1,157 @@
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { liveServer, liveService } from "../support/live-server.ts";
+import { CANARY, NOT_SAVED, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
+import { failure, response } from "../support/scripted-server.ts";
+import { completedAt, inTurn, replies, stillRunning } from "../support/scripts.ts";
+
+const SIGNED = "/1.png?signature=s3cret-signature";
+
+async function worldWithConfig(text: string | Buffer, baseUrl?: string) {
+  const world = await programWorld(null, { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: baseUrl });
+  const folder = path.join(world.home, "config");
+  const file = path.join(folder, "config.json");
+  await mkdir(folder);
+  await writeFile(file, text);
+  return { world, folder, file };
+}
+
+it("settings that others could read are narrowed when they are read", async () => {
+  const { world, folder, file } = await worldWithConfig(JSON.stringify({ apiKey: CANARY }));
+  await chmod(folder, 0o755);
+  await chmod(file, 0o644);
+  expect((await world.run(["config", "get", "apiKey"])).code).toBe(0);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+});
+
+it("login stores the key for nobody else's eyes, whatever the umask", async () => {
+  const world = await programWorld(null, { IMGGEN_API_KEY: undefined });
+  const run = await world.run(["login", "--no-verify", "--base-url", "https://service.example/api"], {
+    input: CANARY,
+    through: ["sh", "-c", 'umask 000; exec "$@"', "sh"],
+  });
+  expect(run.code).toBe(0);
+  const file = path.join(world.home, "config", "config.json");
+  expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ apiKey: CANARY });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
+  expect(await world.leaks(run)).toEqual([]);
+});
+
+it.each([
+  ["not JSON", "{ nonsense"],
+  ["cut short", `{"apiKey": "${CANARY}`],
+  ["a list", "[]"],
+  ["a key that is no text", '{"apiKey": 17}'],
+  ["no text at all", Buffer.from([0xff, 0xfe, 0x00, 0x80])],
+])("corrupt settings (%s) are named and kept byte for byte: exit 2", async (_name, text) => {
+  const { world, file } = await worldWithConfig(text, "https://service.example/api");
+  const commands = [
+    [["generate", "a fox", "--json"], ""],
+    [["config", "set", "model", "z-image", "--json"], ""],
+    [["login", "--no-verify", "--json"], CANARY],
+    [["logout", "--json"], ""],
+  ] as const;
+  for (const [args, input] of text === "[]" ? commands : commands.slice(0, 2)) {
+    const run = await world.run(args, { input });
+    expect(await world.aftermath(run)).toMatchObject({ exit: 2, charged: "no" });
+    expect(JSON.parse(run.stdout).error.message).toContain(file);
+    expect(await readFile(file)).toEqual(Buffer.from(text));
+  }
+});
+
+it("a byte-order mark is tolerated, an empty file is no settings", async () => {
+  const marked = await worldWithConfig('\uFEFF{"model":"z-image"}');
+  expect((await marked.world.run(["config", "get", "model"])).stdout).toBe("z-image\n");
+  const empty = await worldWithConfig("");
+  expect((await empty.world.run(["config", "get", "model"])).code).toBe(0);
+});
+
+it.each([
+  ["a line feed", "sk-one\nX-Injected: yes"],
+  ["a carriage return", "sk-one\rX-Injected: yes"],
+  ["a blank", "sk-one two"],
+  ["a tab", "sk-one\ttwo"],
+  ["a letter beyond Latin-1", "sk-ключ"],
+  ["an escape", "sk-one\u001b[31m"],
+  ["no sk- in front", "key-1234"],
+  ["nothing after sk-", "sk-"],
+])("a key with %s is refused: exit 2, nothing sent, nothing stored", async (_name, key) => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server, { IMGGEN_API_KEY: key });
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toMatchObject({
+    exit: 2,
+    type: "usage",
+    charged: "no",
+    open: [],
+    done: [],
+  });
+  expect(server.requests).toEqual([]);
+  expect(run.stdout + run.stderr).not.toContain("\u001b");
+  if (key === "sk-one two") {
+    const login = await world.run(["login", "--json"], { input: key, env: { IMGGEN_API_KEY: undefined } });
+    expect(await world.aftermath(login)).toMatchObject({ exit: 2, type: "usage" });
+    expect(server.requests).toEqual([]);
+  }
+});
+
+it("the key and a signed query are in no output, --verbose included, and the ledger holds the query whole", async () => {
+  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt(SIGNED)) });
+  const world = await programWorld(server);
+  const run = await world.run(["generate", "a fox", "--verbose", "-o", `${world.out}/`]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 0, files: ["a-fox-task1.png"] });
+  expect(run.stderr).toContain("/1.png?…");
+  expect(run.stdout + run.stderr).not.toMatch(/s3cret|taskId=|bearer/i);
+  expect(JSON.stringify(await world.records("done"))).toContain(`${server.origin}${SIGNED}`);
+});
+
+it("--json gives files[].url whole, and no error shows a query", async () => {
+  const server = await liveService(PICTURE, { poll: completedAt(SIGNED) });
+  const world = await programWorld(server);
+  expect(JSON.parse((await world.generate()).stdout).files[0].url).toBe(`${server.origin}${SIGNED}`);
+  const failing = await liveService(PICTURE, { poll: completedAt(SIGNED), file: replies(response(404, "")) });
+  const other = await programWorld(failing);
+  const run = await other.generate();
+  expect(await other.aftermath(run)).toEqual(NOT_SAVED);
+  expect(run.stdout + run.stderr).not.toContain("s3cret");
+});
+
+it("the key goes to the service alone: no download carries it", async () => {
+  const storage = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+  const server = await liveService(PICTURE, { poll: completedAt(`${storage.origin}/1.png`) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(storage.requests).toHaveLength(1);
+  expect(JSON.stringify(storage.requests)).not.toMatch(/authorization|sk-canary/i);
+});
+
+it("a key that the service refuses is not shown, not even in part where it is short", async () => {
+  const server = await liveService(PICTURE, { submit: replies(failure("login_required")) });
+  const world = await programWorld(server, { IMGGEN_API_KEY: "sk-short1" });
+  const run = await world.generate();
+  expect(run.code).toBe(3);
+  expect(run.stdout + run.stderr).not.toMatch(/short1|rt1/);
+  const listed = await world.run(["config", "list"]);
+  expect(listed.stdout).not.toMatch(/short1|rt1/);
+});
+
+it("a service that echoes the key in its error does not get it shown", async () => {
+  const server = await liveService(PICTURE, {
+    submit: (request, socket) => void socket.write(failure(`bad header ${request.headers.authorization}`)),
+  });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(run.stdout).not.toContain(CANARY);
+  expect(run.stderr).not.toContain(CANARY);
+});
+
+it.each(["http://service.example/api", "http://192.168.1.10/api", "ftp://service.example/api"])(
+  "the key is never sent to %s: exit 2",
+  async (baseUrl) => {
+    const world = await programWorld(null, { IMGGEN_BASE_URL: baseUrl });
+    expect(await world.aftermath(await world.generate())).toMatchObject({ exit: 2, type: "usage", done: [] });
+  },
+);

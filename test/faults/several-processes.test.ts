@@ -1,0 +1,108 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { liveService } from "../support/live-server.ts";
+import { finished } from "../support/program.ts";
+import { CANARY, PENDING, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
+import { completedAt, inTurn, pause, silence, stillRunning } from "../support/scripts.ts";
+
+it("two generations at once in one home and one folder: both saved, neither in the other's way", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  const runs = await Promise.all([world, world].map((same) => same.generate(["--name", "fox"])));
+  for (const run of runs) expect(run.code).toBe(0);
+  expect(await world.files()).toEqual(["fox-2.png", "fox.png"]);
+  expect(await world.ledger()).toEqual({ open: [], done: ["saved", "saved"] });
+  const paths = runs.map(({ stdout }) => JSON.parse(stdout).files[0].path);
+  expect(new Set(paths).size).toBe(2);
+});
+
+it("two generations of one exact path: one gets it, the other a number, nothing is replaced", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  const target = path.join(world.out, "fox.png");
+  const runs = await Promise.all([world, world].map((same) => same.generate(["--output", target])));
+  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+  expect(await world.files()).toEqual(["fox-2.png", "fox.png"]);
+});
+
+it("two resumes at once of one task: one file, and neither fails the other", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  await world.generate(["--no-wait"]);
+  const runs = await Promise.all([world.resume(), world.resume()]);
+  expect(runs.map(({ code }) => code)).toContain(0);
+  for (const { code } of runs) expect([0, 6]).toContain(code);
+  expect(await world.files()).toEqual(["a-fox-task1.png"]);
+  expect(await world.ledger()).toEqual({ open: [], done: ["saved"] });
+});
+
+it("resume leaves a task alone that another process is at work on", async () => {
+  const server = await liveService(PICTURE, { poll: inTurn(silence, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  const program = world.start(world.generateArgs(["--request-timeout", "1500ms"]));
+  const end = finished(program);
+  while (server.requests.length < 2) await pause(10);
+  const run = await world.resume(["task-1"]);
+  expect(await world.aftermath(run)).toEqual(PENDING);
+  expect(server.requests).toHaveLength(2);
+  expect(await world.aftermath(await end)).toEqual(SAVED);
+});
+
+it("a holder that was killed holds nothing", async () => {
+  const server = await liveService(PICTURE, { poll: inTurn(silence, silence, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  for (const args of [world.generateArgs(), ["resume", "--json", "--poll-interval", "100ms"]]) {
+    const before = server.requests.length;
+    const program = world.start(args);
+    const end = finished(program);
+    while (!server.requests.slice(before).some(({ method }) => method === "GET")) await pause(10);
+    program.kill("SIGKILL");
+    await end;
+  }
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await readdir(path.join(world.home, "state/tasks/open"))).toEqual([]);
+});
+
+it("login beside logout: the settings are one or the other, never damaged", async () => {
+  const world = await programWorld(null, { IMGGEN_API_KEY: undefined });
+  const baseUrl = "https://service.example/api";
+  const login = () => world.run(["login", "--no-verify", "--base-url", baseUrl], { input: `${CANARY}\n` });
+  const runs = await Promise.all([
+    login(),
+    world.run(["logout"]),
+    login(),
+    world.run(["config", "set", "model", "z-image"]),
+    world.run(["logout"]),
+    world.run(["config", "set", "quality", "2K"]),
+  ]);
+  expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+  const file = path.join(world.home, "config", "config.json");
+  const settings = JSON.parse(await readFile(file, "utf8"));
+  expect(settings).toMatchObject({ model: "z-image", quality: "2K" });
+  expect([undefined, CANARY]).toContain(settings.apiKey);
+  expect(settings.baseUrl).toBe(settings.apiKey === undefined ? undefined : baseUrl);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await readdir(path.dirname(file))).toEqual(["config.json"]);
+});
+
+it("a settings change whose process was killed holds up nobody", async () => {
+  const world = await programWorld(null);
+  for (let delay = 90; delay <= 170; delay += 40) {
+    const program = world.start(["config", "set", "model", "z-image"]);
+    const end = finished(program);
+    await pause(delay);
+    program.kill("SIGKILL");
+    await end;
+  }
+  const run = await world.run(["config", "set", "quality", "2K"]);
+  expect(run.code).toBe(0);
+  const settings = JSON.parse(await readFile(path.join(world.home, "config/config.json"), "utf8"));
+  expect(settings.quality).toBe("2K");
+});

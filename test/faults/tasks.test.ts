@@ -1,0 +1,184 @@
+import { expect, it } from "vitest";
+import { liveService } from "../support/live-server.ts";
+import { PENDING, PICTURE, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { response, success } from "../support/scripted-server.ts";
+import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../support/scripts.ts";
+
+const FAILED = {
+  ...PENDING,
+  exit: 5,
+  type: "generation_failed",
+  charged: "unknown",
+  open: [],
+  done: ["failed"],
+};
+
+it("status words that the document does not name are a task that still runs", async () => {
+  const words = ["processing", "queued", "COMPLETED", "success", "", "error", null, 7, { nested: true }];
+  const server = await liveService(PICTURE, {
+    poll: inTurn(
+      ...words.map((status) => taskIs({ status, errorCode: 0 })),
+      taskIs({}),
+      completedAt("/1.png"),
+    ),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(server.requests).toHaveLength(1 + words.length + 2 + 1);
+});
+
+it.each([
+  ["missing", {}],
+  ["empty", { resultUrl: "" }],
+  ["null", { resultUrl: null }],
+  ["an empty list", { resultUrl: [] }],
+])("completed with a resultUrl that is %s is not done yet", async (_name, resultUrl) => {
+  const incomplete = taskIs({ status: "completed", errorCode: 0, ...resultUrl });
+  const server = await liveService(PICTURE, {
+    poll: inTurn(incomplete, incomplete, completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it("completed without a resultUrl to the end of the wait is still running, and resume saves it", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(
+      taskIs({ status: "completed" }),
+      taskIs({ status: "completed" }),
+      taskIs({ status: "completed" }),
+      completedAt("/1.png"),
+    ),
+  });
+  const world = await programWorld(server);
+  const run = await world.generate(["--timeout", "250ms"]);
+  expect(await world.aftermath(run)).toEqual(PENDING);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it.each([
+  ["failed with a resultUrl", { status: "failed", resultUrl: "http://127.0.0.1:9/1.png", errorCode: 0 }],
+  ["failed with an errorCode", { status: "failed", errorCode: 1001 }],
+  ["an errorCode that is not 0 while it runs", { status: "processing", errorCode: 1001 }],
+  ["an errorCode as text", { status: "processing", errorCode: "E17" }],
+])("%s is a failed task: nothing is downloaded, nothing bought again", async (_name, state) => {
+  const server = await liveService(PICTURE, { poll: taskIs(state) });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(FAILED);
+  expect(JSON.parse(run.stdout)).toMatchObject({ ok: false, taskId: "task-1", resume: null });
+  if (state.errorCode !== 0) expect(JSON.parse(run.stdout).error.message).toContain(String(state.errorCode));
+  expect(server.requests.filter(({ target }) => !target.startsWith("/api"))).toEqual([]);
+  expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 0, submits: 1 });
+});
+
+it("a finished task that regresses is waited for again", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(completedAt("/gone.png"), stillRunning, stillRunning, completedAt("/1.png")),
+    file: (request, socket) =>
+      void socket.write(request.target === "/gone.png" ? response(404, "") : response(200, PICTURE)),
+  });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toMatchObject({
+    exit: 8,
+    type: "save_failed",
+    charged: "yes",
+    files: [],
+  });
+  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+});
+
+it("a finished task that fails after all is told as failed", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(completedAt("/gone.png"), taskIs({ status: "failed", errorCode: 9 })),
+    file: replies(response(404, "")),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toMatchObject({ exit: 8, charged: "yes" });
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(FAILED);
+});
+
+it("the same taskId twice: two requests, two files, two records", async () => {
+  const server = await liveService(PICTURE, { submit: replies(success({ taskId: "task-1" })) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.aftermath(await world.generate())).toEqual({
+    ...SAVED,
+    submits: 2,
+    files: ["a-fox-task1-2.png", "a-fox-task1.png"],
+    done: ["saved", "saved"],
+  });
+});
+
+it("another base URL at resume is refused with what is needed, and asked nothing", async () => {
+  const [own, other] = await Promise.all([
+    liveService(PICTURE, { poll: inTurn(reset, completedAt("/1.png")) }),
+    liveService(PICTURE),
+  ]);
+  const world = await programWorld(own);
+  expect(await world.aftermath(await world.generate(["--no-wait"]))).toMatchObject({
+    exit: 0,
+    open: ["accepted"],
+  });
+  const run = await world.resume(["task-1"], { env: { IMGGEN_BASE_URL: other.baseUrl } });
+  expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: 2, type: "usage" });
+  const { message, hint } = JSON.parse(run.stdout).error;
+  expect(message + hint).toContain(own.baseUrl);
+  expect(other.requests).toEqual([]);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it("another key at resume is refused with what is needed, and asked nothing", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  await world.generate(["--no-wait"]);
+  const run = await world.resume(["task-1"], { env: { IMGGEN_API_KEY: "sk-another-key" } });
+  expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: 2, type: "usage" });
+  expect(run.stdout + run.stderr).toMatch(/key/);
+  expect(server.requests).toHaveLength(1);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
+it("resume leaves one task of another account alone, and finishes the others", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  await world.generate(["--no-wait"]);
+  await world.generate(["--no-wait"], { env: { IMGGEN_API_KEY: "sk-another-key" } });
+  const run = await world.resume();
+  expect(await world.aftermath(run)).toMatchObject({ exit: 2, open: ["accepted"], done: ["saved"] });
+  expect(await world.files()).toEqual(["a-fox-task1.png"]);
+});
+
+it("an id that the ledger lacks is looked up at the service and saved", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  const run = await world.resume(["task-77"]);
+  const { files, ...rest } = await world.aftermath(run);
+  expect(rest).toMatchObject({ exit: 0, submits: 0, open: [], done: [] });
+  expect(files).toHaveLength(1);
+});
+
+it("a task of unknown outcome is named by resume, and never sent again", async () => {
+  const server = await liveService(PICTURE, {
+    submit: inTurn(reset, replies(success({ taskId: "task-1" }))),
+  });
+  const world = await programWorld(server);
+  await world.generate();
+  await world.generate();
+  const run = await world.resume();
+  expect(await world.aftermath(run)).toEqual({
+    ...UNKNOWN,
+    type: null,
+    charged: null,
+    submits: 2,
+    files: ["a-fox-task1.png"],
+    done: ["saved"],
+  });
+  const [task] = JSON.parse(run.stdout).tasks;
+  expect(task).toMatchObject({
+    ok: false,
+    charged: "unknown",
+    error: { type: "outcome_unknown", exitCode: 9 },
+  });
+});

@@ -1,0 +1,140 @@
+import path from "node:path";
+import { expect, it } from "vitest";
+import { liveService } from "../support/live-server.ts";
+import { PICTURE, type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { failure, success } from "../support/scripted-server.ts";
+import { completedAt, replies, stillRunning } from "../support/scripts.ts";
+import { hasTool } from "../support/tools.ts";
+
+/** All that must not reach a terminal: C0 but the line feed, C1, bidi controls, zero-width characters, tags. */
+const ACTIVE =
+  /[\0-\t\v-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
+
+const HOSTILE = {
+  "a C0 control": "a\u0007b\bc\u0000d\u007f",
+  CSI: "\u001b[2J\u001b[31mred\u001b[0m",
+  "C1 controls": "\u009b31mred\u0085\u0090",
+  "OSC 8": "\u001b]8;;https://evil.example\u001b\\click\u001b]8;;\u001b\\",
+  "OSC 52": "\u001b]52;c;ZXZpbA==\u0007",
+  "line breaks": "one\r\nsaved: /etc/passwd\u2028two",
+  "bidi overrides": "\u202egnp.exe\u202c \u2066x\u2069",
+  "zero-width characters": "ab\u200bcd\u200d\ufeff\u2060",
+  tags: "x\u{e0041}\u{e007f}",
+};
+
+it.each(Object.entries(HOSTILE))("%s in an error key is inert on a terminal", async (_name, text) => {
+  const world = await programWorld(await liveService(PICTURE, { submit: replies(failure(text)) }));
+  const run = await world.run(["generate", "a fox", "--verbose"]);
+  expectInert(run.stdout, run.stderr);
+  expect(run.code).toBe(5);
+});
+
+it("all of it in an error key is inert in JSON, which holds the very same text", async () => {
+  const text = Object.values(HOSTILE).join(" ");
+  const world = await programWorld(await liveService(PICTURE, { submit: replies(failure(text)) }));
+  const run = await world.generate();
+  expectInert(run.stdout, run.stderr);
+  expect(JSON.parse(run.stdout).error.key).toBe(text);
+});
+
+it("what may stand in a task id is inert wherever the id is shown", async () => {
+  const taskId = `task-${HOSTILE["bidi overrides"]}${HOSTILE["zero-width characters"]}${HOSTILE.tags}`;
+  const server = await liveService(PICTURE, { submit: replies(success({ taskId })), poll: stillRunning });
+  const world = await programWorld(server);
+  for (const args of [
+    ["generate", "a fox", "--no-wait"],
+    ["generate", "a fox", "--no-wait", "--json"],
+    ["generate", "a fox", "--timeout", "100ms"],
+    ["status", taskId],
+    ["status", taskId, "--json"],
+    ["resume", "--timeout", "0"],
+    ["history"],
+    ["history", "--json"],
+  ]) {
+    const run = await world.run(args);
+    expectInert(run.stdout, run.stderr);
+    expect(run.stdout + run.stderr).toContain("task-");
+  }
+});
+
+it("a result URL of all of it is inert wherever it is shown", async () => {
+  const server = await liveService(PICTURE, {
+    poll: completedAt(`javascript:${Object.values(HOSTILE).join(" ")}`),
+  });
+  const world = await programWorld(server);
+  for (const args of [
+    ["generate", "a fox", "--verbose"],
+    ["generate", "a fox", "--json"],
+    ["status", "task-1"],
+    ["status", "task-1", "--json"],
+    ["resume", "task-1"],
+  ]) {
+    const run = await world.run(args);
+    expectInert(run.stdout, run.stderr);
+  }
+});
+
+it("hostile text in the prompt reaches neither the terminal nor a file's name raw", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const prompt = `${HOSTILE.CSI}${HOSTILE["OSC 52"]}${HOSTILE["bidi overrides"]} fox`;
+  for (const args of [
+    ["generate", prompt, "--dry-run"],
+    ["generate", prompt, "-o", `${world.out}/`],
+    ["history"],
+    ["history", "--json"],
+  ]) {
+    const run = await world.run(args);
+    expect(run.code).toBe(0);
+    expectInert(run.stdout, run.stderr);
+  }
+  for (const name of await world.files()) expect(name).not.toMatch(ACTIVE);
+});
+
+it.each([
+  ["an unknown command", ["gen\u001b[2Jerate"]],
+  ["an unknown flag", ["generate", "a fox", "--fl\u001b]52;c;x\u0007ag"]],
+  ["a setting's name", ["config", "get", "na\u202eme"]],
+  ["a duration", ["generate", "a fox", "--timeout", "1\u009b2J"]],
+  ["a model", ["generate", "a fox", "--model", "z\u001b[31m-image"]],
+  ["an output path", ["generate", "a fox", "--output", "/dev/null/no\u001b[31mwhere/x.png"]],
+  ["a prompt file", ["generate", "--prompt-file", "no\u001b[31mwhere"]],
+])("hostile text in %s is inert in the error", async (_name, args) => {
+  const world = await programWorld(await liveService(PICTURE));
+  for (const json of [[], ["--json"]]) {
+    const run = await world.run([...args, ...json]);
+    expect(run.code).not.toBe(0);
+    expectInert(run.stdout, run.stderr);
+  }
+});
+
+const hasScript = hasTool("script");
+const XTERM = { NO_COLOR: undefined, TERM: "xterm-256color" };
+
+it("NO_COLOR and TERM=dumb keep a real terminal free of colour; TERM=dumb of any control", async (test) => {
+  if (!hasScript) return test.skip("there is no script command here");
+  const world = await programWorld(await liveService(PICTURE));
+  expect((await onTerminal(world, 80, XTERM)).stdout).toMatch(/\u001b\[3[16]m/);
+  expect((await onTerminal(world, 80, { ...XTERM, NO_COLOR: "1" })).stdout).not.toMatch(/\u001b\[[\d;]*m/);
+  expect((await onTerminal(world, 80, { ...XTERM, TERM: "dumb" })).stdout).not.toContain("\u001b");
+  expect(await world.ledger()).toEqual({ open: [], done: ["saved", "saved", "saved"] });
+});
+
+it("a terminal that says it is 0 columns wide, as some recorders do, holds nothing up", async (test) => {
+  if (!hasScript) return test.skip("there is no script command here");
+  const world = await programWorld(await liveService(PICTURE));
+  const run = await onTerminal(world, 0, XTERM);
+  expect(run.stdout.length).toBeLessThan(10_000);
+  expect(await world.ledger()).toEqual({ open: [], done: ["saved"] });
+});
+
+/** What a generation that works and one that is refused write, both streams, on a terminal of their own. */
+function onTerminal(world: ProgramWorld, columns: number, env: Record<string, string | undefined>) {
+  const bin = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+  const imggen = `timeout -s KILL 5 "${process.execPath}" "${bin}"`;
+  const command = `stty cols ${columns}; ${imggen} generate "a fox" -o "${world.out}/"; ${imggen} generate ""`;
+  return world.run([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command] });
+}
+
+function expectInert(...streams: string[]): void {
+  for (const text of streams) expect(text).not.toMatch(ACTIVE);
+}

@@ -1,0 +1,212 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+const SOURCE = path.resolve(import.meta.dirname, "../src");
+
+interface Import {
+  /** Path below src/ for files of ours, else the module's name. */
+  to: string;
+  ours: boolean;
+  typeOnly: boolean;
+}
+
+interface SourceFile {
+  /** Path below src/, with forward slashes. */
+  name: string;
+  text: string;
+  imports: Import[];
+}
+
+const FILES: SourceFile[] = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts"))
+  .map((name) => name.split(path.sep).join("/"))
+  .map((name) => {
+    const text = readFileSync(path.join(SOURCE, name), "utf8");
+    return { name, text, imports: importsOf(name, text) };
+  });
+
+/** What a file names with `import … from`, `export … from` and `import()`, types included. */
+function importsOf(name: string, text: string): Import[] {
+  const found: Import[] = [];
+  const add = (specifier: ts.Node | undefined, typeOnly: boolean) => {
+    if (!specifier || !ts.isStringLiteral(specifier)) return;
+    const ours = specifier.text.startsWith(".");
+    const to = ours ? path.posix.join(path.posix.dirname(name), specifier.text) : specifier.text;
+    found.push({ to, ours, typeOnly });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyImport(node));
+    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyExport(node));
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      add(node.arguments[0], false);
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
+      add(node.argument.literal, true);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(name, text, ts.ScriptTarget.Latest));
+  return found;
+}
+
+function isTypeOnlyImport({ importClause }: ts.ImportDeclaration): boolean {
+  if (!importClause) return false;
+  if (importClause.isTypeOnly) return true;
+  const { name, namedBindings } = importClause;
+  if (name || !namedBindings || !ts.isNamedImports(namedBindings)) return false;
+  return namedBindings.elements.length > 0 && namedBindings.elements.every((each) => each.isTypeOnly);
+}
+
+function isTypeOnlyExport({ isTypeOnly, exportClause }: ts.ExportDeclaration): boolean {
+  if (isTypeOnly || !exportClause || !ts.isNamedExports(exportClause)) return isTypeOnly;
+  return exportClause.elements.length > 0 && exportClause.elements.every((each) => each.isTypeOnly);
+}
+
+const layerOf = (name: string) => name.split("/", 1)[0] ?? "";
+
+/** Which layers a layer may import from, itself aside. `types` are for types only. */
+const MAY_IMPORT: Record<string, { layers: string[]; types?: string[]; files?: string[] }> = {
+  // The sandbox is a command's to start; nothing else of it is of use to the terminal.
+  cli: { layers: ["core", "models", "api", "store", "lib"], files: ["sandbox/server.ts"] },
+  core: { layers: ["models", "api", "store", "lib"] },
+  api: { layers: ["lib"], types: ["models"] },
+  store: { layers: ["lib"], types: ["models"] },
+  models: { layers: ["lib"] },
+  sandbox: { layers: ["models", "lib"], files: ["api/schema.ts"] },
+  lib: { layers: [] },
+};
+
+function isAllowed(from: SourceFile, { to, typeOnly }: Import): boolean {
+  const [own, other] = [layerOf(from.name), layerOf(to)];
+  const rule = MAY_IMPORT[own];
+  if (own === other) return true;
+  if (rule?.layers.includes(other) || rule?.files?.includes(to)) return true;
+  return typeOnly && (rule?.types?.includes(other) ?? false);
+}
+
+/** `from → to` for every import that the question is true of. */
+function importsWhere(question: (file: SourceFile, each: Import) => boolean): string[] {
+  return FILES.flatMap((file) =>
+    file.imports.filter((each) => question(file, each)).map(({ to }) => `${file.name} → ${to}`),
+  );
+}
+
+describe("the source", () => {
+  it("lies in the layers that are known, and is read by this test", () => {
+    expect([...new Set(FILES.map(({ name }) => layerOf(name)))].sort()).toEqual(
+      Object.keys(MAY_IMPORT).sort(),
+    );
+    expect(importsWhere((_file, { ours }) => ours).length).toBeGreaterThan(300);
+  });
+
+  it("imports in one direction: cli → core → models, api, store → lib, and sandbox → models, lib", () => {
+    expect(importsWhere((file, each) => each.ours && !isAllowed(file, each))).toEqual([]);
+  });
+
+  it("imports its own files by their whole names", () => {
+    const names = new Set(FILES.map(({ name }) => name));
+    expect(importsWhere((_file, { ours, to }) => ours && !names.has(to))).toEqual([]);
+  });
+
+  it("has no circles, not even of types", () => {
+    expect(circles()).toEqual([]);
+  });
+});
+
+/** Every circle of imports that a walk through the files meets. */
+function circles(): string[] {
+  const byName = new Map(FILES.map((file) => [file.name, file]));
+  const done = new Set<string>();
+  const found: string[] = [];
+  const walk = (name: string, trail: string[]): void => {
+    if (trail.includes(name)) found.push([...trail.slice(trail.indexOf(name)), name].join(" → "));
+    if (trail.includes(name) || done.has(name)) return;
+    for (const { ours, to } of byName.get(name)?.imports ?? []) if (ours) walk(to, [...trail, name]);
+    done.add(name);
+  };
+  for (const { name } of FILES) walk(name, []);
+  return found;
+}
+
+/** The files, or folders, that may name each library. */
+const OWNERS: Record<string, string[]> = {
+  undici: ["api/client.ts", "api/proxy.ts", "api/undici.d.ts"],
+  conf: ["store/settings.ts"],
+  ora: ["cli/progress.ts"],
+  chalk: ["cli/format.ts"],
+  commander: ["cli/"],
+  "string-width": ["cli/table.ts"],
+  "zod/mini": ["api/schema.ts", "store/task-lines.ts", "sandbox/"],
+  hono: ["sandbox/http.ts"],
+  "@hono/node-server": ["sandbox/http.ts"],
+};
+
+/** The library that a module's name is of: `undici` for `undici/lib/x.js`. */
+function libraryOf(to: string): string | undefined {
+  return Object.keys(OWNERS).find((library) => to === library || to.startsWith(`${library}/`));
+}
+
+describe("a third-party library", () => {
+  const isForeign = ({ ours, to }: Import) => !ours && !to.startsWith("node:");
+
+  it("is one of those with an owner", () => {
+    expect(importsWhere((_file, each) => isForeign(each) && libraryOf(each.to) === undefined)).toEqual([]);
+  });
+
+  it("is named by its owner alone", () => {
+    const strangers = importsWhere((file, each) => {
+      const owners = OWNERS[libraryOf(each.to) ?? ""] ?? [];
+      return isForeign(each) && !owners.some((owner) => file.name === owner || isBelow(file.name, owner));
+    });
+    expect(strangers).toEqual([]);
+  });
+
+  it.each(Object.keys(OWNERS))("%s is in use at all", (library) => {
+    expect(importsWhere((_file, { to }) => libraryOf(to) === library)).not.toEqual([]);
+  });
+});
+
+function isBelow(name: string, folder: string): boolean {
+  return folder.endsWith("/") && name.startsWith(folder);
+}
+
+describe("the process", () => {
+  /** Where a file names the global `process`, comments and texts aside. */
+  function namesProcess({ name, text }: SourceFile): boolean {
+    let named = false;
+    const visit = (node: ts.Node): void => {
+      if (ts.isIdentifier(node) && node.text === "process" && isFreeName(node)) named = true;
+      ts.forEachChild(node, visit);
+    };
+    visit(ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true));
+    return named;
+  }
+
+  /** Neither a property (`child.process`) nor a key (`{ process: 1 }`). */
+  function isFreeName({ parent, text }: ts.Identifier): boolean {
+    if (ts.isPropertyAccessExpression(parent))
+      return parent.name.text !== text || isProcess(parent.expression);
+    return !ts.isPropertyAssignment(parent) && !ts.isPropertySignature(parent);
+  }
+
+  function isProcess(node: ts.Node): boolean {
+    return ts.isIdentifier(node) && node.text === "process";
+  }
+
+  it("is touched in two places alone: the terminal's context, and who is alive", () => {
+    const touching = FILES.filter(
+      (file) => namesProcess(file) || file.imports.some(({ to }) => /^(node:)?process$/.test(to)),
+    );
+    expect(touching.map(({ name }) => name).sort()).toEqual(["cli/context.ts", "lib/processes.ts"]);
+  });
+
+  it("is ended nowhere but in its context", () => {
+    const ending = FILES.filter(({ text }) => /\bprocess\s*\.\s*(exit|abort|reallyExit)\b/.test(text));
+    expect(ending.map(({ name }) => name).filter((name) => name !== "cli/context.ts")).toEqual([]);
+  });
+});
+
+it("no file speaks of a place outside the repository", () => {
+  const speaking = FILES.filter(({ text }) => /\.\.\/shared|\/work\//.test(text));
+  expect(speaking.map(({ name }) => name)).toEqual([]);
+});

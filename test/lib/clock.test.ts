@@ -1,0 +1,52 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, it } from "vitest";
+import { isoTime, systemClock } from "../../src/lib/clock.ts";
+
+describe("the system's clock", () => {
+  it("sleeps no shorter than it was asked to", async () => {
+    const start = systemClock.monotonicMs();
+    await systemClock.sleep(30);
+    expect(systemClock.monotonicMs() - start).toBeGreaterThanOrEqual(30);
+  });
+
+  it("wakes at once with the signal's reason", async () => {
+    const controller = new AbortController();
+    const reason = new Error("stop");
+    const sleeping = systemClock.sleep(60_000, controller.signal);
+    controller.abort(reason);
+    await expect(sleeping).rejects.toBe(reason);
+  });
+
+  it.each([0, 10, 60_000])(
+    "does not begin to sleep %i ms under a signal that has come already",
+    async (ms) => {
+      const reason = new Error("stop");
+      await expect(systemClock.sleep(ms, AbortSignal.abort(reason))).rejects.toBe(reason);
+    },
+  );
+
+  it.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])(
+    "does not take %d ms for no time at all",
+    async (ms) => {
+      const controller = new AbortController();
+      const sleeping = systemClock.sleep(ms, controller.signal).then(() => "slept");
+      const first = await Promise.race([
+        sleeping,
+        new Promise((resolve) => setTimeout(resolve, 20, "still asleep")),
+      ]);
+      controller.abort(new Error("stop"));
+      await expect(sleeping).rejects.toThrow("stop");
+      expect(first).toBe("still asleep");
+    },
+  );
+
+  it("leaves nothing hanging on a signal after its sleep", async () => {
+    const { signal } = new AbortController();
+    await systemClock.sleep(1, signal);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});
+
+it("writes a moment as ISO 8601 in UTC", () => {
+  expect(isoTime(Date.UTC(2026, 1, 3, 4, 5, 6, 7))).toBe("2026-02-03T04:05:06.007Z");
+});

@@ -1,0 +1,130 @@
+import { readdir, utimes, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { type ClaimResult, removeClaims, takeClaim } from "../../src/store/claim.ts";
+import { temporaryFolder } from "../support/program.ts";
+import { identity, someProcesses } from "../support/some-processes.ts";
+
+/** Writes a claim as a process left it that was stopped at this point, so long ago. */
+async function leaveClaim(folder: string, content: string, agoMs: number): Promise<void> {
+  const file = path.join(folder, "task.claim-1");
+  await writeFile(file, content);
+  const when = new Date(Date.now() - agoMs);
+  await utimes(file, when, when);
+}
+
+async function release(result: ClaimResult): Promise<void> {
+  if (!result.held) await result.claim.release();
+}
+
+describe("claiming a thing", () => {
+  it("gives it to whoever asks for what has no owner", async () => {
+    const folder = await temporaryFolder();
+    expect(await takeClaim(folder, "task", null, someProcesses(1).as(1))).toMatchObject({ held: false });
+  });
+
+  it("refuses what its first owner still holds, and leaves no trace", async () => {
+    const folder = await temporaryFolder();
+    const result = await takeClaim(folder, "task", identity(2), someProcesses(1, 2).as(1));
+    expect(result).toEqual({ held: true, by: identity(2) });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("gives what a dead owner held", async () => {
+    const folder = await temporaryFolder();
+    expect(await takeClaim(folder, "task", identity(2), someProcesses(1).as(1))).toMatchObject({
+      held: false,
+    });
+  });
+
+  it("refuses what another has claimed, and gives it once that one is dead", async () => {
+    const folder = await temporaryFolder();
+    const world = someProcesses(1, 2);
+    await takeClaim(folder, "task", null, world.as(2));
+    expect(await takeClaim(folder, "task", null, world.as(1))).toEqual({ held: true, by: identity(2) });
+    world.die(2);
+    expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ held: false });
+  });
+
+  it("gives it again once it was released", async () => {
+    const folder = await temporaryFolder();
+    const world = someProcesses(1, 2);
+    await release(await takeClaim(folder, "task", null, world.as(2)));
+    expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ held: false });
+  });
+
+  it("refuses even its own process a second time: two parts of it are two", async () => {
+    const folder = await temporaryFolder();
+    const self = someProcesses(1).as(1);
+    await takeClaim(folder, "task", null, self);
+    expect(await takeClaim(folder, "task", null, self)).toMatchObject({ held: true });
+  });
+
+  it("keeps different things apart", async () => {
+    const folder = await temporaryFolder();
+    const world = someProcesses(1, 2);
+    await takeClaim(folder, "one", null, world.as(1));
+    expect(await takeClaim(folder, "other", null, world.as(2))).toMatchObject({ held: false });
+  });
+
+  it("waits for an owner's name that is being written this moment", async () => {
+    const folder = await temporaryFolder();
+    await leaveClaim(folder, '{"pid":2,"ho', 0);
+    setTimeout(() => void writeFile(path.join(folder, "task.claim-1"), JSON.stringify(identity(2))), 60);
+    expect(await takeClaim(folder, "task", null, someProcesses(1, 2).as(1))).toEqual({
+      held: true,
+      by: identity(2),
+    });
+  });
+
+  it.each(["", '{"pid":2,"ho', "null"])(
+    "passes over a claim whose owner ended before it wrote its name: %j",
+    async (content) => {
+      const folder = await temporaryFolder();
+      await leaveClaim(folder, content, 60_000);
+      expect(await takeClaim(folder, "task", null, someProcesses(1, 2).as(1))).toMatchObject({ held: false });
+    },
+  );
+
+  it("gives what a dead process left to exactly one of many", async () => {
+    for (let round = 0; round < 20; round++) {
+      const folder = await temporaryFolder();
+      const world = someProcesses(1, 2, 3, 4);
+      const dead = identity(9);
+      await leaveClaim(folder, JSON.stringify(dead), 0);
+      const results = await Promise.all(
+        [1, 2, 3, 4].map((pid) => takeClaim(folder, "task", dead, world.as(pid))),
+      );
+      expect(results.filter(({ held }) => !held)).toHaveLength(1);
+    }
+  });
+
+  it("never has two holders, however often it changes hands", async () => {
+    const folder = await temporaryFolder();
+    const pids = [1, 2, 3, 4];
+    const world = someProcesses(...pids);
+    let holders = 0;
+    let most = 0;
+    const turns = pids.map(async (pid) => {
+      for (let turn = 0; turn < 150; turn++) {
+        const result = await takeClaim(folder, "task", null, world.as(pid));
+        if (result.held) continue;
+        holders += 1;
+        most = Math.max(most, holders);
+        await new Promise(setImmediate);
+        holders -= 1;
+        await result.claim.release();
+      }
+    });
+    await Promise.all(turns);
+    expect(most).toBe(1);
+  });
+});
+
+it("what is left of a finished task's claims is removed, and nobody else's", async () => {
+  const folder = await temporaryFolder();
+  for (const name of ["a.claim-1", "a.claim-2", "b.claim-1", "a.jsonl"])
+    await writeFile(path.join(folder, name), "");
+  await removeClaims(folder, "a");
+  expect((await readdir(folder)).sort()).toEqual(["a.jsonl", "b.claim-1"]);
+});

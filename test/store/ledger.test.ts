@@ -1,0 +1,279 @@
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { StateFolderError } from "../../src/store/errors.ts";
+import { Ledger, type LedgerEntry, type OwnedTask } from "../../src/store/ledger.ts";
+import type { TaskEvent, TaskRecord } from "../../src/store/task.ts";
+import { fakeClock } from "../support/fake-clock.ts";
+import { temporaryFolder } from "../support/program.ts";
+import { EVENTS, INTENT, linesOf } from "../support/records.ts";
+import { identity, someProcesses } from "../support/some-processes.ts";
+
+const { intent, accepted, completed, saved } = EVENTS;
+
+/** A ledger on a disk of its own, as several processes see it. */
+async function newLedger(...pids: number[]) {
+  const state = await temporaryFolder();
+  const clock = fakeClock();
+  const world = someProcesses(1, ...pids);
+  const as = (pid: number) => new Ledger(state, clock, world.as(pid));
+  return { ledger: as(1), as, clock, world, open: path.join(state, "tasks", "open"), state };
+}
+
+/** Puts a file where tasks are, whoever wrote it. */
+async function plant(folder: string, name: string, content: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, name), content);
+  return path.join(folder, name);
+}
+
+async function all(entries: AsyncIterable<LedgerEntry>): Promise<LedgerEntry[]> {
+  const list: LedgerEntry[] = [];
+  for await (const entry of entries) list.push(entry);
+  return list;
+}
+
+const idOf = (entry: LedgerEntry | undefined) => (entry?.kind === "task" ? entry.record.id : undefined);
+
+/** Begins a task; its file is closed after the test at the latest. */
+async function begin(ledger: Ledger): Promise<OwnedTask> {
+  const task = await ledger.begin(INTENT);
+  onTestFinished(() => task.file.close());
+  return task;
+}
+
+async function claim(ledger: Ledger, record: TaskRecord) {
+  const result = await ledger.claim(record);
+  if (typeof result === "object") onTestFinished(() => result.file.close());
+  return result;
+}
+
+const claimed = async (ledger: Ledger, id: string): Promise<OwnedTask> => {
+  const record = await ledger.find(id);
+  const owned = record && (await claim(ledger, record));
+  if (owned === null || typeof owned === "string") throw new Error(`not claimed: ${owned}`);
+  return owned;
+};
+
+describe("beginning a task", () => {
+  it("puts the intent on disk, named by the time, in folders for its owner only", async () => {
+    const { ledger, open, state } = await newLedger();
+    const { record, file } = await begin(ledger);
+    expect(record).toMatchObject({ intent: INTENT, owner: identity(1), progress: { status: "intended" } });
+    expect(record.id).toMatch(/^20260131T120000000-[0-9a-f]{8}$/);
+    expect(await readdir(open)).toEqual([`${record.id}.jsonl`]);
+    expect(await readFile(file.path, "utf8")).toBe(linesOf(intent));
+    for (const folder of [open, path.join(state, "tasks")])
+      expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it("never gives two tasks of one moment the same file", async () => {
+    const { ledger, open } = await newLedger();
+    await Promise.all(Array.from({ length: 25 }, () => begin(ledger)));
+    expect(await readdir(open)).toHaveLength(25);
+  });
+
+  it("refuses a state folder that cannot be written, and names it", async () => {
+    const file = await plant(await temporaryFolder(), "file", "");
+    const ledger = new Ledger(path.join(file, "state"), fakeClock(), someProcesses(1).as(1));
+    const error = await ledger.begin(INTENT).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StateFolderError);
+    expect(error).toMatchObject({
+      type: "save_failed",
+      charged: "no",
+      message: expect.stringContaining(file),
+    });
+  });
+});
+
+describe("claiming an unfinished task", () => {
+  it("is refused while the process that began it is alive", async () => {
+    const { ledger, as } = await newLedger(2);
+    const { record } = await begin(ledger);
+    expect(await claim(as(2), record)).toBe("held");
+  });
+
+  it("is granted when that process is dead, and goes on in the same file", async () => {
+    const { ledger, as, world } = await newLedger(2);
+    const begun = await begin(ledger);
+    await begun.file.record(accepted);
+    world.die(1);
+    const owned = await claimed(as(2), begun.record.id);
+    await owned.file.record(completed);
+    expect(await readFile(begun.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
+  });
+
+  it("tells how far the task has come by now, not when it was listed", async () => {
+    const { ledger, as, world } = await newLedger(2);
+    const { record, file } = await begin(ledger);
+    await file.record(accepted);
+    world.die(1);
+    expect(await claim(as(2), record)).toMatchObject({ record: { progress: { status: "accepted" } } });
+  });
+
+  it("is granted to one of two that find its process dead", async () => {
+    for (let round = 0; round < 10; round++) {
+      const { ledger, as, world } = await newLedger(2, 3);
+      const { record } = await begin(ledger);
+      world.die(1);
+      const results = await Promise.all([claim(as(2), record), claim(as(3), record)]);
+      expect(results.filter((result) => result === "held")).toHaveLength(1);
+    }
+  });
+
+  it("is granted again when the claimer has let go of it, or is dead itself", async () => {
+    const { ledger, as, world } = await newLedger(2, 3, 4);
+    const { record } = await begin(ledger);
+    world.die(1);
+    await (await claimed(as(2), record.id)).release();
+    await claimed(as(3), record.id);
+    expect(await claim(as(4), record)).toBe("held");
+    world.die(3);
+    await claimed(as(4), record.id);
+  });
+
+  it("says so where another process has finished it meanwhile", async () => {
+    const { ledger, as, world } = await newLedger(2);
+    const task = await begin(ledger);
+    await ledger.finish(task);
+    world.die(1);
+    expect(await claim(as(2), task.record)).toBe("finished");
+  });
+});
+
+describe("finishing a task", () => {
+  it("moves its file to its day, and leaves nothing behind", async () => {
+    const { ledger, as, world, open, state } = await newLedger(2);
+    const { record } = await begin(ledger);
+    world.die(1);
+    await as(2).finish(await claimed(as(2), record.id));
+    expect(await readdir(open)).toEqual([]);
+    const day = path.join(state, "tasks", "done", "2026-01-31");
+    expect(await readFile(path.join(day, `${record.id}.jsonl`), "utf8")).toBe(linesOf(intent));
+  });
+
+  it("leaves it to be found", async () => {
+    const { ledger } = await newLedger();
+    const task = await begin(ledger);
+    await task.file.record(accepted);
+    await task.file.record(saved);
+    await ledger.finish(task);
+    expect(await ledger.find("task-1")).toMatchObject({ progress: { status: "saved" } });
+    expect(await ledger.unfinished()).toEqual([]);
+  });
+});
+
+describe("the unfinished tasks", () => {
+  it("are none before the first", async () => {
+    const { ledger } = await newLedger();
+    expect(await ledger.unfinished()).toEqual([]);
+  });
+
+  it("come oldest first, without the claims on them", async () => {
+    const { ledger, as, clock, world } = await newLedger(2);
+    const first = await begin(ledger);
+    clock.advance(1);
+    const second = await begin(ledger);
+    world.die(1);
+    await claimed(as(2), first.record.id);
+    expect((await ledger.unfinished()).map(idOf)).toEqual([first.record.id, second.record.id]);
+  });
+
+  it("are listed with what else lies there, each as what it is", async () => {
+    const { ledger, open } = await newLedger();
+    const id = (digit: number) => `2026013${digit}T120000000-0123abcd`;
+    await plant(open, `${id(0)}.jsonl`, '{"type":"int');
+    await plant(open, `${id(1)}.jsonl`, "garbage\n");
+    await plant(open, `${id(2)}.jsonl`, '{"v":9}\n');
+    await plant(open, `${id(3)}.jsonl`, linesOf(intent));
+    await plant(open, "notes.txt", "mine");
+    await plant(open, `${id(4)}.jsonl.bak`, linesOf(intent));
+    await mkdir(path.join(open, `${id(5)}.jsonl`));
+    expect((await ledger.unfinished()).map(({ file, kind }) => [path.basename(file), kind])).toEqual([
+      [`${id(0)}.jsonl`, "stub"],
+      [`${id(1)}.jsonl`, "damaged"],
+      [`${id(2)}.jsonl`, "newer"],
+      [`${id(3)}.jsonl`, "task"],
+      [`${id(4)}.jsonl.bak`, "foreign"],
+      [`${id(5)}.jsonl`, "damaged"],
+      ["notes.txt", "foreign"],
+    ]);
+    expect(await readdir(open)).toHaveLength(7);
+  });
+});
+
+describe("all tasks, newest first,", () => {
+  it("are the unfinished and the finished in one order", async () => {
+    const { ledger, clock } = await newLedger();
+    const ids: string[] = [];
+    for (let at = 0; at < 8; at++) {
+      const task = await begin(ledger);
+      ids.unshift(task.record.id);
+      if (at % 3 !== 0) await ledger.finish(task);
+      clock.advance(9 * 3_600_000);
+    }
+    expect((await all(ledger.newestFirst())).map(idOf)).toEqual(ids);
+  });
+
+  it("are read only as far as they are asked for", async () => {
+    const { ledger, clock } = await newLedger();
+    const files: string[] = [];
+    for (let at = 0; at < 3; at++) {
+      const task = await begin(ledger);
+      files.unshift(path.join(ledger.folder, "done", "2026-01-31", path.basename(task.file.path)));
+      await ledger.finish(task);
+      clock.advance(1000);
+    }
+    const entries = ledger.newestFirst();
+    await entries.next();
+    for (const file of files) await writeFile(file, "garbage\n");
+    expect(await entries.next()).toMatchObject({ value: { kind: "damaged", file: files[1] } });
+    await entries.return(undefined);
+  });
+
+  it("are none where there is no ledger, or a file in its place", async () => {
+    const { ledger, state } = await newLedger();
+    expect(await all(ledger.newestFirst())).toEqual([]);
+    await plant(state, "tasks", "");
+    expect(await all(ledger.newestFirst())).toEqual([]);
+  });
+
+  it("are not disturbed by strange files among the finished", async () => {
+    const { ledger } = await newLedger();
+    const task = await begin(ledger);
+    await ledger.finish(task);
+    await plant(path.join(ledger.folder, "done"), ".DS_Store", "");
+    await plant(path.join(ledger.folder, "done", "2026-01-31"), ".DS_Store", "");
+    const entries = await all(ledger.newestFirst());
+    expect(entries.map(({ kind }) => kind).sort()).toEqual(["foreign", "task"]);
+  });
+});
+
+describe("finding a task", () => {
+  const taskWith = async (ledger: Ledger, ...events: TaskEvent[]) => {
+    const task = await begin(ledger);
+    for (const event of events) await task.file.record(event);
+    return task;
+  };
+
+  it("takes the service's id or the ledger's own", async () => {
+    const { ledger } = await newLedger();
+    const { record } = await taskWith(ledger, accepted);
+    expect(await ledger.find("task-1")).toMatchObject({ id: record.id });
+    expect(await ledger.find(record.id)).toMatchObject({ progress: { taskId: "task-1" } });
+  });
+
+  it("takes the newest of several with the same id", async () => {
+    const { ledger, clock } = await newLedger();
+    await taskWith(ledger, accepted);
+    clock.advance(1000);
+    const newer = await taskWith(ledger, accepted);
+    expect(await ledger.find("task-1")).toMatchObject({ id: newer.record.id });
+  });
+
+  it("finds nothing for an id that is not there, a part of one, or a path", async () => {
+    const { ledger } = await newLedger();
+    await taskWith(ledger, accepted);
+    for (const id of ["task-2", "task", "", "../open"]) expect(await ledger.find(id)).toBeNull();
+  });
+});

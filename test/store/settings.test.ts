@@ -1,0 +1,194 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { rolldown } from "rolldown";
+import { describe, expect, it } from "vitest";
+import { SettingsError } from "../../src/store/errors.ts";
+import { SETTING_NAMES, SettingsStore } from "../../src/store/settings.ts";
+import { temporaryFolder } from "../support/program.ts";
+import { someProcesses } from "../support/some-processes.ts";
+import { tinyDisk } from "../support/tiny-disk.ts";
+
+const self = someProcesses(1).as(1);
+
+/** A store whose file holds this text already. */
+async function storeWith(text: string | Buffer | null) {
+  const folder = path.join(await temporaryFolder(), "config");
+  const store = new SettingsStore(folder, self);
+  await mkdir(folder, { mode: 0o700 });
+  if (text !== null) await writeFile(store.file, text, { mode: 0o600 });
+  return { folder, store, read: () => readFile(store.file, "utf8") };
+}
+
+const modeOf = async (file: string) => (await stat(file)).mode & 0o777;
+
+describe("reading settings", () => {
+  it.each([
+    ["no file", null, {}],
+    ["an empty file", "", {}],
+    ["blanks", " \n\t", {}],
+    ["a byte-order mark alone", "\uFEFF", {}],
+    ["an object", '{"model":"z-image","timeout":"90s"}', { model: "z-image", timeout: "90s" }],
+    ["an object after a byte-order mark", '\uFEFF{"model":"z-image"}', { model: "z-image" }],
+    ["names that this release does not know", '{"model":"z-image","later":{"a":1}}', { model: "z-image" }],
+    ["a prototype", '{"__proto__":{"apiKey":"sk-x"}}', {}],
+  ])("takes %s", async (_what, text, settings) => {
+    expect(await (await storeWith(text)).store.read()).toEqual(settings);
+  });
+
+  it("finds none where there is not even a folder", async () => {
+    const folder = await temporaryFolder();
+    expect(await new SettingsStore(path.join(folder, "none"), self).read()).toEqual({});
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each(["{", "null", "[]", '"text"', "7", '{"model":7}', '{"apiKey":null}', "\0\0\0\0", '{"a":1}{"b":2}'])(
+    "refuses the damaged file %j, names it, and keeps it byte for byte",
+    async (text) => {
+      const { store, read } = await storeWith(text);
+      const error = await store.read().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(SettingsError);
+      expect(error).toMatchObject({ type: "usage", message: expect.stringContaining(store.file) });
+      await expect(store.update({ model: "z-image" })).rejects.toBeInstanceOf(SettingsError);
+      expect(await read()).toBe(text);
+    },
+  );
+
+  it("keeps a damaged file that is not even text", async () => {
+    const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x7b, 0xc3]);
+    const { store } = await storeWith(bytes);
+    await expect(store.update({ model: "z-image" })).rejects.toMatchObject({ type: "usage" });
+    expect(await readFile(store.file)).toEqual(bytes);
+  });
+
+  it("refuses a folder in the file's place, and says so", async () => {
+    const { store } = await storeWith(null);
+    await mkdir(store.file);
+    await expect(store.read()).rejects.toMatchObject({
+      type: "usage",
+      message: expect.stringContaining("EISDIR"),
+    });
+  });
+
+  it.each([0o644, 0o666, 0o640, 0o777])("narrows a file of mode %o to its owner", async (mode) => {
+    const { store, folder } = await storeWith("{}");
+    await chmod(store.file, mode);
+    await chmod(folder, 0o755);
+    await store.read();
+    expect(await modeOf(store.file)).toBe(0o600);
+    expect(await modeOf(folder)).toBe(0o700);
+  });
+
+  it("does not widen a file that is narrower still", async () => {
+    const { store } = await storeWith("{}");
+    await chmod(store.file, 0o400);
+    await store.read();
+    expect(await modeOf(store.file)).toBe(0o400);
+  });
+});
+
+describe("changing settings", () => {
+  it("makes the file and its folder, for their owner only, with nothing else in it", async () => {
+    const folder = path.join(await temporaryFolder(), "a", "config");
+    const store = new SettingsStore(folder, self);
+    await store.update({ apiKey: "sk-1", baseUrl: "https://api.example/api" });
+    expect(await store.read()).toEqual({ apiKey: "sk-1", baseUrl: "https://api.example/api" });
+    expect(await modeOf(store.file)).toBe(0o600);
+    expect(await modeOf(folder)).toBe(0o700);
+    expect(await readdir(folder)).toEqual(["config.json"]);
+  });
+
+  it("sets, replaces and removes, and leaves the rest", async () => {
+    const { store } = await storeWith('{"model":"z-image","ratio":"1:1","output":"x"}');
+    await store.update({ model: "gamma-image-2", ratio: undefined, quality: "2K" });
+    expect(await store.read()).toEqual({ model: "gamma-image-2", output: "x", quality: "2K" });
+  });
+
+  it("removes what is not there without complaint", async () => {
+    const { store } = await storeWith('{"model":"z-image"}');
+    await store.update({ apiKey: undefined });
+    expect(await store.read()).toEqual({ model: "z-image" });
+  });
+
+  it("keeps names that this release does not know", async () => {
+    const { store, read } = await storeWith('{"later":{"a":[1]},"model":"z-image"}');
+    await store.update({ model: "gamma-image-2" });
+    expect(JSON.parse(await read())).toEqual({ later: { a: [1] }, model: "gamma-image-2" });
+  });
+
+  it.each(["a.b.c", "é ü 漢", '"quoted"\\', "__proto__", "x".repeat(5000)])(
+    "keeps the value %j",
+    async (value) => {
+      const { store } = await storeWith(null);
+      await store.update({ output: value });
+      expect(await store.read()).toEqual({ output: value });
+    },
+  );
+
+  it("loses none of many changes at once", async () => {
+    const { store } = await storeWith(null);
+    await Promise.all(SETTING_NAMES.map((name) => store.update({ [name]: `${name}-value` })));
+    expect(await store.read()).toEqual(
+      Object.fromEntries(SETTING_NAMES.map((name) => [name, `${name}-value`])),
+    );
+  });
+
+  it("loses none of the changes of several processes", async () => {
+    const { folder, store } = await storeWith(null);
+    const writer = await bundledWriter();
+    const names = ["model", "ratio", "quality"];
+    const runs = names.map((name) => promisify(execFile)(process.execPath, [writer, folder, name]));
+    for (const { stdout } of await Promise.all(runs)) expect(stdout).toBe("kept all 12");
+    expect(await store.read()).toEqual({ model: "12", ratio: "12", quality: "12" });
+  }, 20_000);
+
+  it("gets its turn after a process that was killed in the middle of its own", async () => {
+    const { folder, store } = await storeWith("{}");
+    await writeFile(path.join(folder, "config.claim-1"), '{"pid":99,"host":"here","started":"1"}');
+    await store.update({ model: "z-image" });
+    expect(await store.read()).toEqual({ model: "z-image" });
+  });
+
+  it("that do not fit on the disk are refused, and the old ones stay", async ({ skip }) => {
+    const disk = tinyDisk(20);
+    if (disk === null) return skip("no disk can be mounted here");
+    const store = new SettingsStore(disk, self);
+    await store.update({ model: "z-image" });
+    const before = await readFile(store.file, "utf8");
+    await writeFile(path.join(disk, "filler"), Buffer.alloc(8192)).catch(() => {});
+    await expect(store.update({ output: "x".repeat(6000) })).rejects.toMatchObject({ type: "save_failed" });
+    expect(await readFile(store.file, "utf8")).toBe(before);
+  });
+
+  it("below a file are refused with what is wrong", async () => {
+    const file = path.join(await temporaryFolder(), "file");
+    await writeFile(file, "");
+    const store = new SettingsStore(path.join(file, "config"), self);
+    await expect(store.update({ model: "z-image" })).rejects.toMatchObject({ type: "save_failed" });
+  });
+});
+
+/** A program that changes one setting 12 times, and looks after each time whether it was kept. */
+async function bundledWriter(): Promise<string> {
+  const folder = await temporaryFolder();
+  const source = path.join(import.meta.dirname, "../../src");
+  const entry = path.join(folder, "writer.ts");
+  await writeFile(
+    entry,
+    `import { systemProcesses } from ${JSON.stringify(path.join(source, "lib/processes.ts"))};
+    import { SettingsStore } from ${JSON.stringify(path.join(source, "store/settings.ts"))};
+    const [, , folder, name] = process.argv;
+    const store = new SettingsStore(folder, systemProcesses());
+    let kept = 0;
+    for (let turn = 1; turn <= 12; turn++) {
+      await store.update({ [name]: String(turn) });
+      if ((await store.read())[name] === String(turn)) kept += 1;
+    }
+    process.stdout.write(kept === 12 ? "kept all 12" : "kept " + kept);`,
+  );
+  const build = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
+  await build.write({ dir: path.join(folder, "out"), format: "esm", entryFileNames: "writer.mjs" });
+  await build.close();
+  return path.join(folder, "out", "writer.mjs");
+}

@@ -1,0 +1,83 @@
+import { appendFile, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { TaskFile } from "../../src/store/task-file.ts";
+import { readTaskLines } from "../../src/store/task-lines.ts";
+import { temporaryFolder } from "../support/program.ts";
+import { EVENTS, linesOf } from "../support/records.ts";
+
+const { intent, accepted, completed, saved } = EVENTS;
+const noRoom = async () => {};
+
+const newPath = async () => path.join(await temporaryFolder(), "task.jsonl");
+
+describe("a task's file", () => {
+  it("is created with its first record, for its owner's eyes only", async () => {
+    const file = await newPath();
+    await (await TaskFile.create(file, intent, noRoom)).close();
+    expect(await readFile(file, "utf8")).toBe(linesOf(intent));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it("that exists belongs to somebody else, and is left alone", async () => {
+    const file = await newPath();
+    await writeFile(file, "theirs");
+    await expect(TaskFile.create(file, intent, noRoom)).rejects.toMatchObject({ code: "EEXIST" });
+    expect(await readFile(file, "utf8")).toBe("theirs");
+  });
+
+  it("holds a record when `record` returns", async () => {
+    const file = await newPath();
+    const task = await TaskFile.create(file, intent, noRoom);
+    await task.record(accepted);
+    expect(await readFile(file, "utf8")).toBe(linesOf(intent, accepted));
+    await task.record(completed);
+    expect(await readFile(file, "utf8")).toBe(linesOf(intent, accepted, completed));
+    await task.close();
+  });
+
+  it("is taken up where it ends", async () => {
+    const file = await newPath();
+    await writeFile(file, linesOf(intent, accepted));
+    const task = await TaskFile.reopen(file, noRoom);
+    await task.record(completed);
+    await task.close();
+    expect(await readFile(file, "utf8")).toBe(linesOf(intent, accepted, completed));
+  });
+
+  it("with a torn last line goes on on a fresh one, and only then", async () => {
+    const file = await newPath();
+    const torn = linesOf(completed).slice(0, 25);
+    await writeFile(file, linesOf(intent, accepted) + torn);
+    const task = await TaskFile.reopen(file, noRoom);
+    await task.record(completed);
+    await task.record(saved);
+    await task.close();
+    expect(await readFile(file, "utf8")).toBe(
+      `${linesOf(intent, accepted)}${torn}\n${linesOf(completed, saved)}`,
+    );
+    expect(readTaskLines("x", await readFile(file, "utf8"))).toMatchObject({
+      record: { progress: { status: "saved" } },
+    });
+  });
+
+  it("survives one torn line after another", async () => {
+    const file = await newPath();
+    await writeFile(file, linesOf(intent, accepted));
+    for (const length of [1, 30, 60]) {
+      await appendFile(file, linesOf(completed).slice(0, length));
+      const task = await TaskFile.reopen(file, noRoom);
+      await task.record(completed);
+      await task.close();
+      expect(readTaskLines("x", await readFile(file, "utf8"))).toMatchObject({
+        record: { progress: { status: "completed" } },
+      });
+    }
+  });
+
+  it("that is gone cannot be taken up, and is not made anew", async () => {
+    const file = await newPath();
+    await expect(TaskFile.reopen(file, noRoom)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(await readdir(path.dirname(file))).toEqual([]);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { advance, isUnknown, mayBePaid, type Progress, type TaskEvent } from "../../src/store/task.ts";
+import { AT, EVENTS, INTENT } from "../support/records.ts";
+import { identity } from "../support/some-processes.ts";
+
+const { intent, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
+
+function sumOf(...events: TaskEvent[]): Progress {
+  return events.reduce(advance, { status: "intended" } as Progress);
+}
+
+function recordOf(...events: TaskEvent[]) {
+  return { id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress: sumOf(...events) };
+}
+
+describe("a task's progress", () => {
+  it.each([
+    [[], "intended"],
+    [[intent], "intended"],
+    [[not_sent], "not_sent"],
+    [[refused], "refused"],
+    [[unknown], "unknown"],
+    [[accepted], "accepted"],
+    [[accepted, completed], "completed"],
+    [[accepted, failed], "failed"],
+    [[accepted, completed, saved], "saved"],
+    [[accepted, completed, completed], "completed"],
+    [[accepted, saved], "saved"],
+  ])("after %j is %s", (events, status) => {
+    expect(sumOf(...events).status).toBe(status);
+  });
+
+  it.each([
+    [[completed], "intended"],
+    [[failed], "intended"],
+    [[saved], "intended"],
+    [[unknown, completed], "unknown"],
+    [[not_sent, saved], "not_sent"],
+    [[accepted, completed, saved, completed], "saved"],
+    [[accepted, completed, saved, failed], "saved"],
+    [[accepted, completed, saved, accepted], "saved"],
+    [[accepted, unknown], "accepted"],
+    [[accepted, not_sent], "accepted"],
+  ])(
+    "after %j stays %s: what comes without its beginning, or too late, changes nothing",
+    (events, status) => {
+      expect(sumOf(...events).status).toBe(status);
+    },
+  );
+
+  it("keeps the task's id and times through all that follows", () => {
+    const later = { ...completed, at: "2026-01-31T12:00:08.000Z" };
+    expect(sumOf(accepted, later, saved)).toEqual({
+      status: "saved",
+      taskId: "task-1",
+      acceptedAt: AT,
+      completedAt: later.at,
+      files: [],
+    });
+  });
+
+  it("holds the URLs that were seen last", () => {
+    const fresh = { ...completed, urls: ["https://cdn.example/2.png"] };
+    expect(sumOf(accepted, completed, fresh)).toMatchObject({ urls: fresh.urls });
+  });
+});
+
+describe("whether a task may have cost something", () => {
+  it.each([
+    [[], true],
+    [[unknown], true],
+    [[accepted], true],
+    [[accepted, failed], true],
+    [[accepted, completed, saved], true],
+    [[refused], false],
+    [[not_sent], false],
+  ])("after %j is %s", (events, paid) => {
+    expect(mayBePaid(recordOf(...events))).toBe(paid);
+  });
+});
+
+it("a task is of unknown outcome while nothing but its intent, or a lost answer, is known", () => {
+  expect([[], [unknown], [accepted], [refused]].map((events) => isUnknown(recordOf(...events)))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});

@@ -1,0 +1,59 @@
+import { mkdir, readdir } from "node:fs/promises";
+import path from "node:path";
+import { type RunOptions, type RunResult, runCommand } from "./in-process.ts";
+import { liveService } from "./live-server.ts";
+import { temporaryFolder } from "./program.ts";
+import { PICTURE } from "./program-world.ts";
+import type { ScriptedServer, ServiceScript } from "./scripted-server.ts";
+
+export const TEST_KEY = "sk-canary-0c7d15f2a9e6b384";
+
+/** Commands run in this process: a home, a current folder, and a scripted service that they are set up for. */
+export interface CommandWorld {
+  home: string;
+  cwd: string;
+  server: ScriptedServer;
+  run(args: readonly string[], options?: Partial<RunOptions>): Promise<RunResult>;
+  /** Runs with `--json`, and reads the whole of standard output as one document. */
+  json(args: readonly string[], options?: Partial<RunOptions>): Promise<JsonResult>;
+  /** Everything below home and current folder. */
+  listing(): Promise<string[]>;
+}
+
+/** Any JSON document: a test says what it expects of it. */
+export interface Document {
+  [field: string]: Document;
+}
+
+export interface JsonResult {
+  code: number;
+  document: Document;
+  stderr: string;
+}
+
+/** A world of its own for one test. Looks and tries follow each other quickly. */
+export async function commandWorld(script: ServiceScript = {}): Promise<CommandWorld> {
+  const folder = await temporaryFolder();
+  const [home, cwd] = [path.join(folder, "home"), path.join(folder, "work")];
+  await Promise.all([mkdir(home), mkdir(cwd)]);
+  const server = await liveService(PICTURE, script);
+  const account = { IMGGEN_API_KEY: TEST_KEY, IMGGEN_BASE_URL: server.baseUrl };
+  const run: CommandWorld["run"] = (args, options = {}) =>
+    runCommand(args, { home, cwd, ...options, env: { ...account, ...options.env } });
+  return {
+    home,
+    cwd,
+    server,
+    run,
+    async json(args, options) {
+      const { code, stdout, stderr } = await run([...args, "--json"], options);
+      return { code, document: JSON.parse(stdout), stderr };
+    },
+    listing: async () => (await readdir(folder, { recursive: true })).sort(),
+  };
+}
+
+/** The bodies of all submits, as the service read them. */
+export function submitted(world: CommandWorld): unknown[] {
+  return world.server.submits().map(({ body }) => JSON.parse(body));
+}

@@ -1,0 +1,64 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import type { Certificate } from "./certificate.ts";
+import {
+  type Behaviour,
+  type ScriptedServer,
+  type ServiceScript,
+  scriptedServer,
+  scriptedService,
+} from "./scripted-server.ts";
+
+/** A scripted server that is gone after the test. */
+export function liveServer(behave: Behaviour): Promise<ScriptedServer> {
+  return closedAfterTest(scriptedServer(behave));
+}
+
+/** A scripted service that is gone after the test. */
+export function liveService(
+  image: Buffer,
+  script?: ServiceScript,
+  certificate?: Certificate,
+): Promise<ScriptedServer> {
+  return closedAfterTest(scriptedService(image, script, certificate));
+}
+
+async function closedAfterTest(starting: Promise<ScriptedServer>): Promise<ScriptedServer> {
+  const server = await starting;
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Listens on loopback with raw sockets, until the test is over. @returns the port */
+export function liveSockets(onConnection: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    onConnection(socket);
+  });
+  return listenForTest(server);
+}
+
+/** Lets any server listen on loopback until the test is over. @returns the port */
+export async function listenForTest(server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  return typeof address === "object" && address ? address.port : 0;
+}
+
+/** A port of this machine where nobody listens. */
+export async function deadPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address ? address.port : 0;
+}

@@ -1,0 +1,230 @@
+import type { ChildProcess } from "node:child_process";
+import { mkdir, readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import { expect } from "vitest";
+import { buildPng, inspect } from "../lib/image/builders.ts";
+import {
+  type ProgramOptions,
+  type ProgramResult,
+  runProgram,
+  startProgram,
+  temporaryFolder,
+} from "./program.ts";
+import type { ScriptedServer } from "./scripted-server.ts";
+
+/** The key of every run here. Wherever else it turns up afterwards, it has leaked. */
+export const CANARY = "sk-canary-5f3e9a7c1b8d2046";
+
+/** The image that scripted services hand out. */
+export const PICTURE = buildPng(64, 48);
+
+/**
+ * Waits between tries are drawn from nothing up to a limit; here the draw is always nothing, so that a test of
+ * six tries takes a moment. Where the waits themselves matter, a test sets NODE_OPTIONS to undefined.
+ */
+const SHORTEST_BACKOFF = "--import data:text/javascript,Math.random=()=>0";
+
+/** What is left when the built program has ended: everything that a fault may not spoil. */
+export interface Aftermath {
+  exit: number | NodeJS.Signals | null;
+  /** `error.type` of the JSON document; null for a success. */
+  type: string | null;
+  charged: string | null;
+  /** Everything in the output folder, hidden files included; what is no whole image says so. */
+  files: string[];
+  /** How often the service was asked to make an image. */
+  submits: number;
+  /** The last record of each unfinished task, and of each finished one. */
+  open: string[];
+  done: string[];
+}
+
+/** A home, an output folder, and the built program between them and one service. */
+export class ProgramWorld {
+  readonly folder: string;
+  readonly home: string;
+  readonly out: string;
+  readonly server: ScriptedServer | null;
+  readonly env: Record<string, string | undefined>;
+
+  constructor(folder: string, server: ScriptedServer | null, env: Record<string, string | undefined>) {
+    this.folder = folder;
+    this.home = path.join(folder, "home");
+    this.out = path.join(folder, "out");
+    this.server = server;
+    this.env = {
+      IMGGEN_HOME: this.home,
+      IMGGEN_API_KEY: CANARY,
+      IMGGEN_BASE_URL: server?.baseUrl,
+      NODE_OPTIONS: SHORTEST_BACKOFF,
+      ...env,
+    };
+  }
+
+  run(args: readonly string[], options: ProgramOptions = {}): Promise<ProgramResult> {
+    return runProgram(args, this.#options(options));
+  }
+
+  start(args: readonly string[], options: ProgramOptions = {}): ChildProcess {
+    return startProgram(args, this.#options(options));
+  }
+
+  /** `imggen generate "a fox" --json` into the output folder. */
+  generate(flags: readonly string[] = [], options: ProgramOptions = {}): Promise<ProgramResult> {
+    return this.run(this.generateArgs(flags), options);
+  }
+
+  generateArgs(flags: readonly string[] = []): string[] {
+    const quick = ["--poll-interval", "100ms"];
+    const output = flags.includes("--output") ? [] : ["--output", `${this.out}/`];
+    return ["generate", "a fox", "--json", ...quick, ...output, ...flags];
+  }
+
+  resume(flags: readonly string[] = [], options: ProgramOptions = {}): Promise<ProgramResult> {
+    return this.run(["resume", "--json", "--poll-interval", "100ms", ...flags], options);
+  }
+
+  #options(options: ProgramOptions): ProgramOptions {
+    return { cwd: this.out, ...options, env: { ...this.env, ...options.env } };
+  }
+
+  /** The facts after a run. Fails at once where the key leaked or a stack trace was shown. */
+  async aftermath(result: ProgramResult): Promise<Aftermath> {
+    expect(await this.leaks(result), "places where the API key turned up").toEqual([]);
+    expect(result.stderr).not.toMatch(/^\s+at .+:\d+:\d+\)?$/m);
+    const json = result.stdout.startsWith("{") ? JSON.parse(result.stdout) : {};
+    return {
+      exit: result.code ?? result.signal,
+      type: json.error?.type ?? null,
+      charged: json.charged ?? null,
+      files: await this.files(),
+      submits: this.server?.submits().length ?? 0,
+      ...(await this.ledger()),
+    };
+  }
+
+  async files(): Promise<string[]> {
+    const names = (await readdir(this.out, { recursive: true })).sort();
+    return Promise.all(names.map((name) => describeFile(this.out, name)));
+  }
+
+  async ledger(): Promise<{ open: string[]; done: string[] }> {
+    const [open, done] = await Promise.all(["open", "done"].map((part) => this.records(part)));
+    const types = (tasks: LedgerLine[][] = []) => tasks.map((lines) => lines.at(-1)?.type ?? "nothing");
+    return { open: types(open), done: types(done) };
+  }
+
+  /** The whole lines of every task in a part of the ledger, oldest task first. */
+  async records(part: string): Promise<LedgerLine[][]> {
+    const folder = path.join(this.home, "state", "tasks", part);
+    const names = (await readdir(folder, { recursive: true }).catch(() => [])).sort();
+    const texts = names
+      .filter((name) => name.endsWith(".jsonl"))
+      .map((name) => readFile(path.join(folder, name), "utf8"));
+    return (await Promise.all(texts)).map((text) => text.split("\n").slice(0, -1).map(parseLine));
+  }
+
+  /** Where the key is that it should not be: output, any file but the settings, and any request's body or URL. */
+  async leaks(result: Pick<ProgramResult, "stdout" | "stderr">): Promise<string[]> {
+    const found: string[] = [];
+    if (result.stdout.includes(CANARY)) found.push("standard output");
+    if (result.stderr.includes(CANARY)) found.push("standard error");
+    for (const name of await readdir(this.folder, { recursive: true })) {
+      if (path.basename(name) === "config.json") continue;
+      const file = path.join(this.folder, name);
+      if (name.includes(CANARY)) found.push(name);
+      if (!(await stat(file).catch(() => null))?.isFile()) continue;
+      if ((await readFile(file)).includes(CANARY)) found.push(name);
+    }
+    for (const { target, body, headers } of this.server?.requests ?? []) {
+      if (target.includes(CANARY) || body.includes(CANARY)) found.push(`request ${target}`);
+      const isFile = !target.startsWith("/api/");
+      if (isFile && JSON.stringify(headers).includes(CANARY)) found.push(`headers of ${target}`);
+    }
+    return found;
+  }
+}
+
+interface LedgerLine {
+  type: string;
+  [field: string]: unknown;
+}
+
+function parseLine(line: string): LedgerLine {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return { type: "torn" };
+  }
+}
+
+async function describeFile(folder: string, name: string): Promise<string> {
+  const file = path.join(folder, name);
+  const entry = await stat(file).catch(() => null);
+  if (entry?.isDirectory()) return `${name}/`;
+  if (!entry?.isFile()) return `${name} (no file)`;
+  return (await inspect(await readFile(file))).ok ? name : `${name} (no image)`;
+}
+
+/** A world of its own for one test, gone after it. */
+export async function programWorld(
+  server: ScriptedServer | null,
+  env: Record<string, string | undefined> = {},
+): Promise<ProgramWorld> {
+  const world = new ProgramWorld(await temporaryFolder(), server, env);
+  await mkdir(world.home);
+  await mkdir(world.out);
+  return world;
+}
+
+/** What a run that went well leaves: one image, paid once, filed away. */
+export const SAVED: Aftermath = {
+  exit: 0,
+  type: null,
+  charged: "yes",
+  files: ["a-fox-task1.png"],
+  submits: 1,
+  open: [],
+  done: ["saved"],
+};
+
+/** Nothing was sent, and the ledger says so. */
+export const NOT_SENT: Aftermath = {
+  exit: 7,
+  type: "network",
+  charged: "no",
+  files: [],
+  submits: 0,
+  open: [],
+  done: ["not_sent"],
+};
+
+/** The request may or may not have been accepted, and is never sent again. */
+export const UNKNOWN: Aftermath = {
+  exit: 9,
+  type: "outcome_unknown",
+  charged: "unknown",
+  files: [],
+  submits: 1,
+  open: ["unknown"],
+  done: [],
+};
+
+/** Paid for, and still to be fetched: `imggen resume` goes on from there. */
+export const PENDING: Aftermath = {
+  exit: 6,
+  type: "pending",
+  charged: "yes",
+  files: [],
+  submits: 1,
+  open: ["accepted"],
+  done: [],
+};
+
+/** The service refused before anything was charged. */
+export function refused(exit: number, type: string): Aftermath {
+  return { ...PENDING, exit, type, charged: "no", open: [], done: ["refused"] };
+}
+
+/** Paid for and finished at the service, but not on this disk. */
+export const NOT_SAVED: Aftermath = { ...PENDING, exit: 8, type: "save_failed", open: ["completed"] };

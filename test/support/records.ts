@@ -1,0 +1,39 @@
+import type { Intent, TaskEvent } from "../../src/store/task.ts";
+import { identity } from "./some-processes.ts";
+
+export const AT = "2026-01-31T12:00:00.000Z";
+
+/** What a test asks for where it does not matter what. */
+export const INTENT: Intent = {
+  request: { prompt: "a fox", model: "gamma-image-2" },
+  service: { baseUrl: "https://api.example/api", keyId: "0123456789abcdef" },
+  credits: 2,
+  destination: { kind: "folder", folder: "/tmp/images", template: "{slug}.{ext}", overwrite: false },
+};
+
+/** One event of each type, at a time when nothing happened. */
+export const EVENTS = {
+  intent: { type: "intent", v: 1, at: AT, owner: identity(1), ...INTENT },
+  not_sent: { type: "not_sent", at: AT, why: "refused" },
+  refused: {
+    type: "refused",
+    at: AT,
+    error: { type: "auth_required", key: "login_required", message: "No." },
+  },
+  unknown: { type: "unknown", at: AT, why: "silence" },
+  accepted: { type: "accepted", at: AT, taskId: "task-1" },
+  completed: {
+    type: "completed",
+    at: AT,
+    urls: ["https://cdn.example/1.png"],
+    seenMs: 8000,
+    pendingMs: null,
+  },
+  failed: { type: "failed", at: AT, errorCode: "17" },
+  saved: { type: "saved", at: AT, files: [] },
+} satisfies { [Type in TaskEvent["type"]]: TaskEvent & { type: Type } };
+
+/** Events as the lines of a task's file. */
+export function linesOf(...events: TaskEvent[]): string {
+  return events.map((event) => `${JSON.stringify(event)}\n`).join("");
+}

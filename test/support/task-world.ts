@@ -1,0 +1,100 @@
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { HttpClient, type HttpClientOptions } from "../../src/api/client.ts";
+import { Service, type ServiceOptions } from "../../src/api/service.ts";
+import type { Connection, TaskDeps } from "../../src/core/deps.ts";
+import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
+import type { TaskProgressEvent } from "../../src/core/events.ts";
+import { keyFingerprint } from "../../src/lib/fingerprint.ts";
+import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
+import { Ledger } from "../../src/store/ledger.ts";
+import type { Destination, ServiceIdentity } from "../../src/store/task.ts";
+import { type FakeClock, fakeClock } from "./fake-clock.ts";
+import { temporaryFolder } from "./program.ts";
+
+export const TEST_KEY = "sk-test-0123456789abcdef";
+
+/** An HTTP client that is closed after the test. */
+export function testClient(options: HttpClientOptions = {}): HttpClient {
+  const client = new HttpClient(options);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** The service at an address, spoken to as imggen does, with time-outs short enough for a test. */
+export function testService(baseUrl: string, options: Partial<ServiceOptions> = {}): Service {
+  const { http = testClient(), clock = fakeClock(), apiKey = TEST_KEY, ...rest } = options;
+  return new Service({ http, clock, apiKey, baseUrl, submitTimeoutMs: 2000, pollTimeoutMs: 2000, ...rest });
+}
+
+export function testIdentity(baseUrl: string): ServiceIdentity {
+  return { baseUrl, keyId: keyFingerprint(TEST_KEY) };
+}
+
+/** What one process of imggen has at hand in a test: a ledger, a service, an output folder, a clock. */
+export interface TaskWorld {
+  deps: TaskDeps;
+  clock: FakeClock;
+  /** Everything that was told, in order. */
+  events: TaskProgressEvent[];
+  /** Bytes that went to standard output. */
+  written: Buffer[];
+  stateFolder: string;
+  /** An empty folder for images. */
+  output: string;
+  /** The output folder as the place where images go. */
+  destination: Destination;
+  interrupt(signal?: InterruptSignal): void;
+}
+
+export interface TaskWorldOptions {
+  clock?: FakeClock;
+  processes?: Processes;
+  /** The state folder of an earlier world, to go on from there. */
+  stateFolder?: string;
+  output?: string;
+  service?: Partial<ServiceOptions>;
+  onProgress?: (event: TaskProgressEvent) => void;
+}
+
+export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {}): Promise<TaskWorld> {
+  const root = await temporaryFolder();
+  const {
+    clock = fakeClock(),
+    stateFolder = path.join(root, "state"),
+    output = path.join(root, "out"),
+  } = options;
+  const controller = new AbortController();
+  const events: TaskProgressEvent[] = [];
+  const written: Buffer[] = [];
+  const connection: Connection = {
+    identity: testIdentity(baseUrl),
+    service: testService(baseUrl, { clock, ...options.service }),
+    downloads: testClient(),
+    serviceUrl: new URL(baseUrl),
+  };
+  const deps: TaskDeps = {
+    connection,
+    ledger: new Ledger(stateFolder, clock, options.processes ?? systemProcesses()),
+    clock,
+    signal: controller.signal,
+    onProgress(event) {
+      events.push(event);
+      options.onProgress?.(event);
+    },
+    fileMode: 0o644,
+    async writeOut(bytes) {
+      for await (const chunk of bytes) written.push(chunk);
+    },
+    random: () => 0.5,
+    downloadIdleMs: 2000,
+  };
+  const destination: Destination = {
+    kind: "folder",
+    folder: output,
+    template: "{slug}.{ext}",
+    overwrite: false,
+  };
+  const interrupt = (signal: InterruptSignal = "SIGINT") => controller.abort(new InterruptedError(signal));
+  return { deps, clock, events, written, stateFolder, output, destination, interrupt };
+}

@@ -1,0 +1,21 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A disk of this many KiB for one test, or null where this system lets nobody mount one. */
+export function tinyDisk(kibibytes: number): string | null {
+  const folder = mkdtempSync(path.join(tmpdir(), "imggen-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${kibibytes}k`, "tmpfs", folder], { stdio: "ignore" });
+  } catch {
+    rmdirSync(folder);
+    return null;
+  }
+  onTestFinished(() => {
+    execFileSync("umount", ["--lazy", folder], { stdio: "ignore" });
+    rmdirSync(folder);
+  });
+  return folder;
+}
