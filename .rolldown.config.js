@@ -2,24 +2,26 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { defineConfig } from "rolldown";
 
-// Everything is bundled, so an install is one tarball. The program and the package's API are built apart: what
-// the program always needs is then one file, and every dynamic import is a chunk that loads when it runs.
+// Everything is bundled, so an install is one tarball; every dynamic import is a chunk that loads when it runs.
+// The program is built as CommonJS, which Node starts in two thirds of the time that the same code takes as
+// ES modules; the package's API is an ES module.
 export default defineConfig([
-  { ...common(), input: { main: "src/cli/main.ts" }, output: output("chunks/cli") },
-  { ...common(), input: { index: "src/core/index.ts" }, output: output("chunks/api") },
+  { ...common(), input: { main: "src/cli/main.ts" }, output: output("cjs", "cjs") },
+  { ...common(), input: { index: "src/core/index.ts" }, output: output("esm", "js") },
 ]);
 
 function common() {
   return { platform: "node", preserveEntrySignatures: "allow-extension", plugins: [licenses()] };
 }
 
-function output(chunks) {
+function output(format, extension) {
   return {
     dir: "dist",
-    format: "esm",
+    format,
     // Names stay: errors show theirs.
     minify: { mangle: { keepNames: { class: true, function: false } } },
-    chunkFileNames: `${chunks}/[name]-[hash].js`,
+    entryFileNames: `[name].${extension}`,
+    chunkFileNames: `chunks/[name]-[hash].${extension}`,
   };
 }
 

@@ -11,7 +11,8 @@ const ROUNDS = Number(process.argv[2] ?? 25);
 const folder = mkdtempSync(path.join(tmpdir(), "imggen-bench-"));
 const empty = path.join(folder, "empty.mjs");
 writeFileSync(empty, "");
-const env = { PATH: process.env.PATH, HOME: process.env.HOME, IMGGEN_HOME: path.join(folder, "home") };
+// The caller's own environment: what it does to Node (certificates to load, options) it does to both sides.
+const env = { ...process.env, IMGGEN_HOME: path.join(folder, "home") };
 
 const PROMPT = ["generate", "a red fox", "--model", "gamma-image-2"];
 const COMMANDS = [

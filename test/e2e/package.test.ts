@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -17,14 +17,15 @@ it("the package holds the program, its types and its papers, and nothing else", 
     "package.json",
     "LICENSE",
     "bin/imggen.js",
-    "dist/main.js",
+    "bin/package.json",
+    "dist/main.cjs",
     "dist/index.js",
     "dist/types/core/index.d.ts",
   ]) {
     expect(names).toContain(needed);
   }
   const expected =
-    /^(package\.json|README\.md|LICENSE|bin\/imggen\.js|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.js|dist\/types\/.+\.d\.ts)$/;
+    /^(package\.json|README\.md|LICENSE|bin\/imggen\.js|bin\/package\.json|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.c?js|dist\/types\/.+\.d\.ts)$/;
   expect(names.filter((name) => !expected.test(name))).toEqual([]);
   expect(unpackedSize).toBeLessThan(3_000_000);
 });
@@ -74,23 +75,18 @@ it.each([[["--version"]], [["--help"]], [["models"]], [["models", "--json"]]])(
   },
 );
 
-/** The files of `dist` that the program reads as code for this command line. */
+/** The files of `dist` that the program has loaded as code when it ends. */
 async function loadedBy(args: readonly string[]): Promise<string[]> {
-  const hooks = `import { writeSync } from "node:fs";
-    export function load(url, context, next) { writeSync(2, "loads " + url + "\\n"); return next(url, context); }`;
-  const register = `import { register } from "node:module"; register(${JSON.stringify(dataUrl(hooks))});`;
+  const hook = path.join(await temporaryFolder(), "loaded.cjs");
+  const report = 'process.on("exit", () => process._rawDebug(Object.keys(require.cache).join("\\n")));';
+  await writeFile(hook, report);
   const bin = path.join(ROOT, "bin/imggen.js");
   const env = { PATH: process.env.PATH, IMGGEN_HOME: await temporaryFolder() };
-  const { stderr } = await run(process.execPath, ["--import", dataUrl(register), bin, ...args], { env });
-  const urls = [...stderr.matchAll(/^loads (file:.*)$/gm)].map(([, url = ""]) => new URL(url).pathname);
-  return urls.filter((file) => file.startsWith(DIST));
-}
-
-function dataUrl(code: string): string {
-  return `data:text/javascript,${encodeURIComponent(code)}`;
+  const { stderr } = await run(process.execPath, ["--require", hook, bin, ...args], { env });
+  return stderr.split("\n").filter((file) => file.startsWith(DIST));
 }
 
 async function textOf(files: readonly string[]): Promise<string> {
-  const code = files.filter((file) => file.endsWith(".js"));
+  const code = files.filter((file) => file.endsWith(".cjs"));
   return (await Promise.all(code.map((file) => readFile(file, "utf8")))).join("\n");
 }
