@@ -61,16 +61,21 @@ async function reportFailure(
 
 /** The parser's complaint in our form. */
 function usageError(error: CommanderError, words: readonly string[]): UsageError {
-  if (error.code === "commander.excessArguments" && words.includes("generate")) {
+  const command = words.find((word) => !word.startsWith("-"));
+  const help = `See imggen ${command === undefined ? "" : `${command} `}--help.`;
+  if (error.code === "commander.help") {
+    return new UsageError(`imggen ${command} needs to be told what to do.`, { hint: help, cause: error });
+  }
+  if (error.code === "commander.excessArguments" && command === "generate") {
     return new UsageError("The prompt is more than one word to the shell.", {
       hint: 'Put it in quotes: imggen generate "a red fox"',
       cause: error,
     });
   }
   const [message = "", ...more] = error.message.replace(/^error: /, "").split("\n");
-  const hint = more.join(" ").replace(/^\(|\)$/g, "");
+  const suggestion = more.join(" ").replace(/^\(|\)$/g, "");
   return new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, "."), {
-    hint: hint || undefined,
+    hint: suggestion || help,
     cause: error,
   });
 }
