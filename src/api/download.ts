@@ -1,7 +1,8 @@
 import type { Clock } from "../lib/clock.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
-import type { HttpClient, ReplyHeaders } from "./client.ts";
-import { TransportError } from "./client.ts";
+import type { HttpClient } from "./client.ts";
+import type { ReplyHeaders } from "./exchange.ts";
+import { TransportError } from "./exchange.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { troubleText } from "./trouble.ts";
 

@@ -1,4 +1,4 @@
-import { TransportError } from "./client.ts";
+import { TransportError } from "./exchange.ts";
 
 const CERTIFICATE =
   /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO|ERR_TLS|ERR_SSL|EPROTO/;

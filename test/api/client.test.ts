@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { describe, expect, it } from "vitest";
-import { type HttpRequest, TransportError } from "../../src/api/client.ts";
+import { type HttpRequest, TransportError } from "../../src/api/exchange.ts";
 import { deadPort, listenForTest, liveServer, liveSockets } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
 import { testClient } from "../support/task-world.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TransportError } from "../../src/api/client.ts";
+import { TransportError } from "../../src/api/exchange.ts";
 import { describeTrouble } from "../../src/api/trouble.ts";
 
 const SERVICE = new URL("https://api.example:8443/api");

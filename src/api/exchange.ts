@@ -1,0 +1,152 @@
+import type { Dispatcher } from "undici";
+
+export interface HttpRequest {
+  method: "GET" | "POST";
+  url: URL;
+  headers?: Record<string, string>;
+  body?: string;
+  /** The whole exchange, connection and body included, may take this long. */
+  timeoutMs?: number;
+  /** No byte for this long ends the exchange. */
+  idleTimeoutMs?: number;
+  signal?: AbortSignal | undefined;
+  /** Told at the last moment before the first byte leaves. */
+  onSent?: (() => void) | undefined;
+}
+
+/** What a request's reply is fed to, as it arrives. An exception ends the exchange. */
+export interface ReplyReceiver {
+  onHead(status: number, headers: ReplyHeaders): void;
+  onData(chunk: Buffer, flow: { pause(): void; resume(): void }): void;
+}
+
+export type ReplyHeaders = Record<string, string | string[] | undefined>;
+
+/**
+ * An exchange that did not come to its end.
+ * `sent` is false only where it is certain that not one byte of the request left: the connection was never
+ * made, or the request was withdrawn before its headers were written.
+ */
+export class TransportError extends Error {
+  override readonly name = "TransportError";
+  readonly sent: boolean;
+  readonly timedOut: boolean;
+
+  constructor(message: string, facts: { sent: boolean; timedOut?: boolean; cause?: unknown }) {
+    super(message, { cause: facts.cause });
+    this.sent = facts.sent;
+    this.timedOut = facts.timedOut ?? false;
+  }
+}
+
+/** One request on its way. undici calls it at each step; it decides what counts as sent. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  #request: HttpRequest;
+  #receiver: ReplyReceiver;
+  #resolve: () => void;
+  #reject: (error: TransportError) => void;
+  #controller: Dispatcher.DispatchController | null = null;
+  #failure: TransportError | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #sent = false;
+
+  constructor(
+    request: HttpRequest,
+    receiver: ReplyReceiver,
+    resolve: () => void,
+    reject: (error: TransportError) => void,
+  ) {
+    this.#request = request;
+    this.#receiver = receiver;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#startTimer(request.timeoutMs ?? request.idleTimeoutMs);
+    if (request.signal?.aborted) this.#onAbort();
+    else request.signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** The connection stands and the headers are about to be written: the last moment to withdraw. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // A second start would be a second sending, which is not undici's to decide.
+    const failure = this.#sent
+      ? new TransportError("the connection was lost", { sent: true })
+      : this.#failure;
+    if (failure) {
+      controller.abort(failure);
+      return;
+    }
+    this.#controller = controller;
+    this.#sent = true;
+    this.#request.onSent?.();
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
+    if (status < 200) return;
+    this.#progress();
+    this.#receiver.onHead(status, headers);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#progress();
+    this.#receiver.onData(chunk, {
+      // Who is held back is not silent: the clock stands still meanwhile.
+      pause: () => {
+        clearTimeout(this.#timer);
+        controller.pause();
+      },
+      resume: () => {
+        this.#progress();
+        controller.resume();
+      },
+    });
+  }
+
+  onResponseEnd(): void {
+    this.#settle();
+    this.#resolve();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#fail(this.#failure ?? new TransportError(error.message, { sent: this.#sent, cause: error }));
+  }
+
+  readonly #onAbort = (): void => {
+    this.#withdraw(
+      new TransportError("interrupted", { sent: this.#sent, cause: this.#request.signal?.reason }),
+    );
+  };
+
+  #progress(): void {
+    if (this.#request.idleTimeoutMs !== undefined) this.#startTimer(this.#request.idleTimeoutMs);
+  }
+
+  #startTimer(ms: number | undefined): void {
+    clearTimeout(this.#timer);
+    if (ms === undefined) return;
+    this.#timer = setTimeout(() => {
+      const message = `no answer within ${ms} ms`;
+      this.#withdraw(new TransportError(message, { sent: this.#sent, timedOut: true }));
+    }, ms);
+  }
+
+  /** undici lets a request be aborted only once it has a connection; until then it is marked, and ends here. */
+  #withdraw(failure: TransportError): void {
+    if (this.#controller) {
+      this.#failure = failure;
+      this.#controller.abort(failure);
+    } else {
+      this.#fail(failure);
+    }
+  }
+
+  #fail(failure: TransportError): void {
+    this.#failure = failure;
+    this.#settle();
+    this.#reject(failure);
+  }
+
+  #settle(): void {
+    clearTimeout(this.#timer);
+    this.#request.signal?.removeEventListener("abort", this.#onAbort);
+  }
+}
