@@ -5,7 +5,7 @@ import type { GenerationRequest } from "../models/request.ts";
 import type { HttpClient } from "./client.ts";
 import type { HttpRequest, ReplyHeaders } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
-import { refusal } from "./refusal.ts";
+import { pollRefusal, refusal } from "./refusal.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { type Envelope, parseEnvelope, parseTaskId, parseTaskState, type TaskState } from "./schema.ts";
 import { troubleText } from "./trouble.ts";
@@ -137,8 +137,10 @@ export class Service {
     });
     if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
     const envelope = this.#envelope(body);
-    if (envelope.kind === "error") return { outcome: "refused", error: refusal(envelope.key, status, "yes") };
-    if (status === 401 || status === 403) return { outcome: "refused", error: refusal(null, status, "yes") };
+    const key = envelope.kind === "error" ? envelope.key : null;
+    if (key !== null || status === 401 || status === 403) {
+      return { outcome: "refused", error: pollRefusal(key, status) };
+    }
     if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
     const task = envelope.kind === "success" ? parseTaskState(envelope.data) : null;
     if (task === null)

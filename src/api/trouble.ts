@@ -16,8 +16,12 @@ const PLAIN: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
 };
 
-/** A connection's failure in words, with the next step where one is known. */
-export function describeTrouble(error: unknown, service: URL): { message: string; hint: string } {
+/** A connection's failure in words, with the next step; `hint` is what to do where nothing better is known. */
+export function describeTrouble(
+  error: unknown,
+  service: URL,
+  hint = "Nothing was sent or charged. Check the network, the base URL and any proxy, then try again.",
+): { message: string; hint: string } {
   const code = deepestCode(error);
   if (CERTIFICATE.test(code)) {
     return {
@@ -27,7 +31,7 @@ export function describeTrouble(error: unknown, service: URL): { message: string
   }
   return {
     message: `The service at ${service.host} could not be reached: ${troubleText(error)}.`,
-    hint: "Nothing was sent or charged. Check the network, the base URL and any proxy, then try again.",
+    hint,
   };
 }
 

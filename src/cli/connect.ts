@@ -54,7 +54,8 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    for (const close of this.#closers.reverse()) await close();
+    // One that fails must neither keep the others open nor stand in the way of a result.
+    await Promise.allSettled(this.#closers.map((close) => close()));
   }
 
   #configuredConnection(): Promise<Connection> {

@@ -24,8 +24,7 @@ export async function readDraft(flags: DraftFlags, { settings }: Session): Promi
   const ratio = await settings.get("ratio", { value: flags.ratio, label: "--ratio" });
   const quality = await settings.get("quality", { value: flags.quality, label: "--quality" });
   const { maxImages: most, image: images } = flags;
-  const maxImages =
-    most === undefined ? undefined : wholeNumberOption("--max-images", most, { min: 1, max: 15 });
+  const maxImages = most === undefined ? undefined : wholeNumberOption("--max-images", most, { min: 0 });
   return {
     values: { model: model?.value, ratio: ratio?.value, quality: quality?.value, images, maxImages },
     labels: {

@@ -30,7 +30,7 @@ const HINTS: Record<ErrorType, (charged: Charged, resume: string | null) => stri
   auth_required: (charged, resume) =>
     resume === null
       ? `${COST[charged]} Store a key that works: imggen login`
-      : `It is paid for. With the key it was bought with (imggen login): ${resume}`,
+      : `${COST[charged]} With the key it was bought with (imggen login): ${resume}`,
   insufficient_credits: () =>
     "Nothing was charged. Add credits to the account, then run the same command again.",
   subscription_required: () =>
@@ -40,9 +40,9 @@ const HINTS: Record<ErrorType, (charged: Charged, resume: string | null) => stri
       ? "Nothing was charged. Run the same command to try again."
       : "The service does not say whether a failed task is refunded; imggen never tries again by itself.",
   service_error: (charged, resume) =>
-    resume === null ? `${COST[charged]} Try again later.` : `It is paid for. Pick it up with: ${resume}`,
-  pending: (_charged, resume) =>
-    resume === null ? "Look again later: imggen resume" : `It is paid for. Pick it up with: ${resume}`,
+    resume === null ? `${COST[charged]} Try again later.` : `${COST[charged]} Pick it up with: ${resume}`,
+  pending: (charged, resume) =>
+    resume === null ? "Look again later: imggen resume" : `${COST[charged]} Pick it up with: ${resume}`,
   network: (charged) => `${COST[charged]} Check the network and try again.`,
   save_failed: (charged, resume) =>
     resume === null ? COST[charged] : `It is paid for and not lost. Try again with: ${resume}`,
@@ -50,7 +50,7 @@ const HINTS: Record<ErrorType, (charged: Charged, resume: string | null) => stri
     "It may have been charged, so it is not sent again by itself. If the service shows its task id: imggen resume <task id>",
   partial: () => "Run the same command again to go on.",
   interrupted: (charged, resume) =>
-    resume === null ? COST[charged] : `It is paid for. Pick it up with: ${resume}`,
+    resume === null ? COST[charged] : `${COST[charged]} Pick it up with: ${resume}`,
 };
 
 const COST: Record<Charged, string> = {

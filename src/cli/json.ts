@@ -11,7 +11,8 @@ export function toJson(value: unknown): string {
 /** A task's report as scripts get it: the success object, or the failure object. */
 export function reportJson(report: TaskReport): object {
   if (report.error) {
-    return { ...failureJson(describeFailure(report.error, report)), warnings: report.warnings };
+    const { files, warnings } = report;
+    return { ...failureJson(describeFailure(report.error, report)), files, warnings };
   }
   const { taskId, status, request, credits, charged, files } = report;
   const { submittedAt, completedAt, elapsedMs, warnings } = report;

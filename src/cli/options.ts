@@ -15,7 +15,7 @@ export function durationOption(label: string, text: string, limits: { minMs?: nu
   return ms;
 }
 
-/** A whole number. @throws UsageError naming the flag */
+/** A whole number within limits. @throws UsageError naming the flag */
 export function wholeNumberOption(
   label: string,
   text: string,

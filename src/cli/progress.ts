@@ -47,7 +47,8 @@ function momentaryText(event: TaskProgressEvent): string | null {
 function plainProgress(console: Console): Progress {
   return {
     show(event) {
-      if (event.type === "warning") void console.warn(event.message);
+      // Even under --quiet: the screen may be the only place that has the task's id.
+      if (event.type === "ledger_trouble") void console.error(printable(`warning: ${event.message}`));
       const line = lastingLine(event);
       if (line !== null) void console.note(printable(line));
     },

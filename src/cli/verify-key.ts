@@ -15,10 +15,9 @@ export async function lookAtNothing(baseUrl: string, apiKey: string, session: Se
     const answer = await new Service({ http, clock, baseUrl, apiKey }).poll(NO_SUCH_TASK, undefined, signal);
     signal.throwIfAborted();
     if (answer.outcome !== "retry" || answer.trouble === null) return answer;
-    throw new NetworkError(describeTrouble(answer.trouble, new URL(baseUrl)).message, {
-      hint: "Nothing was stored. Try again, or store the key unchecked with --no-verify.",
-      cause: answer.trouble,
-    });
+    const next = "Nothing was stored. Try again, or store the key unchecked with --no-verify.";
+    const { message, hint } = describeTrouble(answer.trouble, new URL(baseUrl), next);
+    throw new NetworkError(message, { hint, cause: answer.trouble });
   } finally {
     await http.close();
   }

@@ -48,8 +48,19 @@ export async function resolveDestination(wish: DestinationWish): Promise<Destina
   return { kind: "file", path: target, overwrite };
 }
 
+/** One file cannot hold several tasks' images. @throws UsageError */
+export function requireFolderForSeveral(destination: Destination | null, tasks: number): void {
+  if (tasks < 2 || destination === null || destination.kind === "folder") return;
+  const place = destination.kind === "file" ? destination.path : "standard output";
+  throw new UsageError(`${tasks} tasks are to be saved, and ${place} takes one.`, {
+    hint: "Nothing was fetched. Name a folder: --output pictures/",
+  });
+}
+
 async function refuseTaken(target: string, output: string, overwrite: boolean): Promise<void> {
-  if (Buffer.byteLength(path.basename(target)) > LONGEST_NAME_BYTES) {
+  // A name without an extension gets one, and the longest of them must find room.
+  const name = path.extname(target) === "" ? `${path.basename(target)}.avif` : path.basename(target);
+  if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
     throw new UsageError(`--output: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`);
   }
   const taken = await lstat(target).catch(() => null);

@@ -1,4 +1,4 @@
-import { type ErrorFacts, ImggenError } from "../lib/errors.ts";
+import { type Charged, type ErrorFacts, ImggenError } from "../lib/errors.ts";
 
 /** The wait is over and the task is not: it is still running, and can be picked up later. */
 export class PendingError extends ImggenError {
@@ -26,4 +26,10 @@ export class InterruptedError extends ImggenError {
     super(`Interrupted by ${signal}.`, facts);
     this.signal = signal;
   }
+}
+
+/** An aborted signal as a task's error, with what the task has cost by then. Any other reason counts as Ctrl-C. */
+export function interruption({ reason }: AbortSignal, charged: Charged): InterruptedError {
+  const signal = reason instanceof InterruptedError ? reason.signal : "SIGINT";
+  return new InterruptedError(signal, { charged, cause: reason });
 }

@@ -12,6 +12,7 @@ export type TaskProgressEvent =
   | { type: "downloading"; index: number; count: number }
   | { type: "download_retry"; why: string; delayMs: number }
   | { type: "saved"; file: SavedFile }
-  | { type: "warning"; message: string };
+  /** The ledger could not take a record; the message holds what must not be lost. */
+  | { type: "ledger_trouble"; message: string };
 
 export type OnTaskProgress = (event: TaskProgressEvent) => void;

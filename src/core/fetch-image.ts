@@ -32,7 +32,7 @@ type FetchDeps = Pick<
 const MOST_PATIENCE_MS = 120_000;
 
 /**
- * Downloads one result to `temporary` and checks it: a type from the bytes, complete to the end. Up to 6
+ * Downloads one result to `temporary`, a name that nobody else uses, and checks it: a type from the bytes, complete to the end. Up to 6
  * attempts; a URL that is gone is asked for again once.
  * @throws SaveFailedError with the task still resumable, or the signal's reason
  */
@@ -85,8 +85,6 @@ async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Pr
 }
 
 async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
-  // What a crash left behind under this name is of no use, and the name is this task's alone.
-  await onDisk(temporary, () => removeIfPresent(temporary));
   const handle = await onDisk(temporary, () => createExclusive(temporary, 0o600));
   try {
     const sink = new FileSink(handle);

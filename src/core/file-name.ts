@@ -112,5 +112,6 @@ function cutToBytes(text: string, bytes: number): string {
 export function numberedPath(file: string, number: number): string {
   if (number === 1) return file;
   const { dir, name, ext } = path.parse(file);
-  return path.join(dir, `${name}-${number}${ext}`);
+  const tail = `-${number}${ext}`;
+  return path.join(dir, cutToBytes(name, LONGEST_NAME_BYTES - Buffer.byteLength(tail)) + tail);
 }

@@ -1,12 +1,12 @@
 import { isoTime } from "../lib/clock.ts";
 import { ImggenError } from "../lib/errors.ts";
-import type { Destination, SavedFile } from "../store/task.ts";
+import type { Destination } from "../store/task.ts";
 import type { Cadence } from "./cadence.ts";
 import type { TaskDeps } from "./deps.ts";
-import { InterruptedError, PendingError } from "./errors.ts";
+import { interruption, PendingError } from "./errors.ts";
 import type { Journal } from "./journal.ts";
 import { type TaskReport, taskFailed } from "./report.ts";
-import { saveImages } from "./save.ts";
+import { type SaveResult, saveImages } from "./save.ts";
 import { type WaitResult, waitForTask } from "./wait.ts";
 
 export interface WaitSettings {
@@ -53,18 +53,13 @@ function unfinished(
     case "refused":
       return waited.error;
     case "interrupted":
-      return interruptedWhile(deps.signal);
+      return interruption(deps.signal, "yes");
     case "timeout": {
-      const trouble = waited.trouble === null ? "" : ` (last trouble: ${waited.trouble})`;
-      return new PendingError(`Task ${taskId} is still running${trouble}.`, { charged: "yes" });
+      const state =
+        waited.trouble === null ? "is still running" : `was not seen to finish: ${waited.trouble}`;
+      return new PendingError(`Task ${taskId} ${state}.`, { charged: "yes" });
     }
   }
-}
-
-function interruptedWhile(signal: AbortSignal): ImggenError {
-  const { reason } = signal;
-  if (!(reason instanceof InterruptedError)) throw reason;
-  return new InterruptedError(reason.signal, { charged: "yes" });
 }
 
 async function recordFailure(
@@ -91,38 +86,34 @@ async function saveTask(
   const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
   await task.journal?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
   const completed: TaskReport = { ...report, status: "completed", charged: "yes", completedAt, urls };
+  const saved: SaveResult = { files: [], warnings: [] };
+  const order = {
+    taskId: task.taskId,
+    request: report.request,
+    destination: task.destination,
+    urls,
+    freshUrls: () => freshUrls(task.taskId, deps),
+    stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
+    date: new Date(task.acceptedAtMs ?? deps.clock.now()),
+    recovering: task.recovering,
+    owned: task.journal !== null,
+  };
   try {
-    const { files, warnings } = await saveImages(
-      {
-        taskId: task.taskId,
-        request: report.request,
-        destination: task.destination,
-        urls,
-        freshUrls: () => freshUrls(task.taskId, deps),
-        stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
-        date: new Date(task.acceptedAtMs ?? deps.clock.now()),
-        recovering: task.recovering,
-      },
-      deps,
-    );
-    return await recordSaved(
-      task,
-      files,
-      { ...completed, warnings: [...report.warnings, ...warnings] },
-      deps,
-    );
+    await saveImages(order, saved, deps);
   } catch (error) {
     await task.journal?.release();
-    const expected = deps.signal.aborted ? interruptedWhile(deps.signal) : error;
+    const expected = deps.signal.aborted ? interruption(deps.signal, "yes") : error;
     if (!(expected instanceof ImggenError)) throw expected;
-    return { ...completed, error: expected, resumable: true };
+    return { ...completed, files: saved.files, error: expected, resumable: true };
   }
+  const warnings = [...report.warnings, ...saved.warnings];
+  return recordSaved(task, { ...completed, files: saved.files, warnings }, deps);
 }
 
-async function recordSaved(task: PaidTask, files: SavedFile[], report: TaskReport, deps: TaskDeps) {
-  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files });
+async function recordSaved(task: PaidTask, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
+  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
   await task.journal?.finish();
-  return { ...report, files };
+  return report;
 }
 
 async function freshUrls(taskId: string, deps: TaskDeps): Promise<string[] | null> {

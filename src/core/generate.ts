@@ -29,11 +29,15 @@ export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<Ta
   await prepareDestination(order.destination);
   deps.signal.throwIfAborted();
   const start = deps.clock.monotonicMs();
-  const { request, credits, warnings } = order.checked;
+  const { request, credits } = order.checked;
+  const warnings = [...order.checked.warnings];
   const { destination } = order;
   const { identity } = deps.connection;
   const owned = await deps.ledger.begin({ request, service: identity, credits, destination });
-  const journal = new Journal(deps.ledger, owned, (message) => deps.onProgress({ type: "warning", message }));
+  const journal = new Journal(deps.ledger, owned, (message) => {
+    warnings.push(message);
+    deps.onProgress({ type: "ledger_trouble", message });
+  });
   const purchase = await submitOnce(request, order.wait?.timeoutMs ?? PATIENCE_WITHOUT_WAIT_MS, deps);
   const report: TaskReport = {
     ...reportOf(owned.record),

@@ -17,6 +17,7 @@ export { checkBudget } from "./budget.ts";
 export { automaticCadence, type Cadence, uniformCadence } from "./cadence.ts";
 export type { Connection, TaskDeps } from "./deps.ts";
 export { type DestinationWish, resolveDestination } from "./destination.ts";
+export { InterruptedError } from "./errors.ts";
 export type { OnTaskProgress, TaskProgressEvent } from "./events.ts";
 export type { WaitSettings } from "./finish.ts";
 export { type GenerateOrder, generate } from "./generate.ts";

@@ -11,7 +11,9 @@ export class Journal {
   readonly #task: OwnedTask;
   readonly #onTrouble: (message: string) => void;
   #record: TaskRecord;
-  #broken = false;
+  /** What the disk refused so far, oldest first: a later write takes it along. */
+  #unwritten: TaskEvent[] = [];
+  #complained = false;
 
   constructor(ledger: Ledger, task: OwnedTask, onTrouble: (message: string) => void) {
     this.#ledger = ledger;
@@ -28,8 +30,12 @@ export class Journal {
   /** Appends a record; it is on the disk when this returns, unless the disk refused it. */
   async write(event: TaskEvent): Promise<void> {
     this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
+    this.#unwritten.push(event);
     try {
-      await this.#task.file.record(event);
+      for (let next = this.#unwritten[0]; next; next = this.#unwritten[0]) {
+        await this.#task.file.record(next);
+        this.#unwritten.shift();
+      }
     } catch (error) {
       this.#complain(error);
     }
@@ -38,7 +44,7 @@ export class Journal {
   /** Files the task under the finished ones. */
   async finish(): Promise<void> {
     // What the disk does not know to be finished must be found again by `resume`.
-    if (this.#broken) return this.release();
+    if (this.#unwritten.length > 0) return this.release();
     try {
       await this.#ledger.finish(this.#task);
     } catch (error) {
@@ -52,11 +58,18 @@ export class Journal {
   }
 
   #complain(error: unknown): void {
-    if (this.#broken) return;
-    this.#broken = true;
+    if (this.#complained) return;
+    this.#complained = true;
     const { progress } = this.#record;
     const why = errorCode(error) ?? (error instanceof Error ? error.message : String(error));
-    const what = "taskId" in progress ? `Note this task id: ${progress.taskId}` : "The request was sent.";
+    const what = "taskId" in progress ? `Note this task id: ${progress.taskId}` : OUTCOMES[progress.status];
     this.#onTrouble(`The ledger could not be written (${why}). ${what}`);
   }
 }
+
+const OUTCOMES = {
+  intended: "The request may have been sent.",
+  unknown: "The request was sent, and its outcome is not known.",
+  not_sent: "The request was not sent.",
+  refused: "The request was refused, and nothing was charged.",
+} as const;

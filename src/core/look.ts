@@ -24,9 +24,7 @@ function unseen(
 ): ImggenError {
   const { trouble, why } = reply;
   if (trouble === null) return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
-  return new NetworkError(describeTrouble(trouble, service).message, {
-    hint: "The task itself is not affected. Check the network and try again.",
-    charged,
-    cause: trouble,
-  });
+  const next = "The task itself is not affected. Check the network and try again.";
+  const { message, hint } = describeTrouble(trouble, service, next);
+  return new NetworkError(message, { hint, charged, cause: trouble });
 }

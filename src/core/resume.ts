@@ -1,7 +1,13 @@
 import { access } from "node:fs/promises";
 import { ImggenError } from "../lib/errors.ts";
 import type { Ledger, OwnedTask } from "../store/ledger.ts";
-import { type Destination, isUnknown, type ServiceIdentity, type TaskRecord } from "../store/task.ts";
+import {
+  type Destination,
+  isUnknown,
+  type Progress,
+  type ServiceIdentity,
+  type TaskRecord,
+} from "../store/task.ts";
 import type { TaskDeps } from "./deps.ts";
 import { PendingError } from "./errors.ts";
 import { finishTask, type WaitSettings } from "./finish.ts";
@@ -25,9 +31,22 @@ export interface ResumeDeps {
 /** Finishes a task by its id, the service's or the ledger's. Never throws an expected error: it is in the report. */
 export async function resumeById(id: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
   const record = await deps.ledger.find(id);
-  return record
-    ? resumeRecord(record, options, deps)
-    : reported(reportOfId(id), () => adopt(id, options, deps));
+  if (record) return resumeNamed(record, options, deps);
+  return reported(reportOfId(id), () => adopt(id, options, deps));
+}
+
+/** A saved task that was named may be wanted again: somewhere else, or because its files are gone. */
+async function resumeNamed(
+  record: TaskRecord,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
+  const { progress } = record;
+  if (progress.status !== "saved") return resumeRecord(record, options, deps);
+  if (options.destination === null && (await allPresent(progress.files))) {
+    return resumeRecord(record, options, deps);
+  }
+  return reported(reportOf(record), () => saveAgain(record, progress, options, deps));
 }
 
 /** Finishes one task of the ledger, from wherever its former process left it. */
@@ -37,10 +56,6 @@ export function resumeRecord(
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
-    const { progress } = record;
-    if (progress.status === "saved" && !(await allPresent(progress.files))) {
-      return saveAgain(record, progress.taskId, options, deps);
-    }
     const owned = await deps.ledger.claim(record);
     if (owned === "held") return stillHeld(record);
     // Another process has finished it since it was read.
@@ -79,7 +94,7 @@ async function advanceOwned(owned: OwnedTask, options: ResumeOptions, deps: Resu
     await owned.release();
     throw error;
   }
-  const onTrouble = (message: string) => taskDeps.onProgress({ type: "warning", message });
+  const onTrouble = (message: string) => taskDeps.onProgress({ type: "ledger_trouble", message });
   const task = {
     taskId,
     journal: new Journal(deps.ledger, owned, onTrouble),
@@ -97,7 +112,7 @@ function recoveryDestination(destination: Destination): Destination {
 
 function stillHeld(record: TaskRecord): TaskReport {
   const report = reportOf(record);
-  const message = `Another process (${record.owner.pid}) is at work on task ${report.taskId ?? record.id}.`;
+  const message = `Another process is at work on task ${report.taskId ?? record.id}.`;
   return { ...report, error: new PendingError(message, { charged: report.charged }) };
 }
 
@@ -113,11 +128,16 @@ async function allPresent(files: readonly { path: string | null }[]): Promise<bo
   return (await Promise.all(present)).every(Boolean);
 }
 
-/** A finished task whose files are gone from their places is fetched again, for as long as the service has it. */
-async function saveAgain(record: TaskRecord, taskId: string, options: ResumeOptions, deps: ResumeDeps) {
+/** Fetches a finished task once more, for as long as the service has it. */
+async function saveAgain(
+  record: TaskRecord,
+  { taskId, acceptedAt }: Extract<Progress, { status: "saved" }>,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(record.intent.service, taskId);
   const destination = options.destination ?? recoveryDestination(record.intent.destination);
-  const acceptedAtMs = Date.parse(record.submittedAt);
+  const acceptedAtMs = Date.parse(acceptedAt);
   const task = { taskId, journal: null, destination, acceptedAtMs, recovering: true };
   return finishTask(task, reportOf(record), options.wait, taskDeps);
 }

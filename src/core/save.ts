@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readFile, stat, unlink } from "node:fs/promises";
+import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder, syncFolder } from "../lib/durable.ts";
 import { publish } from "../lib/publish.ts";
@@ -18,8 +18,10 @@ export interface SaveOrder {
   urls: string[];
   /** Asks the service for all result URLs again; null where it gives none. */
   freshUrls: () => Promise<string[] | null>;
-  /** Names the temporary files; the same in every process that works on this task. */
+  /** Begins the names of the temporary files; the same in every process that works on this task. */
   stem: string;
+  /** Whether this process alone may work on the task. */
+  owned: boolean;
   /** The time that names tell: the submit's, so that a recovery finds the same name. */
   date: Date;
   /** A file that a former process published just before it ended is recognised, not saved again. */
@@ -31,9 +33,11 @@ export interface SaveResult {
   warnings: string[];
 }
 
-/** Fetches, checks and publishes every image of a task. @throws SaveFailedError, or the signal's reason */
-export async function saveImages(order: SaveOrder, deps: TaskDeps): Promise<SaveResult> {
-  const result: SaveResult = { files: [], warnings: [] };
+/**
+ * Fetches, checks and publishes every image of a task, and adds each to `result` as it is published.
+ * @throws SaveFailedError, or the signal's reason; what was saved before is in `result` all the same
+ */
+export async function saveImages(order: SaveOrder, result: SaveResult, deps: TaskDeps): Promise<void> {
   for (const [at, url] of order.urls.entries()) {
     const index = at + 1;
     deps.onProgress({ type: "downloading", index, count: order.urls.length });
@@ -43,7 +47,10 @@ export async function saveImages(order: SaveOrder, deps: TaskDeps): Promise<Save
     } catch (error) {
       throw diskFailure(folder, error);
     }
-    const temporary = path.join(folder, `.imggen-${order.stem}-${index}.part`);
+    const stem = `.imggen-${order.stem}-${index}-`;
+    if (order.recovering && order.owned) await removeLeftovers(folder, stem);
+    // Of this process alone: whoever else is at the same task must never write into what is published here.
+    const temporary = path.join(folder, `${stem}${randomBytes(4).toString("hex")}.part`);
     const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
     const fetched = await fetchImage({ url, freshUrl }, temporary, deps);
     const placed = await place(fetched, index, order, deps);
@@ -52,7 +59,13 @@ export async function saveImages(order: SaveOrder, deps: TaskDeps): Promise<Save
     result.warnings.push(...placed.warnings);
     deps.onProgress({ type: "saved", file });
   }
-  return result;
+}
+
+/** What a process that has ended left half fetched. */
+async function removeLeftovers(folder: string, stem: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  const leftovers = names.filter((name) => name.startsWith(stem) && name.endsWith(".part"));
+  await Promise.all(leftovers.map((name) => unlink(path.join(folder, name)).catch(() => {})));
 }
 
 function savedFile({ url, image, bytes, sha256 }: FetchedImage, file: string | null): SavedFile {

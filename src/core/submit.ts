@@ -5,7 +5,7 @@ import { describeTrouble } from "../api/trouble.ts";
 import type { ImggenError } from "../lib/errors.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { TaskDeps } from "./deps.ts";
-import { InterruptedError } from "./errors.ts";
+import { interruption } from "./errors.ts";
 
 /** How buying ended, retries and all. */
 export type Purchase =
@@ -30,11 +30,11 @@ export async function submitOnce(
   let notSent = 0;
   let rateLimited = 0;
   for (;;) {
-    if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal) };
+    if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
     deps.onProgress({ type: "submitting" });
     const reply = await submitWithGrace(request, deps);
     if (reply.outcome === "not_sent") {
-      if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal) };
+      if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
       notSent += 1;
       const error = unreachable(reply, deps);
       if (notSent >= SUBMIT_NOT_SENT.attempts) return { outcome: "not_sent", error };
@@ -103,11 +103,4 @@ async function retryPause(delayMs: number, why: string, deps: SubmitDeps): Promi
     // The loop sees the signal itself.
     if (!deps.signal.aborted) throw error;
   }
-}
-
-/** The interruption as this task's error: the signal's reason, with what it cost here. */
-function interruption(signal: AbortSignal, charged: "no" | "unknown" = "no"): ImggenError {
-  const { reason } = signal;
-  if (!(reason instanceof InterruptedError)) throw reason;
-  return new InterruptedError(reason.signal, { charged });
 }

@@ -25,14 +25,20 @@ export async function writeAll(handle: FileHandle, bytes: Uint8Array, position: 
   }
 }
 
-/** Makes a new name in a folder survive a power cut. Windows has no such call and needs none. */
+/** What a folder answers that may be written to but not read, or whose file system syncs no folders. */
+const NOT_SYNCED = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
+
+/**
+ * Makes a new name in a folder survive a power cut, where the folder lets itself be synced: the file's own
+ * bytes are synced in any case. Windows has no such call and needs none.
+ */
 export async function syncFolder(folder: string): Promise<void> {
   if (platform() === "win32") return;
-  const handle = await open(folder, constants.O_RDONLY);
   try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+    const handle = await open(folder, constants.O_RDONLY);
+    await handle.sync().finally(() => handle.close());
+  } catch (error) {
+    if (!NOT_SYNCED.has(errorCode(error) ?? "")) throw error;
   }
 }
 

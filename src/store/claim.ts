@@ -1,7 +1,9 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { createExclusive, errorCode, removeIfPresent, writeAll } from "../lib/durable.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
+import { publish } from "../lib/publish.ts";
 
 /** Who holds the thing, or the claim that makes it ours. */
 export type ClaimResult = { held: true; by: ProcessIdentity } | { held: false; claim: Claim };
@@ -9,9 +11,6 @@ export type ClaimResult = { held: true; by: ProcessIdentity } | { held: false; c
 export interface Claim {
   release(): Promise<void>;
 }
-
-// A claim without a readable owner is one being written this moment, or left by a crash.
-const UNREADABLE_IS_STALE_AFTER_MS = 10_000;
 
 /**
  * Takes over a thing (a task, the settings) whose owner is gone, or that had none. Claims are numbered files, each created exclusively: of two
@@ -43,32 +42,25 @@ export async function removeClaims(folder: string, id: string): Promise<void> {
   await Promise.all(claims.map((name) => removeIfPresent(path.join(folder, name))));
 }
 
+/** A claim appears under its name with its owner in it, or not at all. */
 async function createClaim(file: string, self: ProcessIdentity): Promise<boolean> {
+  const draft = `${file}.${randomBytes(4).toString("hex")}`;
   try {
-    const handle = await createExclusive(file, 0o600);
-    try {
-      await writeAll(handle, Buffer.from(JSON.stringify(self)));
-    } finally {
-      await handle.close();
-    }
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
-    throw error;
+    const handle = await createExclusive(draft, 0o600);
+    await writeAll(handle, Buffer.from(JSON.stringify(self))).finally(() => handle.close());
+    return (await publish(draft, file, false)) === "published";
+  } finally {
+    await removeIfPresent(draft).catch(() => {});
   }
 }
 
-/** The owner written in a claim; null where it is stale without one. */
+/** The owner written in a claim; null where nobody can be made out. */
 async function readOwner(file: string): Promise<ProcessIdentity | "gone" | null> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (error) {
     if (errorCode(error) === "ENOENT") return "gone";
-    if (!(error instanceof SyntaxError)) throw error;
+    if (error instanceof SyntaxError) return null;
+    throw error;
   }
-  const written = await stat(file).catch(() => null);
-  if (written === null) return "gone";
-  if (Date.now() - written.mtimeMs > UNREADABLE_IS_STALE_AFTER_MS) return null;
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  return readOwner(file);
 }

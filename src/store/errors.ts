@@ -1,13 +1,13 @@
 import { type ErrorFacts, ImggenError } from "../lib/errors.ts";
 
-/** The state folder cannot hold what must be on disk before anything is sent. */
+/** The state folder cannot be read, or cannot hold what must be on disk. */
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
   constructor(folder: string, cause: unknown, facts: ErrorFacts = {}) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    super(`The state folder cannot be written: ${folder} (${why}).`, {
-      hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
+    super(`The state folder cannot be used: ${folder} (${why}).`, {
+      hint: "Free some space or fix its permissions, then try again.",
       ...facts,
       cause,
     });

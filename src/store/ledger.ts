@@ -3,14 +3,14 @@ import { readdir, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
-import { errorCode, makeFolder, syncFolder } from "../lib/durable.ts";
-import type { Processes } from "../lib/processes.ts";
+import { errorCode, makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
+import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, removeClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
 import type { Intent, TaskEvent, TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
-import { type ReadTask, readTaskLines } from "./task-lines.ts";
+import { LEDGER_VERSION, type ReadTask, readTaskLines } from "./task-lines.ts";
 
 /** A file that the ledger's folders hold: a task, or something that needs a word to the user. */
 export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
@@ -26,7 +26,10 @@ export interface OwnedTask {
 const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})\.jsonl$/;
 /** Well below the number of open files that systems allow a process. */
 const FILES_AT_ONCE = 32;
-const CLAIM_NAME = /\.claim-\d+$/;
+const CLAIM_NAME = /\.claim-\d+(\.\w+)?$/;
+
+/** The task files that this process holds, in any ledger it has open. */
+const ownedHere = new Set<string>();
 
 /**
  * Every task this machine has asked for, one file each: `open/` holds what is not finished, `done/<day>/` the
@@ -57,29 +60,67 @@ export class Ledger {
     const id = `${isoTime(now).replace(/[-:.Z]/g, "")}-${randomBytes(4).toString("hex")}`;
     const at = isoTime(now);
     const owner = this.#processes.self;
+    const line: TaskEvent = { type: "intent", v: LEDGER_VERSION, at, owner, ...intent };
     try {
       await makeFolder(this.#open, 0o700);
       await keepBallast(this.folder);
-      const line: TaskEvent = { type: "intent", v: 1, at, owner, ...intent };
-      const file = await TaskFile.create(this.#fileOf(id), line, this.#makeRoom);
-      await syncFolder(this.#open);
+      const file = await this.#create(this.#fileOf(id), line);
       const record: TaskRecord = { id, intent, owner, submittedAt: at, progress: { status: "intended" } };
-      return { record, file, release: () => file.close() };
+      ownedHere.add(file.path);
+      const release = async () => {
+        ownedHere.delete(file.path);
+        await file.close();
+      };
+      return { record, file, release };
     } catch (error) {
-      throw new StateFolderError(this.folder, error);
+      throw new StateFolderError(this.folder, error, {
+        hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
+      });
+    }
+  }
+
+  /** A file whose name is not on the disk yet must not stay: it would read as a request that was sent. */
+  async #create(file: string, first: TaskEvent): Promise<TaskFile> {
+    const created = await TaskFile.create(file, first, this.#makeRoom);
+    try {
+      await syncFolder(this.#open);
+      return created;
+    } catch (error) {
+      await created.close().catch(() => {});
+      await removeIfPresent(file).catch(() => {});
+      throw error;
     }
   }
 
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */
   async claim(record: TaskRecord): Promise<OwnedTask | "held" | "finished"> {
-    const result = await takeClaim(this.#open, record.id, record.owner, this.#processes);
-    if (result.held) return "held";
+    return this.#guarded(async () => {
+      const result = await takeClaim(this.#open, record.id, this.#ownerOf(record), this.#processes);
+      if (result.held) return "held";
+      try {
+        return await this.#reopen(record.id, result.claim);
+      } catch (error) {
+        await result.claim.release();
+        if (errorCode(error) === "ENOENT") return "finished";
+        throw error;
+      }
+    });
+  }
+
+  /** Who bought a task and may still be at it; nobody where this very process did and has let go of it. */
+  #ownerOf({ id, owner }: TaskRecord): ProcessIdentity | null {
+    const { self } = this.#processes;
+    const ours = owner.pid === self.pid && owner.host === self.host && owner.started === self.started;
+    return ours && !ownedHere.has(this.#fileOf(id)) ? null : owner;
+  }
+
+  /** @throws StateFolderError in place of what the system said */
+  async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
-      return await this.#reopen(record.id, result.claim);
+      return await action();
     } catch (error) {
-      await result.claim.release();
-      if (errorCode(error) === "ENOENT") return "finished";
-      throw error;
+      if (errorCode(error) === undefined) throw error;
+      throw new StateFolderError(this.folder, error);
     }
   }
 
@@ -89,14 +130,19 @@ export class Ledger {
       await file.close();
       await claim.release();
     };
-    const read = readTaskLines(id, await readFile(file.path, "utf8"));
-    if (read.kind === "task") return { record: read.record, file, release };
-    await release();
-    throw new Error(`${file.path} changed while it was read`);
+    try {
+      const read = readTaskLines(id, await readFile(file.path, "utf8"));
+      if (read.kind === "task") return { record: read.record, file, release };
+      throw new Error(`${file.path} changed while it was read`);
+    } catch (error) {
+      await release();
+      throw error;
+    }
   }
 
   /** Moves a finished task out of the way of the unfinished ones. */
   async finish(task: OwnedTask): Promise<void> {
+    ownedHere.delete(task.file.path);
     await task.file.close();
     await this.#moveToDone(task.record.id);
     await removeClaims(this.#open, task.record.id);
@@ -111,15 +157,19 @@ export class Ledger {
 
   /** Everything in the folder of the unfinished, oldest first. */
   async unfinished(): Promise<LedgerEntry[]> {
-    const names = (await listFolder(this.#open)).filter((name) => !CLAIM_NAME.test(name));
-    const entries = await mapConcurrent(names, FILES_AT_ONCE, (name) => readEntry(this.#open, name));
-    return entries.filter((entry) => entry !== null);
+    return this.#guarded(async () => {
+      const names = (await listFolder(this.#open)).filter((name) => !CLAIM_NAME.test(name));
+      const entries = await mapConcurrent(names, FILES_AT_ONCE, (name) => readEntry(this.#open, name));
+      return entries.filter((entry) => entry !== null);
+    });
   }
 
   /** Every task, newest first, each read only when it is asked for. */
   async *newestFirst(): AsyncGenerator<LedgerEntry> {
     const open = (await this.unfinished()).reverse();
     for await (const entry of this.#doneNewestFirst()) {
+      // One that was moved between the two listings is in both.
+      if (open[0] && path.basename(open[0].file) === path.basename(entry.file)) open.shift();
       while (open[0] && path.basename(open[0].file) > path.basename(entry.file))
         yield open.shift() as LedgerEntry;
       yield entry;
@@ -129,9 +179,9 @@ export class Ledger {
 
   async *#doneNewestFirst(): AsyncGenerator<LedgerEntry> {
     const done = path.join(this.folder, "done");
-    for (const day of (await listFolder(done)).reverse()) {
+    for (const day of (await this.#guarded(() => listFolder(done))).reverse()) {
       const folder = path.join(done, day);
-      for (const name of (await listFolder(folder)).reverse()) {
+      for (const name of (await this.#guarded(() => listFolder(folder))).reverse()) {
         const entry = await readEntry(folder, name);
         if (entry) yield entry;
       }

@@ -32,8 +32,8 @@ export class TaskFile {
       await file.#append(first);
       return file;
     } catch (error) {
-      await file.close();
-      await removeIfPresent(path);
+      await file.close().catch(() => {});
+      await removeIfPresent(path).catch(() => {});
       throw error;
     }
   }
@@ -41,10 +41,15 @@ export class TaskFile {
   /** Opens the file of a task whose former owner is gone. @throws ENOENT */
   static async reopen(path: string, makeRoom: () => Promise<void>): Promise<TaskFile> {
     const handle = await open(path, constants.O_RDWR | constants.O_APPEND);
-    const { size } = await handle.stat();
-    const last = Buffer.alloc(1);
-    if (size > 0) await handle.read(last, 0, 1, size - 1);
-    return new TaskFile(path, handle, size > 0 && last[0] !== 0x0a, makeRoom);
+    try {
+      const { size } = await handle.stat();
+      const last = Buffer.alloc(1);
+      if (size > 0) await handle.read(last, 0, 1, size - 1);
+      return new TaskFile(path, handle, size > 0 && last[0] !== 0x0a, makeRoom);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   }
 
   /**

@@ -40,7 +40,7 @@ export interface SavedFile {
 
 /** One line of a task file. Each is written once and never changed. */
 export type TaskEvent =
-  | ({ type: "intent"; v: 1; at: string; owner: ProcessIdentity } & Intent)
+  | ({ type: "intent"; v: number; at: string; owner: ProcessIdentity } & Intent)
   | { type: "not_sent"; at: string; why: string }
   | { type: "refused"; at: string; error: { type: ErrorType; key: string | null; message: string } }
   | { type: "unknown"; at: string; why: string }

@@ -156,7 +156,7 @@ describe("a look at a task", () => {
     [200, "login_required", "auth_required"],
     [401, "login_required", "auth_required"],
     [200, "image_generation.error.unknown_error", "service_error"],
-    [404, "some.new.key", "invalid_request"],
+    [404, "some.new.key", "service_error"],
   ])("with HTTP %i and %s is refused, though the task was paid for", async (status, key, type) => {
     const reply = await pollOf(failure(key, status));
     expect(reply).toMatchObject({ outcome: "refused", error: { type, key, charged: "yes" } });

@@ -74,12 +74,11 @@ describe("an image that is fetched", () => {
     expect(outcome).toMatchObject({ temporary, image: { mediaType: "image/png" } });
   });
 
-  it("takes the place of what a crash left behind under its temporary name", async () => {
+  it("never goes into a file that is there already: another process may be writing it", async () => {
     const folder = await temporaryFolder();
-    await writeFile(path.join(folder, ".imggen-test-1.part"), "left behind");
-    const { outcome, temporary } = await fetching({ answers: [response(200, IMAGE)], folder });
-    expect(outcome).toMatchObject({ sha256: sha256(IMAGE) });
-    expect((await readFile(temporary)).equals(IMAGE)).toBe(true);
+    await writeFile(path.join(folder, ".imggen-test-1.part"), "another's");
+    const { outcome } = await fetching({ answers: [response(200, IMAGE)], folder });
+    expect(outcome).toMatchObject({ type: "save_failed", message: expect.stringContaining("EEXIST") });
   });
 });
 

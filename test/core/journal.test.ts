@@ -45,6 +45,20 @@ describe("a task's journal", () => {
     expect(journal.record.progress.status).toBe("completed");
   });
 
+  it("takes along with a later event what the disk refused for a while", async () => {
+    const { journal, ledger, task, troubles } = await newJournal();
+    const { record } = task.file;
+    task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
+    await journal.write(accepted);
+    task.file.record = record.bind(task.file);
+    await journal.write(completed);
+    expect(troubles).toHaveLength(1);
+    expect(await readFile(task.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
+    await journal.write(saved);
+    await journal.finish();
+    expect(await ledger.unfinished()).toEqual([]);
+  });
+
   it("that cannot be written leaves the task among the unfinished", async () => {
     const { journal, ledger, task } = await newJournal();
     await journal.write(accepted);

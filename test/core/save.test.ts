@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type SaveOrder, saveImages } from "../../src/core/save.ts";
+import { type SaveOrder, type SaveResult, saveImages } from "../../src/core/save.ts";
 import type { Destination } from "../../src/store/task.ts";
 import { png, sha256 } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
@@ -25,7 +25,8 @@ async function saving({ images = [png()], destination = {}, existing = {}, ...or
   const world = await taskWorld(server.baseUrl);
   const folder = await temporaryFolder();
   for (const [name, content] of Object.entries(existing)) await writeFile(path.join(folder, name), content);
-  const result = await saveImages(
+  const result: SaveResult = { files: [], warnings: [] };
+  await saveImages(
     {
       taskId: "task-1",
       request: { prompt: "a fox", model: "gamma-image-2" },
@@ -34,9 +35,11 @@ async function saving({ images = [png()], destination = {}, existing = {}, ...or
       stem: "stem",
       date: new Date(2026, 0, 31),
       recovering: false,
+      owned: true,
       ...order,
       destination: { ...world.destination, folder, ...destination } as Destination,
     },
+    result,
     world.deps,
   );
   const names = (await readdir(folder)).sort();
@@ -201,8 +204,14 @@ describe("after a crash", () => {
   });
 
   it("what was left half done is taken away", async () => {
-    const { names } = await saving({ recovering: true, existing: { ".imggen-stem-1.part": "half" } });
-    expect(names).toEqual(["a-fox.png"]);
+    const existing = { ".imggen-stem-1-0123abcd.part": "half" };
+    expect((await saving({ recovering: true, existing })).names).toEqual(["a-fox.png"]);
+  });
+
+  it("what another process may be at is left alone by one that does not own the task", async () => {
+    const existing = { ".imggen-stem-1-0123abcd.part": "half" };
+    const { names } = await saving({ recovering: true, owned: false, existing });
+    expect(names).toEqual([".imggen-stem-1-0123abcd.part", "a-fox.png"]);
   });
 
   it("without one, an equal file of the user's own is not taken for the image", async () => {

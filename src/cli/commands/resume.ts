@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { prepareDestination, resolveDestination } from "../../core/destination.ts";
+import { prepareDestination, requireFolderForSeveral, resolveDestination } from "../../core/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../core/file-name.ts";
 import type { TaskReport } from "../../core/report.ts";
 import { type ResumeDeps, type ResumeOptions, resumeById, resumeRecord } from "../../core/resume.ts";
@@ -44,11 +44,14 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   const options = await resumeOptions(flags, session);
   const { reports, oddCodes } = await withTasks(session, requestTimeout(flags), async (deps) => {
     if (ids.length === 0) return resumeAll(options, session, deps);
-    const reports = await mapConcurrent([...new Set(ids)], AT_ONCE, (id) => resumeById(id, options, deps));
+    const tasks = [...new Set(ids)];
+    requireFolderForSeveral(options.destination, tasks.length);
+    const reports = await mapConcurrent(tasks, AT_ONCE, (id) => resumeById(id, options, deps));
     return { reports, oddCodes: [] };
   });
-  await show(reports, ids, session);
-  return together([...reports.map(exitCodeOfReport), ...oddCodes]);
+  const exitCode = together([...reports.map(exitCodeOfReport), ...oddCodes]);
+  await show(reports, ids, exitCode, session);
+  return exitCode;
 }
 
 async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeOptions> {
@@ -66,6 +69,7 @@ async function resumeAll(options: ResumeOptions, session: Session, deps: ResumeD
   const all = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : []));
   const inSandbox = ({ intent }: TaskRecord) => intent.service.baseUrl === SANDBOX_SERVICE;
   const records = session.options.sandbox ? all.filter(inSandbox) : all;
+  requireFolderForSeveral(options.destination, records.length);
   const oddCodes: number[] = [];
   for (const entry of entries) {
     if (entry.kind === "task") continue;
@@ -82,13 +86,11 @@ function together(codes: number[]): number {
   return codes.includes(EXIT_CODES.outcome_unknown) ? EXIT_CODES.outcome_unknown : worstOf(codes);
 }
 
-async function show(reports: TaskReport[], ids: string[], session: Session): Promise<void> {
+async function show(reports: TaskReport[], ids: string[], exitCode: number, session: Session): Promise<void> {
   const [only] = reports;
   if (session.options.json) {
     const tasks = reports.map(reportJson);
-    return session.json(
-      ids.length === 1 && only ? reportJson(only) : { ok: reports.every((r) => !r.error), tasks },
-    );
+    return session.json(ids.length === 1 && only ? reportJson(only) : { ok: exitCode === 0, tasks });
   }
   for (const report of reports) await renderReport(report, session);
   if (reports.length === 0) await session.console.note("Nothing is unfinished.");

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { prepareDestination, resolveDestination } from "../../core/destination.ts";
+import { prepareDestination, requireFolderForSeveral, resolveDestination } from "../../core/destination.ts";
 import type { TaskReport } from "../../core/report.ts";
 import { taskStatus } from "../../core/status.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
@@ -45,10 +45,13 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
   const { output, overwrite = false } = flags;
   const { cwd } = session.context;
   const destination = output === undefined ? null : await resolveDestination({ output, overwrite, cwd });
+  // Looked at as often as it is named, saved once.
+  const tasks = destination ? [...new Set(ids)] : ids;
+  requireFolderForSeveral(destination, tasks.length);
   if (destination) await prepareDestination(destination);
   const options = { wait: flags.wait ? settings : null, destination };
   const codes = await withTasks(session, requestTimeout(flags), (deps) =>
-    mapConcurrent(ids, AT_ONCE, async (id) => {
+    mapConcurrent(tasks, AT_ONCE, async (id) => {
       const report = await taskStatus(id, options, deps);
       await show(report, session);
       return exitCodeOfReport(report);
@@ -62,7 +65,9 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   if (report.error) return renderReport(report, session);
   const urls = report.urls.map((url) => printable(withoutQuery(url)));
   const what = report.files.length > 0 ? report.files.map(({ path }) => path ?? "standard output") : urls;
-  await session.console.result([printable(report.taskId ?? ""), report.status, ...what].join("  "));
+  await session.console.result(
+    [printable(report.taskId ?? report.ledgerId ?? ""), report.status, ...what].join("  "),
+  );
 }
 
 /**
