@@ -35,7 +35,7 @@ export function checkBaseUrl(text: string, label: string): string {
       hint: "The API key travels with every request, so it is never sent unencrypted.",
     });
   }
-  if (url.username || url.password || url.search || url.hash) {
+  if (url.username || url.password || /[?#]/.test(text)) {
     throw new UsageError(`${label} must be a plain address, with no user name, query or fragment in it.`);
   }
   return url.href.replace(/\/+$/, "");

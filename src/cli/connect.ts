@@ -5,6 +5,7 @@ import { Service } from "../api/service.ts";
 import { requireSameAccount } from "../core/account.ts";
 import type { Connection } from "../core/deps.ts";
 import { formatDuration } from "../lib/duration.ts";
+import { UsageError } from "../lib/errors.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { ServiceIdentity } from "../store/task.ts";
@@ -48,6 +49,9 @@ export class Connections {
   /** A task's own account. The sandbox is always at hand. @throws OtherAccountError */
   async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
+    if (this.#session.options.sandbox) {
+      throw new UsageError(`Task ${taskId} is not one of the sandbox.`, { hint: "Leave out --sandbox." });
+    }
     const connection = await this.#configuredConnection();
     requireSameAccount(identity, connection.identity, taskId);
     return connection;

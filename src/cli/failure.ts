@@ -20,38 +20,42 @@ export interface Failure {
 
 type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "resumable">;
 
-/** What to do next, where the error itself does not know better. */
-const HINTS: Record<ErrorType, (charged: Charged, resume: string | null) => string> = {
-  internal: () =>
-    "This is a bug in imggen. Nothing is lost: imggen history and imggen resume know what was paid.",
-  usage: () => "See imggen --help.",
-  invalid_request: () => "Nothing was charged. imggen models shows what each model takes.",
-  budget_exceeded: () => "Nothing was sent.",
-  auth_required: (charged, resume) =>
-    resume === null
-      ? `${COST[charged]} Store a key that works: imggen login`
-      : `${COST[charged]} With the key it was bought with (imggen login): ${resume}`,
-  insufficient_credits: () =>
-    "Nothing was charged. Add credits to the account, then run the same command again.",
-  subscription_required: () =>
-    "Nothing was charged. Choose another model (imggen models), or upgrade the account.",
-  generation_failed: (charged) =>
-    charged === "no"
-      ? "Nothing was charged. Run the same command to try again."
-      : "The service does not say whether a failed task is refunded; imggen never tries again by itself.",
-  service_error: (charged, resume) =>
-    resume === null ? `${COST[charged]} Try again later.` : `${COST[charged]} Pick it up with: ${resume}`,
-  pending: (charged, resume) =>
-    resume === null ? "Look again later: imggen resume" : `${COST[charged]} Pick it up with: ${resume}`,
-  network: (charged) => `${COST[charged]} Check the network and try again.`,
-  save_failed: (charged, resume) =>
-    resume === null ? COST[charged] : `It is paid for and not lost. Try again with: ${resume}`,
-  outcome_unknown: () =>
-    "It may have been charged, so it is not sent again by itself. If the service shows its task id: imggen resume <task id>",
-  partial: () => "Run the same command again to go on.",
-  interrupted: (charged, resume) =>
-    resume === null ? COST[charged] : `${COST[charged]} Pick it up with: ${resume}`,
+type Next = (resume: string | null) => string;
+
+const pickUp = (otherwise: string): Next => {
+  return (resume) => (resume === null ? otherwise : `Pick it up with: ${resume}`);
 };
+
+/** What to do next, where the error itself does not know better. What it cost is said before it. */
+const NEXT_STEPS: Record<ErrorType, Next> = {
+  internal: () => "This is a bug in imggen. What was paid is not lost: see imggen history and imggen resume.",
+  usage: () => "See imggen --help.",
+  invalid_request: () => "imggen models shows what each model takes.",
+  budget_exceeded: () => "Nothing was sent.",
+  auth_required: (resume) =>
+    resume === null
+      ? "Store a key that works: imggen login"
+      : `With the key it was bought with (imggen login): ${resume}`,
+  insufficient_credits: pickUp("Add credits to the account, then run the same command again."),
+  subscription_required: pickUp("Choose another model (imggen models), or upgrade the account."),
+  generation_failed: () => "imggen never tries again by itself; the same command would buy it anew.",
+  service_error: pickUp("Try again later."),
+  pending: pickUp("Look again later: imggen resume"),
+  network: () => "Check the network and try again.",
+  save_failed: (resume) => (resume === null ? "" : `It is not lost. Try again with: ${resume}`),
+  outcome_unknown: () =>
+    "It is not sent again by itself. If the service shows its task id: imggen resume <task id>",
+  partial: () => "Run the same command again to go on.",
+  interrupted: pickUp(""),
+};
+
+/** Failures of the command line itself have no cost to speak of. */
+const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
+
+function hintFor(type: ErrorType, charged: Charged, resume: string | null): string {
+  const cost = FREE.has(type) && charged === "no" ? "" : COST[charged];
+  return `${cost} ${NEXT_STEPS[type](resume)}`.trim();
+}
 
 const COST: Record<Charged, string> = {
   no: "Nothing was charged.",
@@ -69,7 +73,7 @@ export function describeFailure(error: unknown, task?: TaskFacts): Failure {
     type,
     key,
     message,
-    hint: expected.hint ?? HINTS[type](charged, resume),
+    hint: expected.hint ?? hintFor(type, charged, resume),
     exitCode:
       error instanceof InterruptedError ? exitCodeOf(error) : EXIT_CODES[type as keyof typeof EXIT_CODES],
     charged,

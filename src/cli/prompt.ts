@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/durable.ts";
 import { UsageError } from "../lib/errors.ts";
@@ -37,13 +37,15 @@ function noPrompt(): UsageError {
 }
 
 async function promptFromFile(file: string, cwd: string): Promise<string> {
-  let bytes: Buffer;
+  const chunks: Buffer[] = [];
   try {
-    bytes = await readFile(path.resolve(cwd, file));
+    // One byte more than there may be tells a file that is too large, however large it is.
+    const stream = createReadStream(path.resolve(cwd, file), { end: LARGEST_PROMPT_BYTES });
+    for await (const chunk of stream) chunks.push(chunk);
   } catch (error) {
     throw new UsageError(`--prompt-file ${file} cannot be read (${errorCode(error)}).`, { cause: error });
   }
-  return decode(bytes, file);
+  return decode(Buffer.concat(chunks), file);
 }
 
 async function readAll({ stdin, signal }: PromptContext): Promise<Buffer> {

@@ -51,7 +51,9 @@ async function reportFailure(
   const failure = describeFailure(error);
   if (json) {
     const { failureJson, toJson } = await import("./json.ts");
-    await console.result(toJson(failureJson(failure))).catch(() => {});
+    const told = console.result(toJson(failureJson(failure)));
+    // Standard output itself is what failed: standard error is left.
+    await told.catch(() => console.error(failureLines(failure)));
   } else {
     const { colorsFor } = await import("./format.ts");
     await console.error(failureLines(failure, colorsFor(context.stderr, context.env, color).red));

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lstat, realpath, stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import path from "node:path";
 import {
   createExclusive,
@@ -48,6 +48,12 @@ export async function resolveDestination(wish: DestinationWish): Promise<Destina
   return { kind: "file", path: target, overwrite };
 }
 
+/** As `resolveDestination`, for commands whose standard output is for people. @throws UsageError */
+export function resolveFileDestination(wish: DestinationWish): Promise<Destination> {
+  if (wish.output !== "-") return resolveDestination(wish);
+  throw new UsageError("--output - is for generate; here it takes a file or a folder.");
+}
+
 /** One file cannot hold several tasks' images. @throws UsageError */
 export function requireFolderForSeveral(destination: Destination | null, tasks: number): void {
   if (tasks < 2 || destination === null || destination.kind === "folder") return;
@@ -70,7 +76,7 @@ async function refuseTaken(target: string, output: string, overwrite: boolean): 
       hint: "Nothing was sent. Choose another --output, or replace it with --overwrite.",
     });
   }
-  const end = await stat(await realpath(target)).catch(() => taken);
+  const end = await stat(target).catch(() => taken);
   if (!end.isFile()) throw new UsageError(`${output} is not a regular file, so it is not overwritten.`);
 }
 

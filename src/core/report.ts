@@ -1,5 +1,5 @@
-import { GenerationFailedError, OutcomeUnknownError } from "../api/errors.ts";
-import type { Charged, ImggenError } from "../lib/errors.ts";
+import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../api/errors.ts";
+import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Progress, SavedFile, TaskRecord } from "../store/task.ts";
 
@@ -76,7 +76,20 @@ function standingError(id: string, progress: Progress): ImggenError | null {
       `Request ${id} was sent, and its answer never came: it may or may not have been charged.`,
     );
   }
+  if (progress.status === "refused") return new PastRefusal(progress.error);
+  if (progress.status === "not_sent")
+    return new NetworkError(`Request ${id} was never sent: ${progress.why}`);
   return null;
+}
+
+/** What the service said to a request at the time. */
+class PastRefusal extends ImggenError {
+  readonly type: ErrorType;
+
+  constructor({ type, key, message }: { type: ErrorType; key: string | null; message: string }) {
+    super(message, { key: key ?? undefined });
+    this.type = type;
+  }
 }
 
 /** A task's end without an image. Whether a failed task is refunded, the service's document does not say. */

@@ -43,7 +43,7 @@ export async function saveImages(order: SaveOrder, result: SaveResult, deps: Tas
     deps.onProgress({ type: "downloading", index, count: order.urls.length });
     const folder = stagingFolder(order.destination, index, deps);
     try {
-      await makeFolder(folder, 0o777);
+      await makeFolder(folder, folder === deps.ledger.folder ? 0o700 : 0o777);
     } catch (error) {
       throw diskFailure(folder, error);
     }

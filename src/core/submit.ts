@@ -1,4 +1,5 @@
 import { NetworkError, OutcomeUnknownError } from "../api/errors.ts";
+import { TransportError } from "../api/exchange.ts";
 import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../api/retry.ts";
 import type { SubmitReply } from "../api/service.ts";
 import { describeTrouble } from "../api/trouble.ts";
@@ -84,6 +85,15 @@ async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Pr
     return await deps.connection.service.submit(request, cutOff.signal, () => {
       sent = true;
     });
+  } catch (error) {
+    // A bug on the way out: what it cost is known all the same.
+    if (sent)
+      return {
+        outcome: "unknown",
+        why: error instanceof Error ? error.message : String(error),
+        cause: error,
+      };
+    return { outcome: "not_sent", cause: new TransportError(String(error), { sent: false, cause: error }) };
   } finally {
     over.abort();
     deps.signal.removeEventListener("abort", onAbort);

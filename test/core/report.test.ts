@@ -15,8 +15,8 @@ describe("a report on a task of the ledger", () => {
   it.each([
     [[], "unknown", "unknown", false, "outcome_unknown"],
     [[unknown], "unknown", "unknown", false, "outcome_unknown"],
-    [[not_sent], "refused", "no", false, undefined],
-    [[refused], "refused", "no", false, undefined],
+    [[not_sent], "refused", "no", false, "network"],
+    [[refused], "refused", "no", false, "auth_required"],
     [[accepted], "running", "yes", true, undefined],
     [[accepted, completed], "completed", "yes", true, undefined],
     [[accepted, failed], "failed", "unknown", false, "generation_failed"],

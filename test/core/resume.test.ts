@@ -97,11 +97,16 @@ describe("resuming a task of which only the intent is on disk", () => {
   });
 
   it.each([
-    ["not sent", not_sent],
-    ["refused", refused],
-  ])("and that it was %s puts its file away, and submits nothing", async (_what, event) => {
+    ["not sent", not_sent, "network"],
+    ["refused", refused, "auth_required"],
+  ])("and that it was %s puts its file away, says why, and submits nothing", async (_what, event, type) => {
     const { resume, lines, server } = await leftBehind({ events: [event] });
-    expect(await resume()).toMatchObject({ status: "refused", charged: "no", error: null, resumable: false });
+    expect(await resume()).toMatchObject({
+      status: "refused",
+      charged: "no",
+      error: { type },
+      resumable: false,
+    });
     expect(server.requests).toEqual([]);
     expect((await lines()).folder).toBe("done");
   });

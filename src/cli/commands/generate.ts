@@ -120,9 +120,10 @@ function requireOneImageOut(
   if (most > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
 }
 
-async function showDryRun({ request, credits }: CheckedRequest, session: Session): Promise<number> {
+async function showDryRun({ request, credits, warnings }: CheckedRequest, session: Session): Promise<number> {
   if (session.options.json) {
-    await session.json({ ok: true, dryRun: true, request, credits });
+    const said = warnings.length > 0 ? { warnings } : {};
+    await session.json({ ok: true, dryRun: true, request, credits, ...said });
     return 0;
   }
   const body = printableBlock(JSON.stringify(request, null, 2));

@@ -32,6 +32,9 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runLogin(session: Session, options: LoginOptions): Promise<number> {
+  if (session.options.sandbox) {
+    throw new UsageError("The sandbox needs no login.", { hint: "Leave out --sandbox to store a key." });
+  }
   const baseUrl = await baseUrlOf(options, session);
   // A damaged settings file is told before anybody types a key.
   await session.settingsStore.read();

@@ -1,5 +1,9 @@
 import type { Command } from "commander";
-import { prepareDestination, requireFolderForSeveral, resolveDestination } from "../../core/destination.ts";
+import {
+  prepareDestination,
+  requireFolderForSeveral,
+  resolveFileDestination,
+} from "../../core/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../core/file-name.ts";
 import type { TaskReport } from "../../core/report.ts";
 import { type ResumeDeps, type ResumeOptions, resumeById, resumeRecord } from "../../core/resume.ts";
@@ -57,7 +61,7 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
 async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeOptions> {
   const { output, overwrite = false } = flags;
   const { cwd } = session.context;
-  const destination = output === undefined ? null : await resolveDestination({ output, overwrite, cwd });
+  const destination = output === undefined ? null : await resolveFileDestination({ output, overwrite, cwd });
   if (destination) await prepareDestination(destination);
   const fallback = { kind: "folder", folder: cwd, template: DEFAULT_TEMPLATE, overwrite } as const;
   return { wait: await waitSettings(flags, session), destination, fallback };
@@ -77,8 +81,9 @@ async function resumeAll(options: ResumeOptions, session: Session, deps: ResumeD
     // What cannot be read may well be a paid task.
     if (entry.kind === "damaged" || entry.kind === "newer") oddCodes.push(EXIT_CODES.outcome_unknown);
   }
-  const reports = await mapConcurrent(records, AT_ONCE, (record) => resumeRecord(record, options, deps));
-  return { reports, oddCodes };
+  const ended = await mapConcurrent(records, AT_ONCE, (record) => resumeRecord(record, options, deps));
+  // What never became a task is put away without a word: there is nothing to finish.
+  return { reports: ended.filter(({ status }) => status !== "refused"), oddCodes };
 }
 
 /** A task of unknown outcome outweighs the rest: only the user can settle it. */

@@ -1,5 +1,9 @@
 import type { Command } from "commander";
-import { prepareDestination, requireFolderForSeveral, resolveDestination } from "../../core/destination.ts";
+import {
+  prepareDestination,
+  requireFolderForSeveral,
+  resolveFileDestination,
+} from "../../core/destination.ts";
 import type { TaskReport } from "../../core/report.ts";
 import { taskStatus } from "../../core/status.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
@@ -44,7 +48,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
   const settings = await waitSettings(flags, session);
   const { output, overwrite = false } = flags;
   const { cwd } = session.context;
-  const destination = output === undefined ? null : await resolveDestination({ output, overwrite, cwd });
+  const destination = output === undefined ? null : await resolveFileDestination({ output, overwrite, cwd });
   // Looked at as often as it is named, saved once.
   const tasks = destination ? [...new Set(ids)] : ids;
   requireFolderForSeveral(destination, tasks.length);
