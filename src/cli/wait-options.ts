@@ -1,5 +1,5 @@
 import { automaticCadence, uniformCadence } from "../core/cadence.ts";
-import type { WaitSettings } from "../core/finish.ts";
+import type { WaitSettings } from "../core/wait-settings.ts";
 import { durationOption } from "./options.ts";
 import type { Session } from "./session.ts";
 
@@ -10,20 +10,12 @@ export interface WaitFlags {
   requestTimeout?: string;
 }
 
-// The reference client's 60 looks, 3 s apart (section 4.2); the largest pictures take longer.
-const TIMEOUT_MS = 180_000;
-const TIMEOUT_4K_MS = 600_000;
 const SHORTEST_POLL_INTERVAL_MS = 100;
 
 /** How long to wait, and how often to look. @throws UsageError */
-export async function waitSettings(
-  flags: WaitFlags,
-  session: Session,
-  quality?: string,
-): Promise<WaitSettings> {
+export async function waitSettings(flags: WaitFlags, session: Session): Promise<WaitSettings> {
   const timeout = await session.settings.get("timeout", { value: flags.timeout, label: "--timeout" });
-  const standard = quality === "4K" ? TIMEOUT_4K_MS : TIMEOUT_MS;
-  const timeoutMs = timeout ? durationOption(timeout.label, timeout.value) : standard;
+  const timeoutMs = timeout ? durationOption(timeout.label, timeout.value) : null;
   if (flags.pollInterval === undefined) return { timeoutMs, cadence: automaticCadence };
   const limits = { minMs: SHORTEST_POLL_INTERVAL_MS };
   const intervalMs = durationOption("--poll-interval", flags.pollInterval, limits);

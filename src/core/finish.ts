@@ -1,19 +1,13 @@
 import { isoTime } from "../lib/clock.ts";
 import { ImggenError } from "../lib/errors.ts";
 import type { Destination } from "../store/task.ts";
-import type { Cadence } from "./cadence.ts";
 import type { TaskDeps } from "./deps.ts";
 import { interruption, PendingError } from "./errors.ts";
 import type { Journal } from "./journal.ts";
 import { type TaskReport, taskFailed } from "./report.ts";
 import { type SaveResult, saveImages } from "./save.ts";
 import { type WaitResult, waitForTask } from "./wait.ts";
-
-export interface WaitSettings {
-  /** How long to wait for the result, milliseconds. */
-  timeoutMs: number;
-  cadence: Cadence;
-}
+import { type WaitSettings, waitTimeoutMs } from "./wait-settings.ts";
 
 /** A task that exists at the service, and what is known of it. */
 export interface PaidTask {
@@ -37,7 +31,11 @@ export async function finishTask(
   deps.onProgress({ type: "waiting", taskId: task.taskId });
   const now = deps.clock.now();
   const ageMs = task.acceptedAtMs === null ? Number.POSITIVE_INFINITY : Math.max(0, now - task.acceptedAtMs);
-  const waited = await waitForTask(task.taskId, { ...wait, ageMs, lookAtOnce: task.recovering }, deps);
+  const waited = await waitForTask(
+    task.taskId,
+    { ...wait, timeoutMs: waitTimeoutMs(wait, report.request), ageMs, lookAtOnce: task.recovering },
+    deps,
+  );
   if (waited.outcome === "completed") return saveTask(task, waited, report, deps);
   if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);
   await task.journal?.release();

@@ -3,10 +3,11 @@ import type { CheckedRequest } from "../models/request.ts";
 import type { Destination } from "../store/task.ts";
 import type { TaskDeps } from "./deps.ts";
 import { prepareDestination } from "./destination.ts";
-import { finishTask, type WaitSettings } from "./finish.ts";
+import { finishTask } from "./finish.ts";
 import { Journal } from "./journal.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import { type Purchase, submitOnce } from "./submit.ts";
+import { type WaitSettings, waitTimeoutMs } from "./wait-settings.ts";
 
 /** A request that was checked, and what is to become of its result. */
 export interface GenerateOrder {
@@ -38,7 +39,8 @@ export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<Ta
     warnings.push(message);
     deps.onProgress({ type: "ledger_trouble", message });
   });
-  const purchase = await submitOnce(request, order.wait?.timeoutMs ?? PATIENCE_WITHOUT_WAIT_MS, deps);
+  const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
+  const purchase = await submitOnce(request, patienceMs, deps);
   const report: TaskReport = {
     ...reportOf(owned.record),
     status: "submitted",

@@ -10,9 +10,10 @@ import {
 } from "../store/task.ts";
 import type { TaskDeps } from "./deps.ts";
 import { PendingError } from "./errors.ts";
-import { finishTask, type WaitSettings } from "./finish.ts";
+import { finishTask } from "./finish.ts";
 import { Journal } from "./journal.ts";
 import { reportOf, reportOfId, type TaskReport } from "./report.ts";
+import type { WaitSettings } from "./wait-settings.ts";
 
 export interface ResumeOptions {
   wait: WaitSettings;

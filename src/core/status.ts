@@ -2,11 +2,11 @@ import type { TaskState } from "../api/schema.ts";
 import { ImggenError } from "../lib/errors.ts";
 import type { Destination } from "../store/task.ts";
 import type { TaskDeps } from "./deps.ts";
-import type { WaitSettings } from "./finish.ts";
 import { lookOnce } from "./look.ts";
 import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
 import { type ResumeDeps, resumeById } from "./resume.ts";
 import { waitForTask } from "./wait.ts";
+import { type WaitSettings, waitTimeoutMs } from "./wait-settings.ts";
 
 export interface StatusOptions {
   /** null takes one look. */
@@ -44,7 +44,11 @@ async function look(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   if (wait === null) return seen(await lookOnce(taskId, known.charged, deps), known);
-  const waited = await waitForTask(taskId, { ...wait, ageMs, lookAtOnce: true }, deps);
+  const waited = await waitForTask(
+    taskId,
+    { ...wait, timeoutMs: waitTimeoutMs(wait, known.request), ageMs, lookAtOnce: true },
+    deps,
+  );
   switch (waited.outcome) {
     case "completed":
       return seen({ status: "completed", urls: waited.urls }, known);

@@ -80,7 +80,7 @@ async function runGenerate(
     flags.maxCredits === undefined ? null : wholeNumberOption("--max-credits", flags.maxCredits, { min: 0 });
   const text = await readPrompt(prompt, flags.promptFile, session.context);
   const checked = checkRequest({ ...values, prompt: text }, { validate: flags.validate, labels });
-  const wait = await waitSettings(flags, session, checked.request.quality);
+  const wait = await waitSettings(flags, session);
   if (cap !== null) checkBudget(checked, cap, !flags.validate);
   const destination = await resolveDestination({
     output: output?.value,

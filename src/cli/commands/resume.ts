@@ -37,7 +37,7 @@ export function register(command: Command, runWith: RunWith): void {
     .argument("[taskId...]", "ids of tasks; none: every unfinished one")
     .option("-o, --output <path>", "save there, and not where the task was to be saved")
     .option("--overwrite", "replace existing files")
-    .option("--timeout <duration>", "how long to wait for each task (default: 180s)")
+    .option("--timeout <duration>", "how long to wait for each task (default: 180s, 600s for 4K)")
     .option("--poll-interval <duration>", "look at a steady interval, 100ms or more")
     .option("--request-timeout <duration>", "limit of a single request")
     .addHelpText("after", EXAMPLES)

@@ -37,7 +37,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("--wait", "poll until each task is finished")
     .option("-o, --output <path>", "save the images of completed tasks there")
     .option("--overwrite", "replace existing files")
-    .option("--timeout <duration>", "with --wait: how long to wait (default: 180s)")
+    .option("--timeout <duration>", "with --wait: how long to wait (default: 180s, 600s for 4K)")
     .option("--poll-interval <duration>", "with --wait: look at a steady interval, 100ms or more")
     .option("--request-timeout <duration>", "limit of a single request")
     .addHelpText("after", EXAMPLES)
