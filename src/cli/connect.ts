@@ -4,13 +4,12 @@ import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { Service } from "../api/service.ts";
 import { requireSameAccount } from "../core/account.ts";
 import type { Connection } from "../core/deps.ts";
-import { formatDuration } from "../lib/duration.ts";
 import { UsageError } from "../lib/errors.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
-import { withoutQuery } from "../lib/redact.ts";
 import type { ServiceIdentity } from "../store/task.ts";
 import { requireApiKey, requireBaseUrl } from "./account.ts";
 import type { Session } from "./session.ts";
+import { traceOf } from "./trace.ts";
 
 /** How tasks of the embedded sandbox name their service: its address is another one at each start. */
 export const SANDBOX_SERVICE = "sandbox";
@@ -87,7 +86,7 @@ export class Connections {
 
   #connect({ baseUrl, apiKey, identity }: Account, options: HttpClientOptions): Connection {
     const serviceUrl = new URL(baseUrl);
-    const onExchange = this.#session.options.verbose ? this.#trace : undefined;
+    const onExchange = traceOf(this.#session);
     const http = new HttpClient({ ...options, onExchange });
     const downloads = new HttpClient({ ...options, onExchange, lookup: guardedLookup(serviceUrl.hostname) });
     this.#closers.push(
@@ -105,9 +104,4 @@ export class Connections {
     });
     return { identity, service, downloads, serviceUrl };
   }
-
-  readonly #trace: HttpClientOptions["onExchange"] = ({ method, url, result, elapsedMs }) => {
-    const line = `${method} ${withoutQuery(url.href)}: ${result}, ${formatDuration(elapsedMs)}`;
-    void this.#session.console.error(line);
-  };
 }

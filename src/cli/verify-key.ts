@@ -4,13 +4,14 @@ import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { type PollReply, Service } from "../api/service.ts";
 import { describeTrouble } from "../api/trouble.ts";
 import type { Session } from "./session.ts";
+import { traceOf } from "./trace.ts";
 
 const NO_SUCH_TASK = "imggen-key-check";
 
 /** What the service answers when asked for a task that does not exist. @throws NetworkError without any answer */
 export async function lookAtNothing(baseUrl: string, apiKey: string, session: Session): Promise<PollReply> {
   const { env, clock, signal } = session.context;
-  const http = new HttpClient({ proxies: proxiesFromEnvironment(env) });
+  const http = new HttpClient({ proxies: proxiesFromEnvironment(env), onExchange: traceOf(session) });
   try {
     const answer = await new Service({ http, clock, baseUrl, apiKey }).poll(NO_SUCH_TASK, undefined, signal);
     signal.throwIfAborted();

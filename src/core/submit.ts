@@ -21,7 +21,7 @@ type SubmitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress
 /**
  * Submits a request: at most once accepted, whatever happens. Only what certainly never left this machine, or
  * was turned away with 429, is tried again. Never throws.
- * @param patienceMs the longest Retry-After that is waited for
+ * @param patienceMs how long, all in all, the service may ask to wait with Retry-After
  */
 export async function submitOnce(
   request: GenerationRequest,
@@ -30,6 +30,7 @@ export async function submitOnce(
 ): Promise<Purchase> {
   let notSent = 0;
   let rateLimited = 0;
+  const giveUpAtMs = deps.clock.monotonicMs() + patienceMs;
   for (;;) {
     if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
     deps.onProgress({ type: "submitting" });
@@ -43,7 +44,7 @@ export async function submitOnce(
     } else if (reply.outcome === "rate_limited") {
       rateLimited += 1;
       const asked = reply.retryAfterMs ?? 0;
-      if (rateLimited >= SUBMIT_RATE_LIMITED.attempts || asked > patienceMs) {
+      if (rateLimited >= SUBMIT_RATE_LIMITED.attempts || asked > giveUpAtMs - deps.clock.monotonicMs()) {
         return { outcome: "refused", error: reply.error };
       }
       const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);

@@ -49,6 +49,16 @@ describe("under --sandbox", () => {
   });
 });
 
+describe("login --verbose", () => {
+  it("shows the look that checks the key, and not the key", async () => {
+    const { run } = await commandWorld();
+    const { code, stderr } = await run(["login", "--verbose"], { input: "sk-canary-1234567890\n" });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/api\/generate-image\?…: 200, /);
+    expect(stderr).not.toContain("canary");
+  });
+});
+
 describe("a paid task whose look is refused", () => {
   it.each([
     "my_credits.no_credits_description",
