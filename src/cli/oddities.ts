@@ -1,4 +1,4 @@
-import type { LedgerEntry } from "../store/ledger.ts";
+import type { LedgerEntry } from "../store/ledger-entry.ts";
 
 /** A file in the ledger's folders that is no task of ours to read, in one line. Nothing is ever deleted there. */
 export function describeOddity(entry: Exclude<LedgerEntry, { kind: "task" }>): string {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GenerationRequest } from "../models/request.ts";
-import type { Ledger, LedgerEntry } from "../store/ledger.ts";
+import type { Ledger } from "../store/ledger.ts";
+import type { LedgerEntry } from "../store/ledger-entry.ts";
 import { mayBePaid, type ServiceIdentity, type TaskRecord } from "../store/task.ts";
 
 /** What the ledger holds, and the files in its way that want a word. */

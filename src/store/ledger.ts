@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readdir, readFile, rename } from "node:fs/promises";
+import { readFile, rename } from "node:fs/promises";
 import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
@@ -8,12 +8,10 @@ import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, removeClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
+import { CLAIM_NAME, dayOf, type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import type { Intent, TaskEvent, TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
-import { LEDGER_VERSION, type ReadTask, readTaskLines } from "./task-lines.ts";
-
-/** A file that the ledger's folders hold: a task, or something that needs a word to the user. */
-export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
+import { LEDGER_VERSION, readTaskLines } from "./task-lines.ts";
 
 /** A task that this process may write to. */
 export interface OwnedTask {
@@ -23,10 +21,8 @@ export interface OwnedTask {
   release(): Promise<void>;
 }
 
-const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})\.jsonl$/;
 /** Well below the number of open files that systems allow a process. */
 const FILES_AT_ONCE = 32;
-const CLAIM_NAME = /\.claim-\d+(\.\w+)?$/;
 
 /** The task files that this process holds, in any ledger it has open. */
 const ownedHere = new Set<string>();
@@ -203,33 +199,4 @@ export class Ledger {
   }
 
   readonly #makeRoom = () => dropBallast(this.folder);
-}
-
-/** The folder under `done/` that a task belongs in: its day, so that no folder grows without end. */
-function dayOf(id: string): string {
-  return `${id.slice(0, 4)}-${id.slice(4, 6)}-${id.slice(6, 8)}`;
-}
-
-/** A folder's names in order; none where the folder is missing or is no folder. */
-async function listFolder(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).sort();
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === "ENOENT" || code === "ENOTDIR") return [];
-    throw error;
-  }
-}
-
-/** Reads one file; null where another process has just moved it away. */
-async function readEntry(folder: string, name: string): Promise<LedgerEntry | null> {
-  const file = path.join(folder, name);
-  const id = TASK_NAME.exec(name)?.[1];
-  if (id === undefined) return { file, kind: "foreign" };
-  try {
-    return { file, ...readTaskLines(id, await readFile(file, "utf8")) };
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return null;
-    return { file, kind: "damaged", why: error instanceof Error ? error.message : String(error) };
-  }
 }

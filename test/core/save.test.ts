@@ -219,3 +219,32 @@ describe("after a crash", () => {
     expect(saved).toEqual(["a-fox-2.png"]);
   });
 });
+
+it("two that save one task at once, neither owning it, never write into each other's file", async () => {
+  const image = png();
+  const server = await liveServer(
+    (_request, socket) => void setTimeout(() => socket.write(response(200, image)), 50),
+  );
+  const world = await taskWorld(server.baseUrl);
+  const folder = await temporaryFolder();
+  const save = async () => {
+    const result: SaveResult = { files: [], warnings: [] };
+    const order = {
+      taskId: "task-1",
+      request: null,
+      urls: [`${server.origin}/0`],
+      freshUrls: async () => null,
+      stem: "stem",
+      date: new Date(2026, 0, 31),
+      recovering: true,
+      owned: false,
+      destination: { ...world.destination, folder } as Destination,
+    };
+    await saveImages(order, result, world.deps);
+    return result.files[0]?.path ?? "";
+  };
+  const [one, other] = await Promise.all([save(), save()]);
+  expect([one, other]).toEqual([one, one]);
+  expect((await readFile(one)).equals(image)).toBe(true);
+  expect(await readdir(folder)).toEqual([path.basename(one)]);
+});

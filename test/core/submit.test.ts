@@ -208,3 +208,17 @@ describe("a signal", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 });
+
+it("Retry-After counts against the whole patience, not against each answer anew", async () => {
+  const busy = json({}, 429, { "retry-after": "100" });
+  const { purchasing, server, clock } = await submitting([busy, busy, ACCEPTED], { patienceMs: 180_000 });
+  expect(await purchasing).toMatchObject({ outcome: "refused", error: { charged: "no" } });
+  expect(server.submits()).toHaveLength(2);
+  expect(clock.waits).toEqual([100_000]);
+});
+
+it("a bug on the way out is a request that was not sent", async () => {
+  const { deps } = await taskWorld("http://127.0.0.1:9/api");
+  deps.connection.service.submit = () => Promise.reject(new TypeError("a bug"));
+  expect(await submitOnce(REQUEST, 0, deps)).toMatchObject({ outcome: "not_sent", error: { charged: "no" } });
+});
