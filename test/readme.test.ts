@@ -15,6 +15,7 @@ const COMMANDS = [
   "status",
   "resume",
   "history",
+  "rerun",
   "models",
   "login",
   "logout",

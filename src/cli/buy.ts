@@ -1,7 +1,10 @@
+import type { TaskDeps } from "../core/deps.ts";
 import { type GenerateOrder, generate } from "../core/generate.ts";
 import { findUnfinishedTwin } from "../core/history.ts";
 import type { TaskReport } from "../core/report.ts";
-import type { TaskRecord } from "../store/task.ts";
+import { dismissTask } from "../core/settle.ts";
+import { ImggenError } from "../lib/errors.ts";
+import { isUnknown, type TaskRecord } from "../store/task.ts";
 import { Connections } from "./connect.ts";
 import { resumeCommand } from "./failure.ts";
 import { openLedger } from "./ledger.ts";
@@ -9,9 +12,13 @@ import { createProgress } from "./progress.ts";
 import type { Session } from "./session.ts";
 import { taskDeps } from "./task-deps.ts";
 
-/** Connects, says what a person should know before money is spent, and generates. */
+/**
+ * Connects, says what a person should know before money is spent, and generates.
+ * @param repeated the task that is bought once more: no reason for a warning
+ */
 export async function buy(
   order: GenerateOrder,
+  repeated: TaskRecord | null,
   requestTimeoutMs: number | undefined,
   session: Session,
 ): Promise<TaskReport> {
@@ -20,19 +27,32 @@ export async function buy(
     const connection = await connections.current();
     const warnings = [...order.checked.warnings];
     const twin = await findUnfinishedTwin(openLedger(session), order.checked.request, connection.identity);
-    if (twin) {
+    if (twin && twin.id !== repeated?.id) {
       warnings.push(twinWarning(twin));
       await session.console.warn(twinWarning(twin));
     }
     const progress = await createProgress(session.console, session.context);
     const deps = taskDeps(session, connection, (event) => progress.show(event), requestTimeoutMs);
     try {
-      return await generate({ ...order, checked: { ...order.checked, warnings } }, deps);
+      const report = await generate({ ...order, checked: { ...order.checked, warnings } }, deps);
+      return repeated && isUnknown(repeated) ? await settled(repeated, report, deps) : report;
     } finally {
       progress.stop();
     }
   } finally {
     await connections.close();
+  }
+}
+
+/** The user bought again what nobody knew the outcome of: that is the answer to the older question. */
+async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
+  if (report.charged === "no") return report;
+  try {
+    await dismissTask(repeated, `bought again as ${report.ledgerId}`, deps);
+    return report;
+  } catch (error) {
+    if (!(error instanceof ImggenError)) throw error;
+    return { ...report, warnings: [...report.warnings, error.message] };
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import type { Labels } from "../models/labels.ts";
 import type { RequestDraft } from "../models/request.ts";
 import { wholeNumberOption } from "./options.ts";
@@ -10,6 +11,20 @@ export interface DraftFlags {
   quality?: string;
   maxImages?: string;
   image?: string[];
+}
+
+/** Adds those flags to a command. */
+export function addDraftOptions(command: Command): Command {
+  return command
+    .option("-m, --model <id>", "model, see imggen models (default: vendor1/alpha-2)")
+    .option("-r, --ratio <w:h>", "aspect ratio, such as 16:9, or auto")
+    .option("-q, --quality <quality>", "basic, high, 1K, 2K or 4K, as the model allows")
+    .option("-n, --max-images <n>", "number of images, 1 to 15, as the model allows")
+    .option("-i, --image <url>", "reference image; repeat it for several", collect);
+}
+
+function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value];
 }
 
 export interface Draft {

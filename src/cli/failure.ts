@@ -18,9 +18,9 @@ export interface Failure {
   resume: string | null;
 }
 
-type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "resumable">;
+type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "resumable"> & { ledgerId?: string | null };
 
-type Next = (resume: string | null) => string;
+type Next = (resume: string | null, ledgerId: string | null) => string;
 
 const pickUp = (otherwise: string): Next => {
   return (resume) => (resume === null ? otherwise : `Pick it up with: ${resume}`);
@@ -43,8 +43,11 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
   pending: pickUp("Look again later: imggen resume"),
   network: () => "Check the network and try again.",
   save_failed: (resume) => (resume === null ? "" : `It is not lost. Try again with: ${resume}`),
-  outcome_unknown: () =>
-    "It is not sent again by itself. If the service shows its task id: imggen resume <task id>",
+  outcome_unknown: (_resume, ledgerId) => {
+    const next = "It is not sent again by itself. If the service shows its task id: imggen resume <task id>.";
+    if (ledgerId === null) return next;
+    return `${next} To buy it again: imggen rerun ${ledgerId}. To let it rest: imggen resume ${ledgerId} --dismiss`;
+  },
   partial: () => "Run the same command again to go on.",
   interrupted: pickUp(""),
 };
@@ -52,9 +55,9 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
 /** Failures of the command line itself have no cost to speak of. */
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
-function hintFor(type: ErrorType, charged: Charged, resume: string | null): string {
+function hintFor(type: ErrorType, charged: Charged, ...next: Parameters<Next>): string {
   const cost = FREE.has(type) && charged === "no" ? "" : COST[charged];
-  return `${cost} ${NEXT_STEPS[type](resume)}`.trim();
+  return `${cost} ${NEXT_STEPS[type](...next)}`.trim();
 }
 
 const COST: Record<Charged, string> = {
@@ -73,7 +76,7 @@ export function describeFailure(error: unknown, task?: TaskFacts): Failure {
     type,
     key,
     message,
-    hint: expected.hint ?? hintFor(type, charged, resume),
+    hint: expected.hint ?? hintFor(type, charged, resume, task?.ledgerId ?? null),
     exitCode:
       error instanceof InterruptedError ? exitCodeOf(error) : EXIT_CODES[type as keyof typeof EXIT_CODES],
     charged,

@@ -28,6 +28,7 @@ export function reportJson(report: TaskReport): object {
     completedAt,
     elapsedMs,
     warnings,
+    ...(report.reused && { reused: true }),
   };
 }
 

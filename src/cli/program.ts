@@ -25,6 +25,10 @@ const COMMANDS: Record<string, CommandEntry> = {
     summary: "list the tasks this machine has paid for",
     load: () => import("./commands/history.ts"),
   },
+  rerun: {
+    summary: "buy the same request again, by its image or its task id",
+    load: () => import("./commands/rerun.ts"),
+  },
   models: {
     summary: "show what each model can do, and what it costs",
     load: () => import("./commands/models.ts"),

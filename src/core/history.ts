@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { LedgerEntry } from "../store/ledger-entry.ts";
-import { mayBePaid, type ServiceIdentity, type TaskRecord } from "../store/task.ts";
+import { isSameRequest, mayBePaid, type ServiceIdentity, type TaskRecord } from "../store/task.ts";
 
 /** What the ledger holds, and the files in its way that want a word. */
 export interface Recent {
@@ -30,8 +29,7 @@ export async function findUnfinishedTwin(
 ): Promise<TaskRecord | null> {
   for (const entry of await ledger.unfinished()) {
     if (entry.kind !== "task" || !mayBePaid(entry.record)) continue;
-    const { intent } = entry.record;
-    if (isDeepStrictEqual([intent.request, intent.service], [request, service])) return entry.record;
+    if (isSameRequest(entry.record.intent, { request, service })) return entry.record;
   }
   return null;
 }

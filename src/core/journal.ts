@@ -71,5 +71,6 @@ const OUTCOMES = {
   intended: "The request may have been sent.",
   unknown: "The request was sent, and its outcome is not known.",
   not_sent: "The request was not sent.",
+  dismissed: "The request was dismissed.",
   refused: "The request was refused, and nothing was charged.",
 } as const;

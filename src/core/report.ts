@@ -26,6 +26,8 @@ export interface TaskReport {
   error: ImggenError | null;
   /** Whether `resume` can take it further. */
   resumable: boolean;
+  /** An earlier purchase that answers for this one, so that nothing was spent now. */
+  reused?: true;
 }
 
 /** A report on a task of which only the service's id is known. */
@@ -104,6 +106,7 @@ function standing(progress: Progress): Pick<TaskReport, "status" | "charged" | "
   switch (progress.status) {
     case "intended":
     case "unknown":
+    case "dismissed":
       return { status: "unknown", charged: "unknown", resumable: false };
     case "not_sent":
     case "refused":

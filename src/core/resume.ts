@@ -1,10 +1,11 @@
-import { access } from "node:fs/promises";
 import { ImggenError } from "../lib/errors.ts";
+import { isFileOf } from "../lib/file-digest.ts";
 import type { Ledger, OwnedTask } from "../store/ledger.ts";
 import {
   type Destination,
   isUnknown,
   type Progress,
+  type SavedFile,
   type ServiceIdentity,
   type TaskRecord,
 } from "../store/task.ts";
@@ -32,19 +33,22 @@ export interface ResumeDeps {
 /** Finishes a task by its id, the service's or the ledger's. Never throws an expected error: it is in the report. */
 export async function resumeById(id: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
   const record = await deps.ledger.find(id);
-  if (record) return resumeNamed(record, options, deps);
+  if (record) return resumeFound(record, options, deps);
   return reported(reportOfId(id), () => adopt(id, options, deps));
 }
 
-/** A saved task that was named may be wanted again: somewhere else, or because its files are gone. */
-async function resumeNamed(
+/**
+ * Finishes one task that was asked for. A saved one may be wanted again: somewhere else, or because its files
+ * are gone or no longer what was saved. Never throws an expected error.
+ */
+export async function resumeFound(
   record: TaskRecord,
   options: ResumeOptions,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   const { progress } = record;
   if (progress.status !== "saved") return resumeRecord(record, options, deps);
-  if (options.destination === null && (await allPresent(progress.files))) {
+  if (options.destination === null && (await areWhole(progress.files))) {
     return resumeRecord(record, options, deps);
   }
   return reported(reportOf(record), () => saveAgain(record, progress, options, deps));
@@ -107,7 +111,7 @@ async function advanceOwned(owned: OwnedTask, options: ResumeOptions, deps: Resu
 }
 
 /** The standard output that a task was bought for is gone; its image becomes a file. */
-function recoveryDestination(destination: Destination): Destination {
+export function recoveryDestination(destination: Destination): Destination {
   return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
 }
 
@@ -117,16 +121,10 @@ function stillHeld(record: TaskRecord): TaskReport {
   return { ...report, error: new PendingError(message, { charged: report.charged }) };
 }
 
-async function allPresent(files: readonly { path: string | null }[]): Promise<boolean> {
-  const present = files.map(
-    ({ path }) =>
-      path === null ||
-      access(path).then(
-        () => true,
-        () => false,
-      ),
-  );
-  return (await Promise.all(present)).every(Boolean);
+/** Whether every file is still where it was saved, byte for byte. What went to standard output is the user's. */
+async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
+  for (const { path, ...saved } of files) if (path !== null && !(await isFileOf(path, saved))) return false;
+  return true;
 }
 
 /** Fetches a finished task once more, for as long as the service has it. */

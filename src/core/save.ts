@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir, readFile, stat, unlink } from "node:fs/promises";
+import { readdir, unlink } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder, syncFolder } from "../lib/durable.ts";
+import { isFileOf } from "../lib/file-digest.ts";
 import { publish } from "../lib/publish.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Destination, SavedFile } from "../store/task.ts";
@@ -125,23 +126,10 @@ async function publishNumbered(
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
     const file = numberedPath(wanted, number);
     if ((await publish(fetched.temporary, file, destination.overwrite)) === "published") return file;
-    if (order.recovering && (await isSameFile(file, fetched))) {
+    if (order.recovering && (await isFileOf(file, fetched))) {
       await unlink(fetched.temporary);
       return file;
     }
-  }
-}
-
-async function isSameFile(file: string, { bytes, sha256 }: FetchedImage): Promise<boolean> {
-  try {
-    if ((await stat(file)).size !== bytes) return false;
-    return (
-      createHash("sha256")
-        .update(await readFile(file))
-        .digest("hex") === sha256
-    );
-  } catch {
-    return false;
   }
 }
 

@@ -30,3 +30,8 @@ export function toRequest(draft: RequestDraft, model: string): GenerationRequest
     ...(quality !== undefined && { quality }),
   };
 }
+
+/** A request that was sent once, as the draft that it came from. */
+export function draftOf({ image, ...request }: GenerationRequest): RequestDraft {
+  return image === undefined ? request : { ...request, images: [image].flat() };
+}

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { readFile, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
-import { mapConcurrent } from "../lib/concurrency.ts";
 import { errorCode, makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, removeClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
-import { CLAIM_NAME, dayOf, type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
+import { openName } from "./ledger-name.ts";
+import { LedgerReader } from "./ledger-reader.ts";
 import type { Intent, TaskEvent, TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
 import { LEDGER_VERSION, readTaskLines } from "./task-lines.ts";
@@ -21,29 +21,18 @@ export interface OwnedTask {
   release(): Promise<void>;
 }
 
-/** Well below the number of open files that systems allow a process. */
-const FILES_AT_ONCE = 32;
-
 /** The task files that this process holds, in any ledger it has open. */
 const ownedHere = new Set<string>();
 
-/**
- * Every task this machine has asked for, one file each: `open/` holds what is not finished, `done/<day>/` the
- * rest. Names sort by time, so the latest few can be read without the others.
- */
-export class Ledger {
-  readonly folder: string;
+/** The ledger as the processes write it that buy, finish and recover tasks. */
+export class Ledger extends LedgerReader {
   readonly #clock: Pick<Clock, "now">;
   readonly #processes: Processes;
 
   constructor(stateFolder: string, clock: Pick<Clock, "now">, processes: Processes) {
-    this.folder = path.join(stateFolder, "tasks");
+    super(stateFolder);
     this.#clock = clock;
     this.#processes = processes;
-  }
-
-  get #open(): string {
-    return path.join(this.folder, "open");
   }
 
   /**
@@ -58,7 +47,7 @@ export class Ledger {
     const owner = this.#processes.self;
     const line: TaskEvent = { type: "intent", v: LEDGER_VERSION, at, owner, ...intent };
     try {
-      await makeFolder(this.#open, 0o700);
+      await makeFolder(this.openFolder, 0o700);
       await keepBallast(this.folder);
       const file = await this.#create(this.#fileOf(id), line);
       const record: TaskRecord = { id, intent, owner, submittedAt: at, progress: { status: "intended" } };
@@ -79,7 +68,7 @@ export class Ledger {
   async #create(file: string, first: TaskEvent): Promise<TaskFile> {
     const created = await TaskFile.create(file, first, this.#makeRoom);
     try {
-      await syncFolder(this.#open);
+      await syncFolder(this.openFolder);
       return created;
     } catch (error) {
       await created.close().catch(() => {});
@@ -90,8 +79,8 @@ export class Ledger {
 
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */
   async claim(record: TaskRecord): Promise<OwnedTask | "held" | "finished"> {
-    return this.#guarded(async () => {
-      const result = await takeClaim(this.#open, record.id, this.#ownerOf(record), this.#processes);
+    return this.guarded(async () => {
+      const result = await takeClaim(this.openFolder, record.id, this.#ownerOf(record), this.#processes);
       if (result.held) return "held";
       try {
         return await this.#reopen(record.id, result.claim);
@@ -110,16 +99,6 @@ export class Ledger {
     return ours && !ownedHere.has(this.#fileOf(id)) ? null : owner;
   }
 
-  /** @throws StateFolderError in place of what the system said */
-  async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
-    try {
-      return await action();
-    } catch (error) {
-      if (errorCode(error) === undefined) throw error;
-      throw new StateFolderError(this.folder, error);
-    }
-  }
-
   async #reopen(id: string, claim: Claim): Promise<OwnedTask> {
     const file = await TaskFile.reopen(this.#fileOf(id), this.#makeRoom);
     const release = async () => {
@@ -127,75 +106,31 @@ export class Ledger {
       await claim.release();
     };
     try {
-      const read = readTaskLines(id, await readFile(file.path, "utf8"));
-      if (read.kind === "task") return { record: read.record, file, release };
-      throw new Error(`${file.path} changed while it was read`);
+      return { record: await this.#read(id), file, release };
     } catch (error) {
       await release();
       throw error;
     }
   }
 
+  /** An unfinished task as its file stands now. */
+  async #read(id: string): Promise<TaskRecord> {
+    const file = this.#fileOf(id);
+    const read = readTaskLines(id, await readFile(file, "utf8"));
+    if (read.kind === "task") return read.record;
+    throw new Error(`${file} changed while it was read`);
+  }
+
   /** Moves a finished task out of the way of the unfinished ones. */
-  async finish(task: OwnedTask): Promise<void> {
-    ownedHere.delete(task.file.path);
-    await task.file.close();
-    await this.#moveToDone(task.record.id);
-    await removeClaims(this.#open, task.record.id);
-  }
-
-  async #moveToDone(id: string): Promise<void> {
-    const folder = path.join(this.folder, "done", dayOf(id));
-    await makeFolder(folder, 0o700);
-    // Not synced: after a power cut the file is in one place or the other, and says itself that it is finished.
-    await rename(this.#fileOf(id), path.join(folder, `${id}.jsonl`));
-  }
-
-  /** Everything in the folder of the unfinished, oldest first. */
-  async unfinished(): Promise<LedgerEntry[]> {
-    return this.#guarded(async () => {
-      const names = (await listFolder(this.#open)).filter((name) => !CLAIM_NAME.test(name));
-      const entries = await mapConcurrent(names, FILES_AT_ONCE, (name) => readEntry(this.#open, name));
-      return entries.filter((entry) => entry !== null);
-    });
-  }
-
-  /** Every task, newest first, each read only when it is asked for. */
-  async *newestFirst(): AsyncGenerator<LedgerEntry> {
-    const open = (await this.unfinished()).reverse();
-    for await (const entry of this.#doneNewestFirst()) {
-      // One that was moved between the two listings is in both.
-      if (open[0] && path.basename(open[0].file) === path.basename(entry.file)) open.shift();
-      while (open[0] && path.basename(open[0].file) > path.basename(entry.file))
-        yield open.shift() as LedgerEntry;
-      yield entry;
-    }
-    yield* open;
-  }
-
-  async *#doneNewestFirst(): AsyncGenerator<LedgerEntry> {
-    const done = path.join(this.folder, "done");
-    for (const day of (await this.#guarded(() => listFolder(done))).reverse()) {
-      const folder = path.join(done, day);
-      for (const name of (await this.#guarded(() => listFolder(folder))).reverse()) {
-        const entry = await readEntry(folder, name);
-        if (entry) yield entry;
-      }
-    }
-  }
-
-  /** The newest task with this id, the service's or the ledger's own. */
-  async find(id: string): Promise<TaskRecord | null> {
-    for await (const entry of this.newestFirst()) {
-      if (entry.kind !== "task") continue;
-      const { record } = entry;
-      if (record.id === id || ("taskId" in record.progress && record.progress.taskId === id)) return record;
-    }
-    return null;
+  async finish({ record: { id }, file }: OwnedTask): Promise<void> {
+    ownedHere.delete(file.path);
+    await file.close();
+    await this.done.take(file.path, await this.#read(id));
+    await removeClaims(this.openFolder, id);
   }
 
   #fileOf(id: string): string {
-    return path.join(this.#open, `${id}.jsonl`);
+    return path.join(this.openFolder, openName(id));
   }
 
   readonly #makeRoom = () => dropBallast(this.folder);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ErrorType } from "../lib/errors.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { GenerationRequest } from "../models/request.ts";
@@ -44,6 +45,8 @@ export type TaskEvent =
   | { type: "not_sent"; at: string; why: string }
   | { type: "refused"; at: string; error: { type: ErrorType; key: string | null; message: string } }
   | { type: "unknown"; at: string; why: string }
+  /** The user has settled what nobody can know: it is not asked about any more. */
+  | { type: "dismissed"; at: string; why: string }
   | { type: "accepted"; at: string; taskId: string }
   /** `pendingMs`: when the last look before still saw it running; both count from the acceptance. */
   | { type: "completed"; at: string; urls: string[]; seenMs: number | null; pendingMs: number | null }
@@ -57,6 +60,7 @@ export type Progress =
   | { status: "not_sent"; why: string }
   | { status: "refused"; error: { type: ErrorType; key: string | null; message: string } }
   | { status: "unknown"; why: string }
+  | { status: "dismissed"; why: string }
   | { status: "accepted"; taskId: string; acceptedAt: string }
   | { status: "completed"; taskId: string; acceptedAt: string; completedAt: string; urls: string[] }
   | { status: "failed"; taskId: string; acceptedAt: string; errorCode: string | null }
@@ -86,6 +90,8 @@ function advanceRequest(progress: Progress, event: TaskEvent): Progress {
       return { status: "refused", error: event.error };
     case "unknown":
       return { status: "unknown", why: event.why };
+    case "dismissed":
+      return { status: "dismissed", why: event.why };
     case "accepted":
       return { status: "accepted", taskId: event.taskId, acceptedAt: event.at };
     default:
@@ -116,7 +122,15 @@ export function mayBePaid(record: TaskRecord): boolean {
   return record.progress.status !== "refused" && record.progress.status !== "not_sent";
 }
 
-/** Whether the submit's reply never came, so that nobody knows if the task exists. */
+/** Whether the submit's reply never came, so that nobody knows if the task exists, and the user is to settle it. */
 export function isUnknown(record: TaskRecord): boolean {
   return record.progress.status === "intended" || record.progress.status === "unknown";
+}
+
+/** Whether two tasks were to buy the very same thing of the same account. */
+export function isSameRequest(
+  a: Pick<Intent, "request" | "service">,
+  b: Pick<Intent, "request" | "service">,
+): boolean {
+  return isDeepStrictEqual([a.request, a.service], [b.request, b.service]);
 }

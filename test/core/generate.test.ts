@@ -65,7 +65,7 @@ describe("generating an image", () => {
     expect(await readdir(output)).toEqual(["a-fox.png"]);
     expect(destination.overwrite).toBe(false);
     expect(ledgerOf(stateFolder)).toEqual({
-      "done/2026-01-31": ["intent", "accepted", "completed", "saved"],
+      "done/2026-01-31/1200": ["intent", "accepted", "completed", "saved"],
     });
   });
 
@@ -157,7 +157,7 @@ describe("the order of writes", () => {
       charged: "no",
       error: { type: "auth_required" },
     });
-    expect(ledgerOf(refused.stateFolder)).toEqual({ "done/2026-01-31": ["intent", "refused"] });
+    expect(ledgerOf(refused.stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "refused"] });
     const lost = await generating({ submit: (_request, socket) => void socket.resetAndDestroy() });
     expect(await lost.run()).toMatchObject({
       status: "unknown",
@@ -176,7 +176,7 @@ describe("the order of writes", () => {
       { baseUrl: `http://127.0.0.1:${await deadPort()}/api` },
     );
     expect(await run()).toMatchObject({ status: "refused", charged: "no", error: { type: "network" } });
-    expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31": ["intent", "not_sent"] });
+    expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "not_sent"] });
   });
 });
 
@@ -285,7 +285,7 @@ it("a task that failed is at its end, and whether it was charged is not known", 
     resumable: false,
     error: { type: "generation_failed", charged: "unknown", message: expect.stringContaining("17") },
   });
-  expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31": ["intent", "accepted", "failed"] });
+  expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "accepted", "failed"] });
 });
 
 it("an image whose first URL is gone is fetched from the fresh one", async () => {

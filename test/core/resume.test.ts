@@ -57,7 +57,8 @@ async function leftBehind({ events = [], destination = {}, script = {}, alive = 
     resumeById(id, { wait: WAIT, destination: override, fallback }, deps);
   const lines = async () => {
     const files = await readdir(path.join(stateFolder, "tasks"), { recursive: true });
-    const file = files.find((name) => name.endsWith(`${owned.record.id}.jsonl`)) ?? "";
+    const file =
+      files.find((name) => path.basename(name).startsWith(owned.record.id) && name.endsWith(".jsonl")) ?? "";
     const text = await readFile(path.join(stateFolder, "tasks", file), "utf8");
     const types = text
       .trimEnd()

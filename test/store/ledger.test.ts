@@ -28,8 +28,8 @@ async function plant(folder: string, name: string, content: string): Promise<str
   return path.join(folder, name);
 }
 
-async function all(entries: AsyncIterable<LedgerEntry>): Promise<LedgerEntry[]> {
-  const list: LedgerEntry[] = [];
+async function all<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
+  const list: Entry[] = [];
   for await (const entry of entries) list.push(entry);
   return list;
 }
@@ -143,14 +143,16 @@ describe("claiming an unfinished task", () => {
 });
 
 describe("finishing a task", () => {
-  it("moves its file to its day, and leaves nothing behind", async () => {
+  it("moves its file to its day and minute, and leaves nothing behind", async () => {
     const { ledger, as, world, open, state } = await newLedger(2);
     const { record } = await begin(ledger);
     world.die(1);
     await as(2).finish(await claimed(as(2), record.id));
     expect(await readdir(open)).toEqual([]);
-    const day = path.join(state, "tasks", "done", "2026-01-31");
-    expect(await readFile(path.join(day, `${record.id}.jsonl`), "utf8")).toBe(linesOf(intent));
+    const minute = path.join(state, "tasks", "done", "2026-01-31", "1200");
+    const [name = ""] = await readdir(minute);
+    expect(name.startsWith(`${record.id}.`)).toBe(true);
+    expect(await readFile(path.join(minute, name), "utf8")).toBe(linesOf(intent));
   });
 
   it("leaves it to be found", async () => {
@@ -218,13 +220,11 @@ describe("all tasks, newest first,", () => {
 
   it("are read only as far as they are asked for", async () => {
     const { ledger, clock } = await newLedger();
-    const files: string[] = [];
     for (let at = 0; at < 3; at++) {
-      const task = await begin(ledger);
-      files.unshift(path.join(ledger.folder, "done", "2026-01-31", path.basename(task.file.path)));
-      await ledger.finish(task);
+      await ledger.finish(await begin(ledger));
       clock.advance(1000);
     }
+    const files = (await all(ledger.newestFirst())).map(({ file }) => file);
     const entries = ledger.newestFirst();
     await entries.next();
     for (const file of files) await writeFile(file, "garbage\n");
@@ -245,10 +245,21 @@ describe("all tasks, newest first,", () => {
     await ledger.finish(task);
     await plant(path.join(ledger.folder, "done"), ".DS_Store", "");
     await plant(path.join(ledger.folder, "done", "2026-01-31"), ".DS_Store", "");
+    await plant(path.join(ledger.folder, "done", "2026-01-31", "1200"), ".DS_Store", "");
     const entries = await all(ledger.newestFirst());
     expect(entries.map(({ kind }) => kind).sort()).toEqual(["foreign", "task"]);
   });
 });
+
+const FILE = {
+  path: "/tmp/images/a-fox.png",
+  url: "https://cdn.example/1.png",
+  mediaType: "image/png",
+  bytes: 1,
+  sha256: "ab".repeat(32),
+  width: 1,
+  height: 1,
+};
 
 describe("finding a task", () => {
   const taskWith = async (ledger: Ledger, ...events: TaskEvent[]) => {
@@ -276,5 +287,50 @@ describe("finding a task", () => {
     const { ledger } = await newLedger();
     await taskWith(ledger, accepted);
     for (const id of ["task-2", "task", "", "../open"]) expect(await ledger.find(id)).toBeNull();
+  });
+
+  const finishedWith = async (ledger: Ledger, ...events: TaskEvent[]) => {
+    const task = await taskWith(ledger, ...events);
+    await ledger.finish(task);
+    return task.record.id;
+  };
+
+  it("finds it as well when it is finished, by either id", async () => {
+    const { ledger } = await newLedger();
+    const id = await finishedWith(ledger, accepted, completed, saved);
+    expect(await ledger.find("task-1")).toMatchObject({ id });
+    expect(await ledger.find(id)).toMatchObject({ id });
+  });
+
+  it("opens no finished task's file but the one that it finds", async () => {
+    const { ledger, clock } = await newLedger();
+    await finishedWith(ledger, accepted, completed, saved);
+    clock.advance(60_000);
+    await finishedWith(ledger, { ...accepted, taskId: "task-2" }, completed, saved);
+    const [newest] = await all(ledger.newestFirst());
+    await writeFile(newest?.file ?? "", "garbage\n");
+    expect(await ledger.find("task-1")).not.toBeNull();
+    expect(await ledger.find("task-2")).toBeNull();
+  });
+
+  it("finds the task that a file's bytes came from", async () => {
+    const { ledger } = await newLedger();
+    const id = await finishedWith(ledger, accepted, completed, { ...saved, files: [FILE] });
+    expect(await ledger.findByFile(FILE.sha256)).toMatchObject({ id });
+    expect(await ledger.findByFile(`${FILE.sha256.slice(0, 62)}00`)).toBeNull();
+  });
+
+  it("finds every task for the very same request of the same account, newest first", async () => {
+    const { ledger, clock } = await newLedger();
+    const older = await finishedWith(ledger, accepted, completed, saved);
+    clock.advance(60_000);
+    const other = await ledger.begin({ ...INTENT, request: { ...INTENT.request, prompt: "a hare" } });
+    await ledger.finish(other);
+    clock.advance(60_000);
+    const { record } = await taskWith(ledger, accepted);
+    const found = ledger.sameRequest({ model: "gamma-image-2", prompt: "a fox" }, INTENT.service);
+    expect((await all(found)).map(({ id }) => id)).toEqual([record.id, older]);
+    const elsewhere = { ...INTENT.service, keyId: "fedcba9876543210" };
+    expect((await ledger.sameRequest(INTENT.request, elsewhere).next()).done).toBe(true);
   });
 });

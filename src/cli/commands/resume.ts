@@ -7,12 +7,15 @@ import {
 import { DEFAULT_TEMPLATE } from "../../core/file-name.ts";
 import type { TaskReport } from "../../core/report.ts";
 import { type ResumeDeps, type ResumeOptions, resumeById, resumeRecord } from "../../core/resume.ts";
+import { dismissTask } from "../../core/settle.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
+import { UsageError } from "../../lib/errors.ts";
 import type { TaskRecord } from "../../store/task.ts";
 import type { RunWith } from "../command.ts";
 import { SANDBOX_SERVICE } from "../connect.ts";
 import { EXIT_CODES, worstOf } from "../exit-codes.ts";
 import { reportJson } from "../json.ts";
+import { openLedger } from "../ledger.ts";
 import { describeOddity } from "../oddities.ts";
 import { exitCodeOfReport, renderReport } from "../render.ts";
 import type { Session } from "../session.ts";
@@ -22,13 +25,15 @@ import { requestTimeout, type WaitFlags, waitSettings } from "../wait-options.ts
 interface ResumeFlags extends WaitFlags {
   output?: string;
   overwrite?: boolean;
+  dismiss?: boolean;
 }
 
 const EXAMPLES = `
 Examples:
   $ imggen resume
   $ imggen resume task_3f9c
-  $ imggen resume task_3f9c --output fox.png`;
+  $ imggen resume task_3f9c --output fox.png
+  $ imggen resume 20261121T143052118-9c41d07e --dismiss`;
 
 const AT_ONCE = 4;
 
@@ -40,11 +45,13 @@ export function register(command: Command, runWith: RunWith): void {
     .option("--timeout <duration>", "how long to wait for each task (default: 180s, 600s for 4K)")
     .option("--poll-interval <duration>", "look at a steady interval, 100ms or more")
     .option("--request-timeout <duration>", "limit of a single request")
+    .option("--dismiss", "put requests of unknown outcome aside: they are not asked about again")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runResume));
 }
 
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
+  if (flags.dismiss) return runDismiss(session, ids);
   const options = await resumeOptions(flags, session);
   const { reports, oddCodes } = await withTasks(session, requestTimeout(flags), async (deps) => {
     if (ids.length === 0) return resumeAll(options, session, deps);
@@ -56,6 +63,21 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   const exitCode = together([...reports.map(exitCodeOfReport), ...oddCodes]);
   await show(reports, ids, exitCode, session);
   return exitCode;
+}
+
+async function runDismiss(session: Session, ids: string[]): Promise<number> {
+  if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to put aside.");
+  const deps = { ledger: openLedger(session), clock: session.context.clock };
+  const reports: TaskReport[] = [];
+  for (const id of new Set(ids)) {
+    const record = await deps.ledger.find(id);
+    if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
+    reports.push(await dismissTask(record, "dismissed by the user", deps));
+    for (const warning of reports.at(-1)?.warnings ?? []) await session.console.warn(warning);
+    await session.console.note(`${record.id} is put aside. imggen history still shows it.`);
+  }
+  if (session.options.json) await session.json({ ok: true, tasks: reports.map(reportJson) });
+  return 0;
 }
 
 async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeOptions> {

@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import { findPurchase } from "../../core/rerun.ts";
+import { checkRequest } from "../../models/check.ts";
+import { draftOf } from "../../models/wire.ts";
+import type { RunWith } from "../command.ts";
+import { openLedger } from "../ledger.ts";
+import { addPlaceOptions, addPurchaseOptions, type PurchaseFlags, purchase } from "../purchase.ts";
+import type { Session } from "../session.ts";
+
+const EXAMPLES = `
+Examples:
+  $ imggen rerun a-fox-3f9c.png
+  $ imggen rerun task_3f9c --output another-fox.png
+  $ imggen rerun a-fox-3f9c.png --dry-run`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.argument("<file|taskId>", "an image that imggen saved, wherever it is now, or a task's id");
+  addPurchaseOptions(addPlaceOptions(command))
+    .option("--no-validate", "send it even where the model matrix forbids it")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runRerun));
+}
+
+async function runRerun(session: Session, what: string, flags: PurchaseFlags): Promise<number> {
+  const record = await findPurchase(what, session.context.cwd, openLedger(session));
+  const checked = checkRequest(draftOf(record.intent.request), { validate: flags.validate });
+  return purchase(checked, flags, session, record);
+}

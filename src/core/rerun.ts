@@ -1,0 +1,39 @@
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import { UsageError } from "../lib/errors.ts";
+import { fileSha256 } from "../lib/file-digest.ts";
+import type { Ledger } from "../store/ledger.ts";
+import type { TaskRecord } from "../store/task.ts";
+
+/**
+ * The task that an image came from, or that has this id. An image is known by its bytes, so it may have been
+ * moved or renamed since; bytes that were changed are nobody's.
+ * @throws UsageError where the ledger has no such task
+ */
+export async function findPurchase(what: string, cwd: string, ledger: Ledger): Promise<TaskRecord> {
+  const file = path.resolve(cwd, what);
+  const isFile = (await stat(file).catch(() => null))?.isFile() ?? false;
+  const record = isFile ? await ledger.findByFile(await readDigest(file)) : await ledger.find(what);
+  if (record) return record;
+  throw isFile ? unknownFile(what) : unknownTask(what);
+}
+
+async function readDigest(file: string): Promise<string> {
+  try {
+    return await fileSha256(file);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read.`, { cause: error });
+  }
+}
+
+function unknownFile(file: string): UsageError {
+  return new UsageError(`${file} is no image that imggen saved on this machine, or it was changed since.`, {
+    hint: "Nothing was sent. imggen history lists the tasks whose requests are known; rerun takes their ids too.",
+  });
+}
+
+function unknownTask(id: string): UsageError {
+  return new UsageError(`There is neither a file nor a task ${JSON.stringify(id)} on this machine.`, {
+    hint: "Nothing was sent. imggen history lists the tasks whose requests are known.",
+  });
+}

@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+
+/** The SHA-256 of a file's bytes in hex, read in bounded memory. @throws what the system says */
+export async function fileSha256(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(file)) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+/** Whether a file is there and holds just these bytes. The size is looked at first. */
+export async function isFileOf(file: string, known: { bytes: number; sha256: string }): Promise<boolean> {
+  try {
+    const { size } = await stat(file);
+    return size === known.bytes && (await fileSha256(file)) === known.sha256;
+  } catch {
+    return false;
+  }
+}

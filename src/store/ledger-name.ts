@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import path from "node:path";
+import type { GenerationRequest } from "../models/request.ts";
+import { mayBePaid, type ServiceIdentity, type TaskRecord } from "./task.ts";
+
+// A finished task's file carries tags in its name, so that one of a hundred thousand is found by reading
+// names alone: `<id>.t<task id>.r<request>.k<key>.c<credits>.f<file>.jsonl`. A tag is a short digest: what
+// it finds is read and compared before it counts.
+
+const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[trkcf][0-9a-f]+)*)\.jsonl$/;
+
+/** A claim on a task, finished or in the making: no entry of its own. */
+export const CLAIM_NAME = /\.claim-\d+(\.\w+)?$/;
+
+/** The ledger's own name for the task in a file of this name; undefined where it is no task's. */
+export function idOfName(name: string): string | undefined {
+  return TASK_NAME.exec(name)?.[1];
+}
+
+/** The name of an unfinished task's file. */
+export function openName(id: string): string {
+  return `${id}.jsonl`;
+}
+
+/** What file systems take for one name leaves room for this many images' tags. */
+const MOST_FILE_TAGS = 15;
+
+/** The name of a finished task's file. */
+export function doneName(record: TaskRecord): string {
+  const { id, intent, progress } = record;
+  const { request, service, credits } = intent;
+  const tags = [requestTag(request, service)];
+  if ("taskId" in progress) tags.unshift(taskTag(progress.taskId));
+  if (mayBePaid(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
+  if (progress.status === "saved") {
+    tags.push(...progress.files.slice(0, MOST_FILE_TAGS).map(({ sha256 }) => fileTag(sha256)));
+  }
+  return `${[id, ...tags].join(".")}.jsonl`;
+}
+
+/** Whether a file's name carries a tag. */
+export function hasTag(name: string, tag: string): boolean {
+  return name.includes(`.${tag}.`);
+}
+
+/** What a finished task of an account has cost, by its file's name; 0 where it is another's, or cost nothing. */
+export function creditsOfName(name: string, keyId: string): number {
+  if (!hasTag(name, keyTag(keyId))) return 0;
+  return Number(/\.c(\d+)\./.exec(name)?.[1] ?? 0);
+}
+
+/** By the service's id. */
+export function taskTag(taskId: string): string {
+  return `t${digest(taskId)}`;
+}
+
+/** By what was asked for, and of whom. */
+export function requestTag(request: GenerationRequest, service: ServiceIdentity): string {
+  return `r${digest(canonical({ ...request, ...service }))}`;
+}
+
+/** By the SHA-256 of a saved image. */
+export function fileTag(sha256: string): string {
+  return `f${sha256.slice(0, 8)}`;
+}
+
+function keyTag(keyId: string): string {
+  return `k${digest(keyId)}`;
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
+}
+
+/** The same text for the same fields, in whatever order they came. */
+function canonical(fields: object): string {
+  return JSON.stringify(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * The folder below `done/` that a task belongs in, by the minute it was begun: `2026-01-31/1205`. So no folder
+ * grows without end, not even in a day of a hundred thousand tasks.
+ */
+export function doneFolder(id: string): string {
+  return path.join(`${id.slice(0, 4)}-${id.slice(4, 6)}-${id.slice(6, 8)}`, id.slice(9, 13));
+}

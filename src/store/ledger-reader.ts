@@ -1,0 +1,109 @@
+import path from "node:path";
+import { mapConcurrent } from "../lib/concurrency.ts";
+import { errorCode } from "../lib/durable.ts";
+import type { GenerationRequest } from "../models/request.ts";
+import { DoneTasks } from "./done-tasks.ts";
+import { StateFolderError } from "./errors.ts";
+import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
+import { CLAIM_NAME, fileTag, hasTag, idOfName, requestTag, taskTag } from "./ledger-name.ts";
+import { isSameRequest, type ServiceIdentity, type TaskRecord } from "./task.ts";
+
+/** Well below the number of open files that systems allow a process. */
+const FILES_AT_ONCE = 32;
+
+/**
+ * Every task this machine has asked for, one file each: `open/` holds what is not finished, `done/` the rest.
+ * Names sort by time, so the latest few can be read without the others.
+ */
+export class LedgerReader {
+  readonly folder: string;
+  protected readonly openFolder: string;
+  protected readonly done: DoneTasks;
+
+  constructor(stateFolder: string) {
+    this.folder = path.join(stateFolder, "tasks");
+    this.openFolder = path.join(this.folder, "open");
+    this.done = new DoneTasks(this.folder);
+  }
+
+  /** Everything in the folder of the unfinished, oldest first. */
+  async unfinished(): Promise<LedgerEntry[]> {
+    return this.guarded(async () => {
+      const names = (await listFolder(this.openFolder)).filter((name) => !CLAIM_NAME.test(name));
+      const entries = await mapConcurrent(names, FILES_AT_ONCE, (name) => readEntry(this.openFolder, name));
+      return entries.filter((entry) => entry !== null);
+    });
+  }
+
+  /** Every task, newest first, each read only when it is asked for. */
+  newestFirst(): AsyncGenerator<LedgerEntry> {
+    return this.#newestFirst(() => true);
+  }
+
+  /** @param wanted says by their names which of the finished tasks are worth reading */
+  async *#newestFirst(wanted: (name: string) => boolean): AsyncGenerator<LedgerEntry> {
+    const open = (await this.unfinished()).reverse();
+    const idAt = (entry: LedgerEntry) => idOfName(path.basename(entry.file)) ?? path.basename(entry.file);
+    const done = this.done.newestFirst(wanted);
+    for (let next = await this.#nextOf(done); next; next = await this.#nextOf(done)) {
+      // One that was moved between the two listings is in both.
+      if (open[0] && idAt(open[0]) === idAt(next)) open.shift();
+      while (open[0] && idAt(open[0]) > idAt(next)) yield open.shift() as LedgerEntry;
+      yield next;
+    }
+    yield* open;
+  }
+
+  async #nextOf(entries: AsyncGenerator<LedgerEntry>): Promise<LedgerEntry | undefined> {
+    const { value, done } = await this.guarded(() => entries.next());
+    return done ? undefined : value;
+  }
+
+  /** The newest task with this id, the service's or the ledger's own. */
+  async find(id: string): Promise<TaskRecord | null> {
+    const tag = taskTag(id);
+    const byEither = this.#search(
+      (name) => hasTag(name, tag) || idOfName(name) === id,
+      ({ id: own, progress }) => own === id || ("taskId" in progress && progress.taskId === id),
+    );
+    return (await byEither.next()).value ?? null;
+  }
+
+  /** The newest task that a file with these bytes was saved from. @param sha256 in hex */
+  async findByFile(sha256: string): Promise<TaskRecord | null> {
+    const tag = fileTag(sha256);
+    const byFile = this.#search(
+      (name) => hasTag(name, tag),
+      ({ progress }) => progress.status === "saved" && progress.files.some((file) => file.sha256 === sha256),
+    );
+    return (await byFile.next()).value ?? null;
+  }
+
+  /** Every task for the very same request of the same account, newest first. */
+  sameRequest(request: GenerationRequest, service: ServiceIdentity): AsyncGenerator<TaskRecord, undefined> {
+    const tag = requestTag(request, service);
+    return this.#search(
+      (name) => hasTag(name, tag),
+      ({ intent }) => isSameRequest(intent, { request, service }),
+    );
+  }
+
+  async *#search(
+    wanted: (name: string) => boolean,
+    matches: (record: TaskRecord) => boolean,
+  ): AsyncGenerator<TaskRecord, undefined> {
+    for await (const entry of this.#newestFirst(wanted)) {
+      if (entry.kind === "task" && matches(entry.record)) yield entry.record;
+    }
+  }
+
+  /** @throws StateFolderError in place of what the system said */
+  protected async guarded<Result>(action: () => Promise<Result>): Promise<Result> {
+    try {
+      return await action();
+    } catch (error) {
+      if (errorCode(error) === undefined) throw error;
+      throw new StateFolderError(this.folder, error);
+    }
+  }
+}

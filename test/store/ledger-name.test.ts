@@ -1,0 +1,68 @@
+import { expect, it } from "vitest";
+import {
+  creditsOfName,
+  doneFolder,
+  doneName,
+  fileTag,
+  hasTag,
+  idOfName,
+} from "../../src/store/ledger-name.ts";
+import type { SavedFile, TaskRecord } from "../../src/store/task.ts";
+import { AT, INTENT } from "../support/records.ts";
+import { identity } from "../support/some-processes.ts";
+
+const ID = "20260131T120509001-0123abcd";
+
+const image = (digit: number): SavedFile => ({
+  path: null,
+  url: "https://cdn.example/1.png",
+  mediaType: "image/png",
+  bytes: 1,
+  sha256: digit.toString(16).padStart(8, "0").repeat(8),
+  width: 1,
+  height: 1,
+});
+
+function saved(files: SavedFile[], credits: number | null = 8): TaskRecord {
+  const progress = { status: "saved", taskId: "task-1", acceptedAt: AT, completedAt: AT, files } as const;
+  return { id: ID, intent: { ...INTENT, credits }, owner: identity(1), submittedAt: AT, progress };
+}
+
+const { keyId } = INTENT.service;
+
+it("a finished task's name begins with its id, and gives it back", () => {
+  expect(idOfName(doneName(saved([])))).toBe(ID);
+});
+
+it("names that are no task's have no id", () => {
+  for (const name of [`${ID}.jsonl.bak`, `${ID}.x1.jsonl`, `${ID}`, "notes.txt", `../${ID}.jsonl`])
+    expect(idOfName(name)).toBeUndefined();
+});
+
+it("a name with as many images as a task can have fits a file system", () => {
+  const name = doneName(saved(Array.from({ length: 40 }, (_, at) => image(at))));
+  expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
+  expect(hasTag(name, fileTag(image(14).sha256))).toBe(true);
+});
+
+it("a name tells what the task has cost its account, and no other", () => {
+  const name = doneName(saved([]));
+  expect(creditsOfName(name, keyId)).toBe(8);
+  expect(creditsOfName(name, "fedcba9876543210")).toBe(0);
+  expect(creditsOfName(doneName(saved([], null)), keyId)).toBe(0);
+});
+
+it("what was refused or never sent has cost nothing", () => {
+  const record: TaskRecord = { ...saved([]), progress: { status: "not_sent", why: "offline" } };
+  expect(creditsOfName(doneName(record), keyId)).toBe(0);
+});
+
+it("a name never gives the key's fingerprint away, nor the prompt", () => {
+  const name = doneName(saved([]));
+  expect(name).not.toContain(keyId.slice(0, 8));
+  expect(name).not.toContain("fox");
+});
+
+it("a finished task lies in the folder of its day and minute", () => {
+  expect(doneFolder(ID)).toBe("2026-01-31/1205");
+});
