@@ -57,7 +57,15 @@ const LARGEST_REPLY_BYTES = 1024 * 1024;
 const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
 
 /** The service's two operations (sections 4.1 and 4.2), one request each; retrying is the caller's. */
-export class Service {
+export interface ImageService {
+  /** Submits a task: this is what costs credits. Never throws. */
+  submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply>;
+  /** Looks at a task once, for at most `timeoutMs`. Costs nothing. Never throws. */
+  poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
+}
+
+/** The service over HTTP. */
+export class Service implements ImageService {
   readonly #options: ServiceOptions;
 
   constructor(options: ServiceOptions) {

@@ -32,7 +32,7 @@ export async function buy(
       await session.console.warn(twinWarning(twin));
     }
     const progress = await createProgress(session.console, session.context);
-    const deps = taskDeps(session, connection, (event) => progress.show(event), requestTimeoutMs);
+    const deps = await taskDeps(session, connection, (event) => progress.show(event), requestTimeoutMs);
     try {
       const report = await generate({ ...order, checked: { ...order.checked, warnings } }, deps);
       return repeated && isUnknown(repeated) ? await settled(repeated, report, deps) : report;

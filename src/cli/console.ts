@@ -7,6 +7,9 @@ export class OutputError extends Error {
   override readonly name = "OutputError";
 }
 
+/** The contexts that have had their result, or have it under way, from whichever console. */
+const answered = new WeakSet<object>();
+
 /**
  * The two streams and what belongs on each: results on standard output, everything else on standard error.
  * A reader that has gone away is no failure of ours; a disk that is full behind a redirection is.
@@ -24,12 +27,18 @@ export class Console {
     this.quiet = options.quiet;
   }
 
+  /** Whether anything has gone to standard output as a result. */
+  get hasAnswered(): boolean {
+    return answered.has(this.#streams);
+  }
+
   /** A line of the result. @throws OutputError where the stream failed, but not where its reader has left */
   async result(line: string): Promise<void> {
     await this.resultBytes(`${line}\n`);
   }
 
   async resultBytes(data: string | Uint8Array): Promise<void> {
+    answered.add(this.#streams);
     this.beforeWrite();
     const error = await write(this.#streams.stdout, data);
     this.afterWrite();
@@ -47,6 +56,12 @@ export class Console {
       const error = await write(this.#streams.stdout, chunk);
       if (error) throw error;
     }
+  }
+
+  /** A question on a line of its own, which the answer is typed on. */
+  async question(text: string): Promise<void> {
+    this.beforeWrite();
+    await write(this.#streams.stderr, text);
   }
 
   /** A word to the person at the terminal; not under `--quiet`. */

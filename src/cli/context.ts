@@ -30,6 +30,8 @@ export interface Context {
   processes: Processes;
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
   signal: AbortSignal;
+  /** What is still said when a second signal ends the process at once. */
+  lastWord: (reason: InterruptedError) => Promise<unknown>;
   /** Mode of saved files: what the umask leaves of rw-rw-rw-. */
   fileMode: number;
   /** Uniform in [0, 1). */
@@ -45,7 +47,7 @@ export interface Context {
 export function processContext(): Context {
   const stdout = once(() => quietly(process.stdout));
   const stderr = once(() => quietly(process.stderr));
-  return {
+  const context: Context = {
     get stdin() {
       return process.stdin;
     },
@@ -59,7 +61,8 @@ export function processContext(): Context {
     cwd: process.cwd(),
     clock: systemClock,
     processes: systemProcesses(),
-    signal: interruption(),
+    signal: interruption((reason) => context.lastWord(reason)),
+    lastWord: async () => {},
     fileMode: 0o666 & ~process.umask(),
     random: Math.random,
     askHidden: async (question) => {
@@ -68,6 +71,7 @@ export function processContext(): Context {
       return askHidden(question, process.stdin, process.stderr, interrupt);
     },
   };
+  return context;
 }
 
 /** A closed pipe is told to whoever writes; without a listener it would end the process. */
@@ -84,13 +88,15 @@ function once<Value>(make: () => Value): () => Value {
 }
 
 /** The first signal asks the program to stop in good order; the second does not wait for it. */
-function interruption(): AbortSignal {
+function interruption(lastWord: Context["lastWord"]): AbortSignal {
   const controller = new AbortController();
   const listen = (signal: InterruptSignal) =>
     process.on(signal, () => {
       const reason = new InterruptedError(signal);
-      if (controller.signal.aborted) process.exit(exitCodeOf(reason));
-      controller.abort(reason);
+      if (!controller.signal.aborted) return controller.abort(reason);
+      const leave = () => process.exit(exitCodeOf(reason));
+      setTimeout(leave, LINGER_MS);
+      lastWord(reason).then(leave, leave);
     });
   listen("SIGINT");
   listen("SIGTERM");

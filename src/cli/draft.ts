@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Labels } from "../models/labels.ts";
 import type { RequestDraft } from "../models/request.ts";
-import { wholeNumberOption } from "./options.ts";
+import { collect, wholeNumberOption } from "./options.ts";
 import type { Session } from "./session.ts";
 
 /** Flags that say what to generate. */
@@ -21,10 +21,6 @@ export function addDraftOptions(command: Command): Command {
     .option("-q, --quality <quality>", "basic, high, 1K, 2K or 4K, as the model allows")
     .option("-n, --max-images <n>", "number of images, 1 to 15, as the model allows")
     .option("-i, --image <url>", "reference image; repeat it for several", collect);
-}
-
-function collect(value: string, earlier: string[] = []): string[] {
-  return [...earlier, value];
 }
 
 export interface Draft {

@@ -1,5 +1,6 @@
 import { SETTING_NAMES, type SettingName, type Settings, type SettingsStore } from "../store/settings.ts";
 import type { Environment } from "./context.ts";
+import { wholeNumberOption } from "./options.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 
@@ -17,6 +18,9 @@ const VARIABLES: Partial<Record<SettingName, string>> = {
   output: "IMGGEN_OUTPUT",
   timeout: "IMGGEN_TIMEOUT",
 };
+
+/** Default of `confirmAbove`. */
+export const CONFIRM_ABOVE_CREDITS = 100;
 
 /** Settings as they apply: flag over environment over config file. The file is read once, when it is needed. */
 export class EffectiveSettings {
@@ -42,6 +46,21 @@ export class EffectiveSettings {
     const fromFile = (await this.#file)[name];
     if (fromFile === undefined) return undefined;
     return { value: fromFile, source: "config", label: `${name} in the config` };
+  }
+
+  /** Above so many credits a batch asks first. Default 100. @throws UsageError where the config holds no number */
+  async confirmAbove(): Promise<number> {
+    return (await this.#credits("confirmAbove")) ?? CONFIRM_ABOVE_CREDITS;
+  }
+
+  /** What a key may spend in a day, in credits; null where there is no limit. @throws UsageError */
+  dailyCredits(): Promise<number | null> {
+    return this.#credits("dailyCredits");
+  }
+
+  async #credits(name: "confirmAbove" | "dailyCredits"): Promise<number | null> {
+    const setting = await this.get(name);
+    return setting ? wholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
   }
 
   /** Every setting's name with what applies to it. */

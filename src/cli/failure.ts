@@ -1,9 +1,12 @@
+import type { ManifestProblem } from "../core/batch/check-rows.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { TaskReport } from "../core/report.ts";
 import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
-import { printable } from "../lib/escape.ts";
+import { printable, printableBlock } from "../lib/escape.ts";
+import { ManifestError } from "./batch/manifest-error.ts";
 import { OutputError } from "./console.ts";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
+import { shellWord } from "./shell-word.ts";
 
 /** A failure as users and scripts see it. */
 export interface Failure {
@@ -16,6 +19,8 @@ export interface Failure {
   taskId: string | null;
   /** The command that picks the task up, or null where there is nothing to pick up. */
   resume: string | null;
+  /** The lines of a manifest that cannot be sent. */
+  problems?: readonly ManifestProblem[];
 }
 
 type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "resumable"> & { ledgerId?: string | null };
@@ -82,6 +87,7 @@ export function describeFailure(error: unknown, task?: TaskFacts): Failure {
     charged,
     taskId: task?.taskId ?? null,
     resume,
+    ...(expected instanceof ManifestError && { problems: expected.problems }),
   };
 }
 
@@ -108,21 +114,10 @@ export function resumeCommand(taskId: string): string {
   return `imggen resume ${taskId.startsWith("-") ? "-- " : ""}${shellWord(taskId)}`;
 }
 
-function shellWord(text: string): string {
-  if (/^[\w.:@%+=,/-]+$/.test(text)) return text;
-  if (printable(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
-  // What a terminal must not be shown is spelled out, in the quotes that bash and zsh read such spellings in.
-  const spelled = Array.from(text, (character) => {
-    if (/[\\']/.test(character)) return `\\${character}`;
-    if (printable(character) === character) return character;
-    return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`;
-  });
-  return `$'${spelled.join("")}'`;
-}
-
 /** The failure in one or two lines for a person. */
 export function failureLines(failure: Failure, red: (text: string) => string = String): string {
   const key = failure.key === null || failure.message.includes(failure.key) ? "" : ` [${failure.key}]`;
-  const first = `${red("error:")} ${printable(failure.message)}${printable(key)}`;
+  const message = (failure.problems ? printableBlock : printable)(failure.message);
+  const first = `${red("error:")} ${message}${printable(key)}`;
   return failure.hint === "" ? first : `${first}\n  ${printable(failure.hint)}`;
 }

@@ -29,3 +29,8 @@ export function wholeNumberOption(
   }
   return value;
 }
+
+/** For a flag that may be repeated: its values in order. */
+export function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value];
+}

@@ -29,6 +29,14 @@ const COMMANDS: Record<string, CommandEntry> = {
     summary: "buy the same request again, by its image or its task id",
     load: () => import("./commands/rerun.ts"),
   },
+  batch: {
+    summary: "generate many images from a manifest, within one budget; run it again to go on",
+    load: () => import("./commands/batch.ts"),
+  },
+  compare: {
+    summary: "generate one prompt with several models, ratios and qualities",
+    load: () => import("./commands/compare.ts"),
+  },
   models: {
     summary: "show what each model can do, and what it costs",
     load: () => import("./commands/models.ts"),
@@ -84,7 +92,7 @@ export async function buildProgram(
   if (chosen !== undefined && !Object.hasOwn(COMMANDS, chosen)) throw await unknownCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {
     const command = program.command(name).summary(entry.summary).description(sentence(entry.summary));
-    if (name === chosen) (await entry.load()).register(command, runWith(context, outcome));
+    if (name === chosen) (await entry.load()).register(command, runWith(argv, context, outcome));
   }
   return program;
 }
@@ -106,12 +114,12 @@ function chosenCommand(argv: readonly string[]): string | undefined {
   return words[0] === "help" ? words[1] : words[0];
 }
 
-function runWith(context: Context, outcome: { exitCode: number }): RunWith {
+function runWith(argv: readonly string[], context: Context, outcome: { exitCode: number }): RunWith {
   return (run) =>
     async (...args) => {
       const command = args.at(-1);
       const options: GlobalOptions = command instanceof Command ? command.optsWithGlobals() : {};
       const { Session } = await import("./session.ts");
-      outcome.exitCode = await run(new Session(context, options), ...args);
+      outcome.exitCode = await run(new Session(context, options, argv), ...args);
     };
 }

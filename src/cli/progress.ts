@@ -56,29 +56,27 @@ function plainProgress(console: Console): Progress {
   };
 }
 
-/** Progress for this terminal, or for what stands in its place. */
-export async function createProgress(console: Console, context: Context): Promise<Progress> {
+/** One line at the end of the terminal that is rewritten as things go on; nothing where there is no terminal. */
+export interface StatusLine {
+  set(text: string): void;
+  stop(): void;
+}
+
+/** A status line for this terminal, or for what stands in its place. */
+export async function createStatusLine(console: Console, context: Context): Promise<StatusLine> {
   const { isTTY, columns } = context.stderr;
   // A terminal of no width is no place for a spinner: it would try to clear endless lines.
   const live = isTTY && columns !== 0 && context.env.TERM !== "dumb" && !console.quiet;
-  return live ? spinnerProgress(console, context) : plainProgress(console);
+  return live ? spinnerLine(console, context) : { set() {}, stop() {} };
 }
 
-async function spinnerProgress(console: Console, context: Context): Promise<Progress> {
+async function spinnerLine(console: Console, context: Context): Promise<StatusLine> {
   const { default: ora } = await import("ora");
   const spinner: Ora = ora({
     stream: context.stderr as unknown as NodeJS.WritableStream,
     discardStdin: false,
     color: context.env.NO_COLOR ? false : "cyan",
   });
-  const plain = plainProgress(console);
-  const start = context.clock.monotonicMs();
-  let text = "";
-  const retitle = () => {
-    const age = Math.floor((context.clock.monotonicMs() - start) / 1000);
-    spinner.text = age < 1 ? text : `${text} · ${formatDuration(age * 1000)}`;
-  };
-  const timer = setInterval(retitle, 1000);
   let resting = true;
   console.beforeWrite = () => {
     if (!resting) spinner.stop();
@@ -87,19 +85,41 @@ async function spinnerProgress(console: Console, context: Context): Promise<Prog
     if (!resting) spinner.start();
   };
   return {
-    show(event) {
-      plain.show(event);
-      const next = momentaryText(event);
-      if (next === null) return;
-      text = printable(next);
-      retitle();
+    set(text) {
+      spinner.text = printable(text);
       if (resting) spinner.start();
       resting = false;
     },
     stop() {
       resting = true;
-      clearInterval(timer);
       spinner.stop();
+    },
+  };
+}
+
+/** Progress for this terminal, or for what stands in its place. */
+export async function createProgress(console: Console, context: Context): Promise<Progress> {
+  const line = await createStatusLine(console, context);
+  const plain = plainProgress(console);
+  const start = context.clock.monotonicMs();
+  let text = "";
+  let timer: NodeJS.Timeout | undefined;
+  const retitle = () => {
+    const age = Math.floor((context.clock.monotonicMs() - start) / 1000);
+    line.set(age < 1 ? text : `${text} · ${formatDuration(age * 1000)}`);
+  };
+  return {
+    show(event) {
+      plain.show(event);
+      const next = momentaryText(event);
+      if (next === null) return;
+      text = next;
+      retitle();
+      timer ??= setInterval(retitle, 1000).unref();
+    },
+    stop() {
+      clearInterval(timer);
+      line.stop();
     },
   };
 }

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/durable.ts";
 import { UsageError } from "../lib/errors.ts";
+import { firstInvalidByte } from "../lib/utf8.ts";
 import type { Context } from "./context.ts";
 
 type PromptContext = Pick<Context, "stdin" | "cwd" | "signal">;
@@ -74,14 +75,8 @@ function decode(bytes: Buffer, source: string): string {
   if (bytes.length > LARGEST_PROMPT_BYTES)
     throw new UsageError(`The prompt in ${source} is larger than 1 MiB.`);
   const text = bytes.toString("utf8");
-  const invalid = firstDifference(bytes, Buffer.from(text));
+  const invalid = firstInvalidByte(bytes);
   if (invalid !== -1)
     throw new UsageError(`The prompt in ${source} is not valid UTF-8 (at byte ${invalid}).`);
   return text.replace(/^\uFEFF/, "").replace(/\r?\n$/, "");
-}
-
-/** Where decoding had to replace something: the first byte that does not survive the way there and back. */
-function firstDifference(before: Buffer, after: Buffer): number {
-  if (before.equals(after)) return -1;
-  return before.findIndex((byte, at) => byte !== after[at]);
 }

@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { InterruptedError } from "../core/errors.ts";
 import { UsageError } from "../lib/errors.ts";
 import { Console } from "./console.ts";
 import type { Context } from "./context.ts";
@@ -16,6 +17,12 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const color = !flags.includes("--no-color");
   const console = new Console(context, { quiet: false });
   let shown = "";
+  context.lastWord = async ({ signal }) => {
+    if (console.hasAnswered) return;
+    const hint = "What may have been charged: imggen history. What was paid for: imggen resume";
+    const error = new InterruptedError(signal, { charged: "unknown", hint });
+    await reportFailure(error, { json, color }, console, context);
+  };
   try {
     const outcome = { exitCode: 0 };
     const program = await buildProgram(argv, context, outcome, (text) => {

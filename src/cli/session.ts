@@ -3,6 +3,7 @@ import { Console } from "./console.ts";
 import { type Context, type Folders, foldersOf } from "./context.ts";
 import { EffectiveSettings } from "./effective-settings.ts";
 import { toJson } from "./json.ts";
+import { shellWord } from "./shell-word.ts";
 
 /** Flags that every command takes. */
 export interface GlobalOptions {
@@ -22,9 +23,13 @@ export class Session {
   readonly settings: EffectiveSettings;
   readonly settingsStore: SettingsStore;
 
-  constructor(context: Context, options: GlobalOptions) {
+  /** The command that is running, as it can be pasted into a shell. */
+  readonly commandLine: string;
+
+  constructor(context: Context, options: GlobalOptions, argv: readonly string[]) {
     this.context = context;
     this.options = options;
+    this.commandLine = ["imggen", ...argv.map(shellWord)].join(" ");
     this.folders = foldersOf(context.env);
     this.console = new Console(context, { quiet: options.quiet === true });
     this.settingsStore = new SettingsStore(this.folders.config, context.processes);

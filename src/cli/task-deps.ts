@@ -1,25 +1,29 @@
+import { Cadences } from "../core/cadences.ts";
 import type { Connection, TaskDeps } from "../core/deps.ts";
 import type { OnTaskProgress } from "../core/events.ts";
 import { openLedger } from "./ledger.ts";
 import type { Session } from "./session.ts";
 
 /** What the core needs, taken from a command's session. */
-export function taskDeps(
+export async function taskDeps(
   session: Session,
   connection: Connection,
   onProgress: OnTaskProgress,
   requestTimeoutMs?: number,
-): TaskDeps {
+): Promise<TaskDeps> {
   const { clock, signal, fileMode, random } = session.context;
+  const ledger = openLedger(session);
   return {
     connection,
-    ledger: openLedger(session),
+    ledger,
+    cadences: new Cadences(ledger, connection.identity),
     clock,
     signal,
     onProgress,
     fileMode,
     random,
     writeOut: (bytes) => session.console.imageBytes(bytes),
+    dailyCredits: await session.settings.dailyCredits(),
     downloadIdleMs: requestTimeoutMs,
   };
 }

@@ -1,4 +1,4 @@
-import { automaticCadence, uniformCadence } from "../core/cadence.ts";
+import { uniformCadence } from "../core/cadence.ts";
 import type { WaitSettings } from "../core/wait-settings.ts";
 import { durationOption } from "./options.ts";
 import type { Session } from "./session.ts";
@@ -16,7 +16,7 @@ const SHORTEST_POLL_INTERVAL_MS = 100;
 export async function waitSettings(flags: WaitFlags, session: Session): Promise<WaitSettings> {
   const timeout = await session.settings.get("timeout", { value: flags.timeout, label: "--timeout" });
   const timeoutMs = timeout ? durationOption(timeout.label, timeout.value) : null;
-  if (flags.pollInterval === undefined) return { timeoutMs, cadence: automaticCadence };
+  if (flags.pollInterval === undefined) return { timeoutMs, cadence: null };
   const limits = { minMs: SHORTEST_POLL_INTERVAL_MS };
   const intervalMs = durationOption("--poll-interval", flags.pollInterval, limits);
   return { timeoutMs, cadence: uniformCadence(intervalMs) };

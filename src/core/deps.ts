@@ -1,14 +1,15 @@
 import type { HttpClient } from "../api/client.ts";
-import type { Service } from "../api/service.ts";
+import type { ImageService } from "../api/service.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { ServiceIdentity } from "../store/task.ts";
+import type { Cadences } from "./cadences.ts";
 import type { OnTaskProgress } from "./events.ts";
 
 /** An account at a service, connected. */
 export interface Connection {
   identity: ServiceIdentity;
-  service: Service;
+  service: ImageService;
   /** For result URLs: never carries the key, and may refuse private addresses. */
   downloads: HttpClient;
   /** The service's address as it really is, for judging result URLs. */
@@ -19,6 +20,7 @@ export interface Connection {
 export interface TaskDeps {
   connection: Connection;
   ledger: Ledger;
+  cadences: Cadences;
   clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
@@ -29,6 +31,8 @@ export interface TaskDeps {
   writeOut: (bytes: AsyncIterable<Buffer>) => Promise<void>;
   /** Uniform in [0, 1). */
   random: () => number;
+  /** What the account may spend in a day, in credits; null without a limit. */
+  dailyCredits: number | null;
   /** No byte of a download for this long ends an attempt. Default 30 s. */
   downloadIdleMs?: number | undefined;
 }

@@ -85,15 +85,25 @@ export function shortTaskId(taskId: string): string {
   return taskId.replace(/[^A-Za-z0-9]/g, "").slice(-SHORT_ID_CHARACTERS) || "task";
 }
 
+/** What counts as an extension: short, so that a name can be cut to fit before it. */
+const EXTENSION = /\.[^.\s]{1,16}$/;
+
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
 
 /** A file name that every platform takes: no separator, no control character, no reserved name. */
 export function safeName(name: string): string {
-  const clean = name.replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-").replace(/[.\s]+$/, "");
-  const extension = path.extname(clean);
+  const clean = withoutTail(name.replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-"));
+  const extension = EXTENSION.exec(clean)?.[0] ?? "";
   const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
   const free = RESERVED.test(stem.split(".")[0] ?? "") ? `_${stem}` : stem;
   return cutToBytes(free, LONGEST_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
+}
+
+/** A name without the dots and blanks at its end, which some platforms drop. */
+function withoutTail(name: string): string {
+  let end = name.length;
+  while (end > 0 && /[.\s]/.test(name.charAt(end - 1))) end -= 1;
+  return name.slice(0, end);
 }
 
 /** The longest prefix of whole characters that fits. */
@@ -108,10 +118,15 @@ function cutToBytes(text: string, bytes: number): string {
   return cut;
 }
 
-/** `name.png`, `name-2.png`, `name-3.png`: the n-th of equal names. */
+/** `name.png`, `name-2.png`, `name-3.png`: the n-th of equal names, at most 255 bytes, and no two of them the same. */
 export function numberedPath(file: string, number: number): string {
   if (number === 1) return file;
-  const { dir, name, ext } = path.parse(file);
-  const tail = `-${number}${ext}`;
-  return path.join(dir, cutToBytes(name, LONGEST_NAME_BYTES - Buffer.byteLength(tail)) + tail);
+  const { dir, base } = path.parse(file);
+  const extension = EXTENSION.exec(base)?.[0] ?? "";
+  const tail = `-${number}${extension}`;
+  const room = LONGEST_NAME_BYTES - Buffer.byteLength(tail);
+  const stem = cutToBytes(base.slice(0, base.length - extension.length), room);
+  // A name that is as long as can be, and ends in this very number.
+  const other = `${stem}${tail}` === base ? [...stem].slice(0, -1).join("") : stem;
+  return path.join(dir, other + tail);
 }

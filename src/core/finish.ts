@@ -31,12 +31,17 @@ export async function finishTask(
   deps.onProgress({ type: "waiting", taskId: task.taskId });
   const now = deps.clock.now();
   const ageMs = task.acceptedAtMs === null ? Number.POSITIVE_INFINITY : Math.max(0, now - task.acceptedAtMs);
+  const cadence = wait.cadence ?? (await deps.cadences.of(report.request));
+  const timeoutMs = waitTimeoutMs(wait, report.request);
   const waited = await waitForTask(
     task.taskId,
-    { ...wait, timeoutMs: waitTimeoutMs(wait, report.request), ageMs, lookAtOnce: task.recovering },
+    { cadence, timeoutMs, ageMs, lookAtOnce: task.recovering },
     deps,
   );
-  if (waited.outcome === "completed") return saveTask(task, waited, report, deps);
+  if (waited.outcome === "completed") {
+    await deps.cadences.learn(report.request, waited);
+    return saveTask(task, waited, report, deps);
+  }
   if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);
   await task.journal?.release();
   return { ...report, status: "running", error: unfinished(waited, task.taskId, deps), resumable: true };

@@ -1,6 +1,8 @@
 import { isoTime } from "../lib/clock.ts";
 import type { CheckedRequest } from "../models/request.ts";
-import type { Destination } from "../store/task.ts";
+import type { OwnedTask } from "../store/ledger.ts";
+import type { Destination, Intent } from "../store/task.ts";
+import { overDailyLimit } from "./daily-limit.ts";
 import type { TaskDeps } from "./deps.ts";
 import { prepareDestination } from "./destination.ts";
 import { finishTask } from "./finish.ts";
@@ -29,18 +31,29 @@ const PATIENCE_WITHOUT_WAIT_MS = 180_000;
 export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
   await prepareDestination(order.destination);
   deps.signal.throwIfAborted();
+  return buyOwned(await deps.ledger.begin(intentOf(order, deps)), order, deps);
+}
+
+/** What the ledger is told before an order is sent. */
+export function intentOf({ checked, destination }: GenerateOrder, { connection }: TaskDeps): Intent {
+  const { request, credits } = checked;
+  return { request, service: connection.identity, credits, destination };
+}
+
+/** Buys a request whose intent is on disk, and saves it. Whatever happens is in the report. */
+export async function buyOwned(owned: OwnedTask, order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
   const start = deps.clock.monotonicMs();
-  const { request, credits } = order.checked;
+  const { request } = order.checked;
   const warnings = [...order.checked.warnings];
-  const { destination } = order;
-  const { identity } = deps.connection;
-  const owned = await deps.ledger.begin({ request, service: identity, credits, destination });
   const journal = new Journal(deps.ledger, owned, (message) => {
     warnings.push(message);
     deps.onProgress({ type: "ledger_trouble", message });
   });
+  const tooMuch = await overDailyLimit(owned.record.intent, deps);
   const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
-  const purchase = await submitOnce(request, patienceMs, deps);
+  const purchase: Purchase = tooMuch
+    ? { outcome: "not_sent", error: tooMuch }
+    : await submitOnce(request, patienceMs, deps);
   const report: TaskReport = {
     ...reportOf(owned.record),
     status: "submitted",

@@ -15,7 +15,14 @@ export { Ledger } from "../store/ledger.ts";
 export type { LedgerEntry } from "../store/ledger-entry.ts";
 export type { Destination, SavedFile, ServiceIdentity, TaskRecord } from "../store/task.ts";
 export { checkBudget } from "./budget.ts";
-export { automaticCadence, type Cadence, uniformCadence } from "./cadence.ts";
+export {
+  automaticCadence,
+  type Cadence,
+  type CompletionInterval,
+  learnedCadence,
+  uniformCadence,
+} from "./cadence.ts";
+export { Cadences } from "./cadences.ts";
 export type { Connection, TaskDeps } from "./deps.ts";
 export { type DestinationWish, resolveDestination } from "./destination.ts";
 export { InterruptedError } from "./errors.ts";

@@ -65,7 +65,7 @@ export function resumeRecord(
     if (owned === "held") return stillHeld(record);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
-    return advanceOwned(owned, options, deps);
+    return finishOwned(owned, options, deps);
   });
 }
 
@@ -78,7 +78,12 @@ async function reported(report: TaskReport, run: () => Promise<TaskReport>): Pro
   }
 }
 
-async function advanceOwned(owned: OwnedTask, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+/** Takes a task that this process owns as far as it goes. Never throws an expected error. */
+export async function finishOwned(
+  owned: OwnedTask,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
   const { record } = owned;
   const { progress, intent } = record;
   const report = reportOf(record);

@@ -28,7 +28,7 @@ export async function taskStatus(id: string, options: StatusOptions, deps: Resum
     const report = await look(taskId, known, ageMs, options.wait, taskDeps);
     const { destination, wait } = options;
     if (destination === null || report.status !== "completed") return report;
-    const timeout = wait ?? { timeoutMs: 0, cadence: { nextDelayMs: () => 0 } };
+    const timeout = wait ?? { timeoutMs: 0, cadence: null };
     return await resumeById(id, { wait: timeout, destination, fallback: destination }, deps);
   } catch (error) {
     if (error instanceof ImggenError) return { ...known, error };
@@ -44,11 +44,9 @@ async function look(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   if (wait === null) return seen(await lookOnce(taskId, known.charged, deps), known);
-  const waited = await waitForTask(
-    taskId,
-    { ...wait, timeoutMs: waitTimeoutMs(wait, known.request), ageMs, lookAtOnce: true },
-    deps,
-  );
+  const cadence = wait.cadence ?? (await deps.cadences.of(known.request));
+  const timeoutMs = waitTimeoutMs(wait, known.request);
+  const waited = await waitForTask(taskId, { cadence, timeoutMs, ageMs, lookAtOnce: true }, deps);
   switch (waited.outcome) {
     case "completed":
       return seen({ status: "completed", urls: waited.urls }, known);

@@ -4,7 +4,8 @@ import type { Cadence } from "./cadence.ts";
 export interface WaitSettings {
   /** How long to wait for the result, milliseconds; null leaves it to what was asked for. */
   timeoutMs: number | null;
-  cadence: Cadence;
+  /** null for the automatic one, which learns. */
+  cadence: Cadence | null;
 }
 
 // The reference client's 60 looks, 3 s apart (section 4.2); the largest pictures take longer.

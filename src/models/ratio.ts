@@ -24,14 +24,14 @@ export function intendedRatio(value: string): string | undefined {
 
 /** The ratio of a list whose shape is closest to a well-formed one; `undefined` for `auto`. */
 export function nearestRatio(value: string, list: readonly string[]): string | undefined {
-  const wanted = shape(value);
+  const wanted = ratioShape(value);
   if (wanted === null) return undefined;
-  const distance = (ratio: string) => Math.abs((shape(ratio) ?? Number.POSITIVE_INFINITY) - wanted);
+  const distance = (ratio: string) => Math.abs((ratioShape(ratio) ?? Number.POSITIVE_INFINITY) - wanted);
   return [...list].sort((a, b) => distance(a) - distance(b))[0];
 }
 
-/** The logarithm of width over height, so that 2:1 is as far from 1:1 as 1:2 is. */
-function shape(ratio: string): number | null {
+/** The logarithm of width over height, so that 2:1 is as far from 1:1 as 1:2 is; `null` for `auto`. */
+export function ratioShape(ratio: string): number | null {
   const [width, height] = ratio.split(":").map(Number);
   return width === undefined || height === undefined ? null : Math.log(width / height);
 }

@@ -2,12 +2,14 @@ import { rename } from "node:fs/promises";
 import path from "node:path";
 import { errorCode, makeFolder } from "../lib/durable.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
-import { doneFolder, doneName, idOfName } from "./ledger-name.ts";
+import { creditsOfName, doneFolder, doneName, hasTag, idOfName } from "./ledger-name.ts";
 import type { TaskRecord } from "./task.ts";
 
 /** The finished tasks: `done/<day>/<hour and minute>/`, each found by its name. */
 export class DoneTasks {
   readonly #folder: string;
+  /** Names by id, as last listed: for a batch that looks thousands of tasks up. */
+  readonly #listed = new Map<string, Map<string, string>>();
 
   constructor(ledgerFolder: string) {
     this.#folder = path.join(ledgerFolder, "done");
@@ -43,8 +45,49 @@ export class DoneTasks {
   /** The task with this id of the ledger's own; null where it is not among the finished. */
   async read(id: string): Promise<LedgerEntry | null> {
     const folder = path.join(this.#folder, doneFolder(id));
-    const name = (await listFolder(folder)).find((each) => idOfName(each) === id);
+    // A finished task's file never moves, so what was there is there; only what was not may be by now.
+    const name = this.#listed.get(folder)?.get(id) ?? (await this.#list(folder)).get(id);
     return name === undefined ? null : readEntry(folder, name);
+  }
+
+  /**
+   * The latest tasks whose names carry a tag, newest first.
+   * @param most how many at most
+   * @param folders how many folders to look through at most, so that a long history of other things costs no more
+   */
+  async recent(tag: string, most: number, folders: number): Promise<LedgerEntry[]> {
+    const found: LedgerEntry[] = [];
+    let left = folders;
+    for (const day of (await listFolder(this.#folder)).reverse()) {
+      for (const minute of (await listFolder(path.join(this.#folder, day))).reverse()) {
+        const folder = path.join(this.#folder, day, minute);
+        const names = (await listFolder(folder)).filter((name) => hasTag(name, tag)).reverse();
+        for (const name of names.slice(0, most - found.length)) {
+          const entry = await readEntry(folder, name);
+          if (entry) found.push(entry);
+        }
+        left -= 1;
+        if (found.length >= most || left === 0) return found;
+      }
+    }
+    return found;
+  }
+
+  /** What tasks of an account that were begun since a moment have cost. @param since an id sorts after it */
+  async creditsSince(since: string, keyId: string): Promise<number> {
+    let credits = 0;
+    const firstDay = path.dirname(doneFolder(since));
+    for (const day of (await listFolder(this.#folder)).filter((each) => each >= firstDay)) {
+      for await (const { name } of this.#namesOf(day))
+        if (name >= since) credits += creditsOfName(name, keyId);
+    }
+    return credits;
+  }
+
+  async #list(folder: string): Promise<Map<string, string>> {
+    const names = new Map((await listFolder(folder)).map((name) => [idOfName(name) ?? name, name]));
+    this.#listed.set(folder, names);
+    return names;
   }
 
   async *#namesOf(day: string): AsyncGenerator<{ folder: string; name: string }> {

@@ -1,16 +1,29 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
+import { isoTime } from "../lib/clock.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import { mayBePaid, type ServiceIdentity, type TaskRecord } from "./task.ts";
 
 // A finished task's file carries tags in its name, so that one of a hundred thousand is found by reading
-// names alone: `<id>.t<task id>.r<request>.k<key>.c<credits>.f<file>.jsonl`. A tag is a short digest: what
+// names alone: `<id>.t<task id>.r<request>.m<model>.k<key>.c<credits>.f<file>.jsonl`. A tag is a short digest: what
 // it finds is read and compared before it counts.
 
-const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[trkcf][0-9a-f]+)*)\.jsonl$/;
+const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[trmkcf][0-9a-f]+)*)\.jsonl$/;
 
-/** A claim on a task, finished or in the making: no entry of its own. */
-export const CLAIM_NAME = /\.claim-\d+(\.\w+)?$/;
+/** How the names of tasks begin that were begun at a moment, milliseconds since the epoch. */
+export function timeOfId(atMs: number): string {
+  return isoTime(atMs).replace(/[-:.Z]/g, "");
+}
+
+/** Parts the name that a new task's file is to have from what makes its draft's name its own. */
+export const DRAFT_MARK = ".draft-";
+
+const AUXILIARY = /\.claim-\d+(\.\w+)?$|\.draft-[0-9a-f]+$/;
+
+/** Whether a file is a claim on a task or a draft of one, finished or in the making: no entry of its own. */
+export function isAuxiliary(name: string): boolean {
+  return AUXILIARY.test(name);
+}
 
 /** The ledger's own name for the task in a file of this name; undefined where it is no task's. */
 export function idOfName(name: string): string | undefined {
@@ -29,7 +42,7 @@ const MOST_FILE_TAGS = 15;
 export function doneName(record: TaskRecord): string {
   const { id, intent, progress } = record;
   const { request, service, credits } = intent;
-  const tags = [requestTag(request, service)];
+  const tags = [requestTag(request, service), kindTag(request, service)];
   if ("taskId" in progress) tags.unshift(taskTag(progress.taskId));
   if (mayBePaid(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
   if (progress.status === "saved") {
@@ -57,6 +70,14 @@ export function taskTag(taskId: string): string {
 /** By what was asked for, and of whom. */
 export function requestTag(request: GenerationRequest, service: ServiceIdentity): string {
   return `r${digest(canonical({ ...request, ...service }))}`;
+}
+
+/** By what decides how long a task takes: the service, the model, the quality. */
+export function kindTag(
+  { model, quality }: Pick<GenerationRequest, "model" | "quality">,
+  { baseUrl }: Pick<ServiceIdentity, "baseUrl">,
+): string {
+  return `m${digest(canonical({ model, quality: quality ?? null, baseUrl }))}`;
 }
 
 /** By the SHA-256 of a saved image. */

@@ -5,11 +5,25 @@ import type { GenerationRequest } from "../models/request.ts";
 import { DoneTasks } from "./done-tasks.ts";
 import { StateFolderError } from "./errors.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
-import { CLAIM_NAME, fileTag, hasTag, idOfName, requestTag, taskTag } from "./ledger-name.ts";
-import { isSameRequest, type ServiceIdentity, type TaskRecord } from "./task.ts";
+import {
+  fileTag,
+  hasTag,
+  idOfName,
+  isAuxiliary,
+  kindTag,
+  openName,
+  requestTag,
+  taskTag,
+  timeOfId,
+} from "./ledger-name.ts";
+import { isSameRequest, mayBePaid, type ServiceIdentity, type TaskRecord } from "./task.ts";
 
 /** Well below the number of open files that systems allow a process. */
 const FILES_AT_ONCE = 32;
+
+/** More would say little more of how long the next one takes. */
+const MOST_OF_KIND = 50;
+const FOLDERS_OF_KIND = 200;
 
 /**
  * Every task this machine has asked for, one file each: `open/` holds what is not finished, `done/` the rest.
@@ -29,10 +43,17 @@ export class LedgerReader {
   /** Everything in the folder of the unfinished, oldest first. */
   async unfinished(): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
-      const names = (await listFolder(this.openFolder)).filter((name) => !CLAIM_NAME.test(name));
+      const names = (await listFolder(this.openFolder)).filter((name) => !isAuxiliary(name));
       const entries = await mapConcurrent(names, FILES_AT_ONCE, (name) => readEntry(this.openFolder, name));
       return entries.filter((entry) => entry !== null);
     });
+  }
+
+  /** The file of the task with this id of the ledger's own, unfinished or finished; null where there is none. */
+  async read(id: string): Promise<LedgerEntry | null> {
+    return this.guarded(
+      async () => (await readEntry(this.openFolder, openName(id))) ?? (await this.done.read(id)),
+    );
   }
 
   /** Every task, newest first, each read only when it is asked for. */
@@ -86,6 +107,39 @@ export class LedgerReader {
       (name) => hasTag(name, tag),
       ({ intent }) => isSameRequest(intent, { request, service }),
     );
+  }
+
+  /** The latest finished tasks of one service, model and quality, oldest first; a few dozen at most. */
+  async recentOfKind(
+    request: Pick<GenerationRequest, "model" | "quality">,
+    service: Pick<ServiceIdentity, "baseUrl">,
+  ): Promise<TaskRecord[]> {
+    const recent = await this.guarded(() =>
+      this.done.recent(kindTag(request, service), MOST_OF_KIND, FOLDERS_OF_KIND),
+    );
+    const records = recent.flatMap((entry) => (entry.kind === "task" ? [entry.record] : []));
+    return records
+      .filter(
+        ({ intent }) => intent.request.model === request.model && intent.request.quality === request.quality,
+      )
+      .reverse();
+  }
+
+  /**
+   * What an account has been charged since a moment, or may have been: documented costs alone.
+   * @param sinceMs milliseconds since the epoch
+   */
+  async creditsSince(sinceMs: number, keyId: string): Promise<number> {
+    const since = timeOfId(sinceMs);
+    // The unfinished first: what is finished between the two is counted twice, and never not at all.
+    const open = await this.unfinished();
+    let credits = 0;
+    for (const entry of open) {
+      if (entry.kind !== "task" || entry.record.id < since || !mayBePaid(entry.record)) continue;
+      const { intent } = entry.record;
+      if (intent.service.keyId === keyId) credits += intent.credits ?? 0;
+    }
+    return credits + (await this.guarded(() => this.done.creditsSince(since, keyId)));
   }
 
   async *#search(

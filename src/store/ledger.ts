@@ -7,7 +7,7 @@ import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, removeClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
-import { openName } from "./ledger-name.ts";
+import { openName, timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import type { Intent, TaskEvent, TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
@@ -20,6 +20,8 @@ export interface OwnedTask {
   /** Lets go of it, unfinished. */
   release(): Promise<void>;
 }
+
+type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
 
 /** The task files that this process holds, in any ledger it has open. */
 const ownedHere = new Set<string>();
@@ -35,28 +37,46 @@ export class Ledger extends LedgerReader {
     this.#processes = processes;
   }
 
+  /** A name for a task that is begun now: sorts by time, and nobody else has it. */
+  newId(): string {
+    return `${timeOfId(this.#clock.now())}-${randomBytes(4).toString("hex")}`;
+  }
+
   /**
    * Writes down what is about to be bought. When this returns the record is on disk, and only then may the
    * request be sent.
    * @throws StateFolderError
    */
   async begin(intent: Intent): Promise<OwnedTask> {
-    const now = this.#clock.now();
-    const id = `${isoTime(now).replace(/[-:.Z]/g, "")}-${randomBytes(4).toString("hex")}`;
-    const at = isoTime(now);
-    const owner = this.#processes.self;
-    const line: TaskEvent = { type: "intent", v: LEDGER_VERSION, at, owner, ...intent };
+    return this.#guardedBegin(async () => {
+      const id = this.newId();
+      const line = await this.#intentLine(intent);
+      return this.#owned(id, line, await TaskFile.create(this.#fileOf(id), line, this.#makeRoom));
+    });
+  }
+
+  /**
+   * As `begin`, under a name that other processes may want to begin as well: only one of them can.
+   * @returns "taken" where another process has begun it, or has even finished it
+   * @throws StateFolderError
+   */
+  async beginAs(id: string, intent: Intent): Promise<OwnedTask | "taken"> {
+    return this.#guardedBegin(async () => {
+      const line = await this.#intentLine(intent);
+      const file = await TaskFile.createWhole(this.#fileOf(id), line, this.#makeRoom);
+      if (file === null) return "taken";
+      const task = await this.#owned(id, line, file);
+      // It may have been begun, finished and put away between our last look and this.
+      if ((await this.done.read(id)) === null) return task;
+      await task.release();
+      await removeIfPresent(file.path);
+      return "taken";
+    });
+  }
+
+  async #guardedBegin<Begun>(begin: () => Promise<Begun>): Promise<Begun> {
     try {
-      await makeFolder(this.openFolder, 0o700);
-      await keepBallast(this.folder);
-      const file = await this.#create(this.#fileOf(id), line);
-      const record: TaskRecord = { id, intent, owner, submittedAt: at, progress: { status: "intended" } };
-      ownedHere.add(file.path);
-      const release = async () => {
-        ownedHere.delete(file.path);
-        await file.close();
-      };
-      return { record, file, release };
+      return await begin();
     } catch (error) {
       throw new StateFolderError(this.folder, error, {
         hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
@@ -64,17 +84,29 @@ export class Ledger extends LedgerReader {
     }
   }
 
-  /** A file whose name is not on the disk yet must not stay: it would read as a request that was sent. */
-  async #create(file: string, first: TaskEvent): Promise<TaskFile> {
-    const created = await TaskFile.create(file, first, this.#makeRoom);
+  async #intentLine(intent: Intent): Promise<IntentEvent> {
+    await makeFolder(this.openFolder, 0o700);
+    await keepBallast(this.folder);
+    const at = isoTime(this.#clock.now());
+    return { type: "intent", v: LEDGER_VERSION, at, owner: this.#processes.self, ...intent };
+  }
+
+  /** A new file whose name is not on the disk yet must not stay: it would read as a request that was sent. */
+  async #owned(id: string, line: IntentEvent, file: TaskFile): Promise<OwnedTask> {
     try {
       await syncFolder(this.openFolder);
-      return created;
     } catch (error) {
-      await created.close().catch(() => {});
-      await removeIfPresent(file).catch(() => {});
+      await file.close().catch(() => {});
+      await removeIfPresent(file.path).catch(() => {});
       throw error;
     }
+    ownedHere.add(file.path);
+    const release = async () => {
+      ownedHere.delete(file.path);
+      await file.close();
+    };
+    const { type: _type, v: _v, at: submittedAt, owner, ...intent } = line;
+    return { record: { id, intent, owner, submittedAt, progress: { status: "intended" } }, file, release };
   }
 
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */

@@ -8,7 +8,17 @@ import { takeClaim } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
 
 /** Names a settings file may hold, as `imggen config` shows them. All values are texts. */
-export const SETTING_NAMES = ["apiKey", "baseUrl", "model", "ratio", "quality", "output", "timeout"] as const;
+export const SETTING_NAMES = [
+  "apiKey",
+  "baseUrl",
+  "model",
+  "ratio",
+  "quality",
+  "output",
+  "timeout",
+  "confirmAbove",
+  "dailyCredits",
+] as const;
 
 export type SettingName = (typeof SETTING_NAMES)[number];
 export type Settings = { [Name in SettingName]?: string };
@@ -119,8 +129,10 @@ export function parseSettings(text: string, file: string): Settings {
   for (const name of SETTING_NAMES) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
-    if (typeof value !== "string") throw corrupt(file, `"${name}" is not a text`);
-    settings[name] = value;
+    // A number is what a person would write by hand.
+    if (typeof value !== "string" && typeof value !== "number")
+      throw corrupt(file, `"${name}" is not a text`);
+    settings[name] = String(value);
   }
   return settings;
 }

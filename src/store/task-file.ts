@@ -1,6 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { createExclusive, errorCode, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { publish } from "../lib/publish.ts";
+import { DRAFT_MARK } from "./ledger-name.ts";
 import type { TaskEvent } from "./task.ts";
 import { formatLine } from "./task-lines.ts";
 
@@ -35,6 +38,27 @@ export class TaskFile {
       await file.close().catch(() => {});
       await removeIfPresent(path).catch(() => {});
       throw error;
+    }
+  }
+
+  /**
+   * As `create`, but whole or not at all: for a name that other processes look at, who must never take a file
+   * that is still being written for one that its process has left. @returns null where the name is taken
+   */
+  static async createWhole(
+    path: string,
+    first: TaskEvent,
+    makeRoom: () => Promise<void>,
+  ): Promise<TaskFile | null> {
+    const draft = `${path}${DRAFT_MARK}${randomBytes(4).toString("hex")}`;
+    const handle = (await TaskFile.create(draft, first, makeRoom)).#handle;
+    try {
+      if ((await publish(draft, path, false)) === "published")
+        return new TaskFile(path, handle, false, makeRoom);
+      await handle.close();
+      return null;
+    } finally {
+      await removeIfPresent(draft).catch(() => {});
     }
   }
 

@@ -39,6 +39,13 @@ export interface SavedFile {
   height: number;
 }
 
+/** When a task was seen to complete, milliseconds from its acceptance; null where that is not known. */
+export interface Sighting {
+  seenMs: number | null;
+  /** When the last look before still saw it running. */
+  pendingMs: number | null;
+}
+
 /** One line of a task file. Each is written once and never changed. */
 export type TaskEvent =
   | ({ type: "intent"; v: number; at: string; owner: ProcessIdentity } & Intent)
@@ -48,8 +55,7 @@ export type TaskEvent =
   /** The user has settled what nobody can know: it is not asked about any more. */
   | { type: "dismissed"; at: string; why: string }
   | { type: "accepted"; at: string; taskId: string }
-  /** `pendingMs`: when the last look before still saw it running; both count from the acceptance. */
-  | { type: "completed"; at: string; urls: string[]; seenMs: number | null; pendingMs: number | null }
+  | ({ type: "completed"; at: string; urls: string[] } & Sighting)
   | { type: "failed"; at: string; errorCode: string | null }
   | { type: "saved"; at: string; files: SavedFile[] };
 
@@ -62,9 +68,14 @@ export type Progress =
   | { status: "unknown"; why: string }
   | { status: "dismissed"; why: string }
   | { status: "accepted"; taskId: string; acceptedAt: string }
-  | { status: "completed"; taskId: string; acceptedAt: string; completedAt: string; urls: string[] }
-  | { status: "failed"; taskId: string; acceptedAt: string; errorCode: string | null }
-  | { status: "saved"; taskId: string; acceptedAt: string; completedAt: string | null; files: SavedFile[] };
+  | ({ status: "completed"; completedAt: string; urls: string[]; sighting: Sighting } & Accepted)
+  | ({ status: "failed"; errorCode: string | null } & Accepted)
+  | ({ status: "saved"; completedAt: string | null; files: SavedFile[]; sighting: Sighting } & Accepted);
+
+interface Accepted {
+  taskId: string;
+  acceptedAt: string;
+}
 
 /** A task as the ledger knows it. */
 export interface TaskRecord {
@@ -99,18 +110,28 @@ function advanceRequest(progress: Progress, event: TaskEvent): Progress {
   }
 }
 
+const NEVER_SEEN: Sighting = { seenMs: null, pendingMs: null };
+
 /** A task exists, and nothing said of its submit can undo that; nothing at all undoes that it is saved. */
 function advanceTask(progress: Extract<Progress, { taskId: string }>, event: TaskEvent): Progress {
   const { taskId, acceptedAt } = progress;
   if (progress.status === "saved") return progress;
   switch (event.type) {
     case "completed":
-      return { status: "completed", taskId, acceptedAt, completedAt: event.at, urls: event.urls };
+      return {
+        status: "completed",
+        taskId,
+        acceptedAt,
+        completedAt: event.at,
+        urls: event.urls,
+        sighting: { seenMs: event.seenMs, pendingMs: event.pendingMs },
+      };
     case "failed":
       return { status: "failed", taskId, acceptedAt, errorCode: event.errorCode };
     case "saved": {
-      const completedAt = "completedAt" in progress ? progress.completedAt : null;
-      return { status: "saved", taskId, acceptedAt, completedAt, files: event.files };
+      const { completedAt, sighting } =
+        progress.status === "completed" ? progress : { completedAt: null, sighting: NEVER_SEEN };
+      return { status: "saved", taskId, acceptedAt, completedAt, files: event.files, sighting };
     }
     default:
       return progress;

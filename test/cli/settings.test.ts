@@ -61,13 +61,13 @@ describe("settings", () => {
   it("of the account: environment over config", async () => {
     const world = await commandWorld();
     const other = await commandWorld();
-    await withConfig(world, { apiKey: "sk-from-the-config", baseUrl: other.server.baseUrl });
+    await withConfig(world, { apiKey: "sk-canary-from-the-config", baseUrl: other.server.baseUrl });
     await world.run(["generate", "a fox"]);
     expect(world.server.submits()[0]?.headers.authorization).toBe(`Bearer ${TEST_KEY}`);
     await world.run(["generate", "a fox"], {
       env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined },
     });
-    expect(other.server.submits()[0]?.headers.authorization).toBe("Bearer sk-from-the-config");
+    expect(other.server.submits()[0]?.headers.authorization).toBe("Bearer sk-canary-from-the-config");
   });
 
   it("an empty variable is as good as none", async () => {
@@ -122,7 +122,7 @@ describe("config", () => {
 
   it("never shows the key", async () => {
     const world = await commandWorld();
-    await withConfig(world, { apiKey: "sk-from-the-config-0123456789" });
+    await withConfig(world, { apiKey: "sk-canary-from-the-config-0123456789" });
     for (const env of [{}, { IMGGEN_API_KEY: undefined }]) {
       for (const args of [["list"], ["get", "apiKey"], ["list", "--json"], ["get", "apiKey", "--json"]]) {
         const { stdout, stderr } = await world.run(["config", ...args], { env });
@@ -135,7 +135,7 @@ describe("config", () => {
   it.each([
     ["colour", "red"],
     ["constructor", "x"],
-    ["apiKey", "sk-a-key-that-works"],
+    ["apiKey", "sk-canary-that-works"],
     ["baseUrl", "http://service.example/api"],
     ["baseUrl", "nonsense"],
     ["ratio", "wide"],
@@ -147,7 +147,7 @@ describe("config", () => {
     const before = await world.listing();
     const { code, document } = await world.json(["config", "set", name, value]);
     expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
-    expect(JSON.stringify(document)).not.toContain("sk-a-key-that-works");
+    expect(JSON.stringify(document)).not.toContain("sk-canary-that-works");
     expect(await world.listing()).toEqual(before);
   });
 
@@ -163,15 +163,18 @@ describe("login", () => {
   it("stores the key of standard input and the base URL, after a look that costs nothing", async () => {
     const world = await commandWorld();
     const args = ["login", "--base-url", `${world.server.baseUrl}/`];
-    const { code, document } = await world.json(args, { ...accepted, input: "sk-a-new-key\nsecond line" });
+    const { code, document } = await world.json(args, {
+      ...accepted,
+      input: "sk-canary-a-new-key\nsecond line",
+    });
     expect([code, document.ok]).toEqual([0, true]);
     const file = path.join(world.home, "config", "config.json");
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({
-      apiKey: "sk-a-new-key",
+      apiKey: "sk-canary-a-new-key",
       baseUrl: world.server.baseUrl,
     });
     expect(world.server.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([
-      ["GET", "Bearer sk-a-new-key"],
+      ["GET", "Bearer sk-canary-a-new-key"],
     ]);
     expect(JSON.stringify(document)).not.toContain("a-new-key");
   });
@@ -180,7 +183,7 @@ describe("login", () => {
     const world = await commandWorld();
     const run = await world.run(["login", "--base-url", world.server.baseUrl], {
       ...accepted,
-      answer: "sk-typed",
+      answer: "sk-canary-typed",
     });
     expect(run).toMatchObject({ code: 0, stdout: "" });
     expect(run.stderr).not.toContain("typed");
@@ -195,7 +198,7 @@ describe("login", () => {
       const world = await commandWorld({ poll });
       const run = await world.json(["login", "--base-url", world.server.baseUrl], {
         ...accepted,
-        input: "sk-new",
+        input: "sk-canary-new",
       });
       expect([run.code, run.document.ok]).toEqual([code, false]);
       expect(await world.listing()).not.toContain("home/config/config.json");
@@ -205,21 +208,23 @@ describe("login", () => {
   it("takes any other answer for a key that works, and --no-verify asks nobody", async () => {
     const world = await commandWorld({ poll: replies(failure("image_generation.error.unknown_error")) });
     const args = ["login", "--base-url", world.server.baseUrl];
-    expect((await world.run(args, { ...accepted, input: "sk-new" })).code).toBe(0);
-    expect((await world.run([...args, "--no-verify"], { ...accepted, input: "sk-newer" })).code).toBe(0);
+    expect((await world.run(args, { ...accepted, input: "sk-canary-new" })).code).toBe(0);
+    expect((await world.run([...args, "--no-verify"], { ...accepted, input: "sk-canary-newer" })).code).toBe(
+      0,
+    );
     expect(world.server.requests).toHaveLength(1);
   });
 
   it("has no flag for the key, and says so in its help", async () => {
     const world = await commandWorld();
-    expect((await world.run(["login", "--key", "sk-x"])).code).toBe(2);
+    expect((await world.run(["login", "--key", "sk-canary-x"])).code).toBe(2);
     expect((await world.run(["login", "--help"])).stdout).not.toMatch(/--(api-)?key/);
   });
 
   it("logout removes both, and says where a key still applies", async () => {
     const world = await commandWorld();
     const file = await withConfig(world, {
-      apiKey: "sk-stored",
+      apiKey: "sk-canary-stored",
       baseUrl: "https://service.example/api",
       ratio: "1:1",
     });

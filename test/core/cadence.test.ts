@@ -1,42 +1,36 @@
 import { describe, expect, it } from "vitest";
-import { automaticCadence, type Cadence, uniformCadence } from "../../src/core/cadence.ts";
-
-/** When looks are taken, milliseconds from the acceptance, if answers take no time. */
-function lookTimes(cadence: Cadence, untilMs: number, fromMs = 0): number[] {
-  const times: number[] = [];
-  for (let at = fromMs; at <= untilMs; ) {
-    at += cadence.nextDelayMs(at);
-    times.push(at);
-  }
-  return times;
-}
-
-/** The most looks in any window of this length. */
-function mostWithin(times: number[], windowMs: number): number {
-  return Math.max(...times.map((start) => times.filter((at) => at >= start && at < start + windowMs).length));
-}
+import { automaticCadence, uniformCadence } from "../../src/core/cadence.ts";
+import { draw, figuresOf, lognormal, lookTimes, memoryless, mostWithin } from "../support/simulated-tasks.ts";
 
 describe("the automatic cadence", () => {
-  it.each([0, 1, 5000, 60_000, 179_999, 600_000])(
-    "never looks more than 60 times in any 180 s, from an age of %i ms on",
+  it.each([0, 1, 5000, 60_000, 89_999, 179_999, 600_000])(
+    "never looks more than 58 times in any 180 s, from an age of %i ms on",
     (ageMs) => {
-      expect(mostWithin(lookTimes(automaticCadence, ageMs + 3_600_000, ageMs), 180_000)).toBeLessThanOrEqual(
-        60,
-      );
+      const times = lookTimes(automaticCadence, ageMs + 3_600_000, ageMs);
+      expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
     },
   );
 
-  it("looks early: a quick task is seen within a second of its end", () => {
-    const times = lookTimes(automaticCadence, 8000);
-    for (let end = 500; end <= 8000; end += 100) {
-      const seen = times.find((at) => at >= end) ?? Number.NaN;
-      expect(seen - end).toBeLessThanOrEqual(1000);
-    }
-  });
+  it.each([
+    ["8 s, give or take", lognormal(8000, 0.3)],
+    ["20 s, give or take", lognormal(20_000, 0.3)],
+    ["45 s, give or take", lognormal(45_000, 0.3)],
+    ["8 s, without memory", memoryless(8000)],
+    ["20 s, without memory", memoryless(20_000)],
+    ["45 s, without memory", memoryless(45_000)],
+  ])(
+    "sees tasks of %s sooner than the reference client, and pays no more looks for it",
+    (_what, durations) => {
+      const { delay, looks } = figuresOf(automaticCadence, draw(durations, 20_000, 1));
+      expect(delay).toBeLessThan(1);
+      expect(delay * looks).toBeLessThan(1.015);
+    },
+  );
 
-  it("never looks away for more than 5 s, however old the task is", () => {
-    expect(automaticCadence.nextDelayMs(Number.POSITIVE_INFINITY)).toBe(5000);
-    expect(automaticCadence.nextDelayMs(0)).toBe(500);
+  it("never looks away for more than 3.6 s, however old the task is", () => {
+    expect([0, 1e5, 1e9, Number.POSITIVE_INFINITY].map((age) => automaticCadence.nextDelayMs(age))).toEqual([
+      2800, 3600, 3600, 3600,
+    ]);
   });
 });
 

@@ -148,3 +148,19 @@ describe("the n-th of equal names", () => {
     expect(numberedPath(file, number)).toBe(numbered);
   });
 });
+
+it("the second of two names is another one, even where the first is as long as can be and ends in -2", () => {
+  const longest = `/tmp/${"a".repeat(249)}-2.png`;
+  const second = numberedPath(longest, 2);
+  expect(second).not.toBe(longest);
+  expect(Buffer.byteLength(second.slice("/tmp/".length))).toBeLessThanOrEqual(255);
+});
+
+it("a name of 255 bytes that is all extension still has room for a number", () => {
+  const second = numberedPath(`/tmp/a.${"x".repeat(253)}`, 2);
+  expect(Buffer.byteLength(second.slice("/tmp/".length))).toBeLessThanOrEqual(255);
+});
+
+it.each([".png", ".{ext}"])("the template %s makes a name with an extension", (template) => {
+  expect(safeName(template.replace("{ext}", "png"))).toBe("image.png");
+});

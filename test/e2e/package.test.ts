@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { CANARY } from "../support/canary.ts";
 import { temporaryFolder } from "../support/program.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -36,7 +37,7 @@ it("the packed tarball works where it is unpacked, without anything to install",
   const [tarball = ""] = await readdir(folder);
   await run("tar", ["xzf", tarball], { cwd: folder });
   const bin = path.join(folder, "package/bin/imggen.js");
-  const env = { PATH: process.env.PATH, IMGGEN_HOME: path.join(folder, "home") };
+  const env = { PATH: process.env.PATH, IMGGEN_HOME: path.join(folder, "home"), IMGGEN_API_KEY: CANARY };
   const imggen = (...args: string[]) => run(process.execPath, [bin, ...args], { cwd: folder, env });
   const { version } = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
   expect((await imggen("--version")).stdout).toBe(`${version}\n`);

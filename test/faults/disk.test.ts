@@ -173,6 +173,15 @@ it.each(["open", "write", "sync"])(
   },
 );
 
+it("EIO where the image gets its name: save_failed, no other file, and resume saves it", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const env = failingDisk({ operation: "link", code: "EIO", match: world.out });
+  const run = await world.generate([], { env });
+  const { files, ...rest } = await world.aftermath(run);
+  expect({ ...rest, files: files.filter((name) => !name.startsWith(".imggen-")) }).toEqual(NOT_SAVED);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
+
 it("short writes, of the ledger and of the image, are gone on with", async () => {
   const big = heavyPicture(300);
   const world = await programWorld(await liveService(big));

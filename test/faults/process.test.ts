@@ -2,17 +2,11 @@ import type { ChildProcess } from "node:child_process";
 import { expect, it } from "vitest";
 import { blackHole } from "../support/black-hole.ts";
 import { deadPort, liveService } from "../support/live-server.ts";
-import { finished, type ProgramResult } from "../support/program.ts";
-import {
-  PENDING,
-  PICTURE,
-  type ProgramWorld,
-  programWorld,
-  SAVED,
-  UNKNOWN,
-} from "../support/program-world.ts";
-import { type Behaviour, response, type ScriptedServer, success } from "../support/scripted-server.ts";
+import { finished } from "../support/program.ts";
+import { PENDING, PICTURE, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { type Behaviour, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+import { startedUntil, stopped } from "../support/started.ts";
 
 const ACCEPTED = success({ taskId: "task-1" });
 const SIGNALS = [
@@ -82,35 +76,6 @@ it("SIGINT during a submit that never answers: 10 s, then the outcome is unknown
   expect(elapsedMs).toBeLessThan(12_000);
 }, 20_000);
 
-it("SIGINT twice ends at once, and a request that may be bought is known to resume", async () => {
-  const server = await liveService(PICTURE, { submit: silence });
-  const world = await programWorld(server);
-  const { program, end } = await startedUntil(world, server, 1);
-  program.kill("SIGINT");
-  await pause(200);
-  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-  expect(elapsedMs).toBeLessThan(1_000);
-  expect(run.code).toBe(130);
-  const { open, done, submits } = await world.aftermath(run);
-  expect({ open, done, submits }).toEqual({ open: ["intent"], done: [], submits: 1 });
-  expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 9, submits: 1 });
-});
-
-it("SIGINT during the download: no half file, exit 130, and resume saves the image", async () => {
-  const server = await liveService(PICTURE, { file: inTurn(half, replies(response(200, PICTURE))) });
-  const world = await programWorld(server);
-  const { program, end } = await startedUntil(world, server, 3);
-  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-  expect(await world.aftermath(run)).toEqual({
-    ...PENDING,
-    exit: 130,
-    type: "interrupted",
-    open: ["completed"],
-  });
-  expect(elapsedMs).toBeLessThan(1_000);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
-});
-
 it("SIGINT between two tries to connect: nothing was sent, exit 130", async () => {
   const address = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
   const world = await programWorld(null, {
@@ -149,21 +114,6 @@ it("SIGINT while the connection is still being made: nothing was sent, so there 
     done: ["not_sent"],
   });
   expect(elapsedMs).toBeLessThan(2_000);
-});
-
-it("SIGINT while the prompt is still being read: nothing was sent, exit 130", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
-  const program = world.start(["generate", "-", "--json"]);
-  const end = finished(program);
-  await pause(500);
-  const { run } = await stopped(program, end, "SIGINT");
-  expect(await world.aftermath(run)).toMatchObject({
-    exit: 130,
-    type: "interrupted",
-    charged: "no",
-    submits: 0,
-  });
 });
 
 it("SIGINT during resume leaves the task to the next one", async () => {
@@ -262,26 +212,6 @@ it.each([["--version"], ["--help"], ["models"], ["history"], ["config", "path"]]
     expect(run.code).not.toBe(0);
   },
 );
-
-/** Starts a generation and waits until the service has had this many requests. */
-async function startedUntil(
-  world: ProgramWorld,
-  server: ScriptedServer,
-  requests: number,
-  args = world.generateArgs(),
-) {
-  const program = world.start(args);
-  const end = finished(program);
-  while (server.requests.length < requests) await pause(5);
-  return { program, end };
-}
-
-async function stopped(program: ChildProcess, end: Promise<ProgramResult>, signal: NodeJS.Signals) {
-  const sent = performance.now();
-  program.kill(signal);
-  const run = await end;
-  return { run, elapsedMs: performance.now() - sent };
-}
 
 /** Resolves when the program has said this on standard error. */
 function output(program: ChildProcess, text: string): Promise<void> {

@@ -106,6 +106,23 @@ it.each([
   });
 });
 
+it.each([
+  ["that is not JSON", response(200, "hello")],
+  ["that is empty", response(200, "")],
+  ["that is an array", json([])],
+  ["with code 0 and no data", json({ code: 0, message: "ok" })],
+  ["with a positive code", json({ code: 1, message: "ok", data: { status: "failed" } })],
+  ["whose data is text", success("completed")],
+  ["whose data is an array", success([{ status: "failed" }])],
+  ["of more than 1 MiB", success({ status: "failed", padding: "x".repeat(1024 * 1024) })],
+])("a reply to a poll %s says nothing: it is looked at again, and the image saved", async (_name, reply) => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(replies(reply), replies(reply), completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
 it.each([400, 401, 403, 404, 413, 422])(
   "HTTP %i without an envelope is a definite no as well",
   async (status) => {
@@ -120,7 +137,7 @@ it.each([400, 401, 403, 404, 413, 422])(
   },
 );
 
-it.each([301, 302, 307])("a redirect (%i) of the submit is never followed", async (status) => {
+it.each([301, 302, 303, 307, 308])("a redirect (%i) of the submit is never followed", async (status) => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
   const location = `${elsewhere.origin}/api/generate-image`;
   const server = await liveService(PICTURE, { submit: replies(response(status, "", { location })) });

@@ -70,12 +70,12 @@ it("a byte-order mark is tolerated, an empty file is no settings", async () => {
 });
 
 it.each([
-  ["a line feed", "sk-one\nX-Injected: yes"],
-  ["a carriage return", "sk-one\rX-Injected: yes"],
-  ["a blank", "sk-one two"],
-  ["a tab", "sk-one\ttwo"],
-  ["a letter beyond Latin-1", "sk-ключ"],
-  ["an escape", "sk-one\u001b[31m"],
+  ["a line feed", "sk-canary-one\nX-Injected: yes"],
+  ["a carriage return", "sk-canary-one\rX-Injected: yes"],
+  ["a blank", "sk-canary-one two"],
+  ["a tab", "sk-canary-one\ttwo"],
+  ["a letter beyond Latin-1", "sk-canary-ключ"],
+  ["an escape", "sk-canary-one\u001b[31m"],
   ["no sk- in front", "key-1234"],
   ["nothing after sk-", "sk-"],
 ])("a key with %s is refused: exit 2, nothing sent, nothing stored", async (_name, key) => {
@@ -91,7 +91,7 @@ it.each([
   });
   expect(server.requests).toEqual([]);
   expect(run.stdout + run.stderr).not.toContain("\u001b");
-  if (key === "sk-one two") {
+  if (key === "sk-canary-one two") {
     const login = await world.run(["login", "--json"], { input: key, env: { IMGGEN_API_KEY: undefined } });
     expect(await world.aftermath(login)).toMatchObject({ exit: 2, type: "usage" });
     expect(server.requests).toEqual([]);

@@ -133,7 +133,7 @@ it("another key at resume is refused with what is needed, and asked nothing", as
   const server = await liveService(PICTURE);
   const world = await programWorld(server);
   await world.generate(["--no-wait"]);
-  const run = await world.resume(["task-1"], { env: { IMGGEN_API_KEY: "sk-another-key" } });
+  const run = await world.resume(["task-1"], { env: { IMGGEN_API_KEY: "sk-canary-another-key" } });
   expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: 2, type: "usage" });
   expect(run.stdout + run.stderr).toMatch(/key/);
   expect(server.requests).toHaveLength(1);
@@ -144,7 +144,7 @@ it("resume leaves one task of another account alone, and finishes the others", a
   const server = await liveService(PICTURE);
   const world = await programWorld(server);
   await world.generate(["--no-wait"]);
-  await world.generate(["--no-wait"], { env: { IMGGEN_API_KEY: "sk-another-key" } });
+  await world.generate(["--no-wait"], { env: { IMGGEN_API_KEY: "sk-canary-another-key" } });
   const run = await world.resume();
   expect(await world.aftermath(run)).toMatchObject({ exit: 2, open: ["accepted"], done: ["saved"] });
   expect(await world.files()).toEqual(["a-fox-task1.png"]);

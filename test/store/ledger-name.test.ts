@@ -24,7 +24,15 @@ const image = (digit: number): SavedFile => ({
 });
 
 function saved(files: SavedFile[], credits: number | null = 8): TaskRecord {
-  const progress = { status: "saved", taskId: "task-1", acceptedAt: AT, completedAt: AT, files } as const;
+  const sighting = { seenMs: 8000, pendingMs: null };
+  const progress = {
+    status: "saved",
+    taskId: "task-1",
+    acceptedAt: AT,
+    completedAt: AT,
+    files,
+    sighting,
+  } as const;
   return { id: ID, intent: { ...INTENT, credits }, owner: identity(1), submittedAt: AT, progress };
 }
 

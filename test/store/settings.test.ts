@@ -43,17 +43,24 @@ describe("reading settings", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it.each(["{", "null", "[]", '"text"', "7", '{"model":7}', '{"apiKey":null}', "\0\0\0\0", '{"a":1}{"b":2}'])(
-    "refuses the damaged file %j, names it, and keeps it byte for byte",
-    async (text) => {
-      const { store, read } = await storeWith(text);
-      const error = await store.read().catch((thrown: unknown) => thrown);
-      expect(error).toBeInstanceOf(SettingsError);
-      expect(error).toMatchObject({ type: "usage", message: expect.stringContaining(store.file) });
-      await expect(store.update({ model: "z-image" })).rejects.toBeInstanceOf(SettingsError);
-      expect(await read()).toBe(text);
-    },
-  );
+  it.each([
+    "{",
+    "null",
+    "[]",
+    '"text"',
+    "7",
+    '{"model":[]}',
+    '{"apiKey":null}',
+    "\0\0\0\0",
+    '{"a":1}{"b":2}',
+  ])("refuses the damaged file %j, names it, and keeps it byte for byte", async (text) => {
+    const { store, read } = await storeWith(text);
+    const error = await store.read().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SettingsError);
+    expect(error).toMatchObject({ type: "usage", message: expect.stringContaining(store.file) });
+    await expect(store.update({ model: "z-image" })).rejects.toBeInstanceOf(SettingsError);
+    expect(await read()).toBe(text);
+  });
 
   it("keeps a damaged file that is not even text", async () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x7b, 0xc3]);

@@ -56,6 +56,7 @@ describe("a task's progress", () => {
       acceptedAt: AT,
       completedAt: later.at,
       files: [],
+      sighting: { seenMs: later.seenMs, pendingMs: later.pendingMs },
     });
   });
 

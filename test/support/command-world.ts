@@ -1,12 +1,13 @@
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
+import { CANARY } from "./canary.ts";
 import { type RunOptions, type RunResult, runCommand } from "./in-process.ts";
 import { liveService } from "./live-server.ts";
 import { temporaryFolder } from "./program.ts";
 import { PICTURE } from "./program-world.ts";
 import type { ScriptedServer, ServiceScript } from "./scripted-server.ts";
 
-export const TEST_KEY = "sk-canary-0c7d15f2a9e6b384";
+export const TEST_KEY = CANARY;
 
 /** Commands run in this process: a home, a current folder, and a scripted service that they are set up for. */
 export interface CommandWorld {
@@ -39,7 +40,7 @@ export async function commandWorld(script: ServiceScript = {}): Promise<CommandW
   const server = await liveService(PICTURE, script);
   const account = { IMGGEN_API_KEY: TEST_KEY, IMGGEN_BASE_URL: server.baseUrl };
   const run: CommandWorld["run"] = (args, options = {}) =>
-    runCommand(args, { home, cwd, ...options, env: { ...account, ...options.env } });
+    runCommand(quickly(args), { home, cwd, ...options, env: { ...account, ...options.env } });
   return {
     home,
     cwd,
@@ -56,4 +57,13 @@ export async function commandWorld(script: ServiceScript = {}): Promise<CommandW
 /** The bodies of all submits, as the service read them. */
 export function submitted(world: CommandWorld): unknown[] {
   return world.server.submits().map(({ body }) => JSON.parse(body));
+}
+
+const WAITING = new Set(["generate", "rerun", "resume", "batch", "compare"]);
+
+/** The same command, with looks that follow each other closely. */
+function quickly(args: readonly string[]): string[] {
+  const waits = WAITING.has(args[0] ?? "") || args.includes("--wait");
+  if (!waits || args.includes("--poll-interval")) return [...args];
+  return [args[0] ?? "", "--poll-interval", "100ms", ...args.slice(1)];
 }

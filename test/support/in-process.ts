@@ -2,6 +2,7 @@ import type { Context, OutputStream } from "../../src/cli/context.ts";
 import { run } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
+import { expectNoKeyShown } from "./canary.ts";
 
 export interface RunOptions {
   home: string;
@@ -26,7 +27,7 @@ export interface RunResult {
 const running = new Set<number>();
 let lastPid = 0;
 
-/** Runs a whole command in this process, against a world of the test's own. */
+/** Runs a whole command in this process, against a world of the test's own. Fails where it shows an API key. */
 export async function runCommand(args: readonly string[], options: RunOptions): Promise<RunResult> {
   const pid = ++lastPid;
   running.add(pid);
@@ -41,12 +42,15 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
     clock: systemClock,
     processes: processesAs(pid),
     signal: options.signal ?? new AbortController().signal,
+    lastWord: async () => {},
     fileMode: 0o644,
     random: () => 0,
     askHidden: async () => options.answer ?? "",
   };
   const code = await run(args, context).finally(() => running.delete(pid));
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  const shown = { stdout: stdout.text(), stderr: stderr.text() };
+  expectNoKeyShown(shown);
+  return { code, ...shown };
 }
 
 function processesAs(pid: number): Processes {

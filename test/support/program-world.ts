@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
 import { buildPng, inspect } from "../lib/image/builders.ts";
+import { CANARY, filesWithKey } from "./canary.ts";
 import {
   type ProgramOptions,
   type ProgramResult,
@@ -12,8 +13,7 @@ import {
 } from "./program.ts";
 import type { ScriptedServer } from "./scripted-server.ts";
 
-/** The key of every run here. Wherever else it turns up afterwards, it has leaked. */
-export const CANARY = "sk-canary-5f3e9a7c1b8d2046";
+export { CANARY };
 
 /** The image that scripted services hand out. */
 export const PICTURE = buildPng(64, 48);
@@ -126,16 +126,9 @@ export class ProgramWorld {
 
   /** Where the key is that it should not be: output, any file but the settings, and any request's body or URL. */
   async leaks(result: Pick<ProgramResult, "stdout" | "stderr">): Promise<string[]> {
-    const found: string[] = [];
+    const found = await filesWithKey(this.folder);
     if (result.stdout.includes(CANARY)) found.push("standard output");
     if (result.stderr.includes(CANARY)) found.push("standard error");
-    for (const name of await readdir(this.folder, { recursive: true })) {
-      if (path.basename(name) === "config.json") continue;
-      const file = path.join(this.folder, name);
-      if (name.includes(CANARY)) found.push(name);
-      if (!(await stat(file).catch(() => null))?.isFile()) continue;
-      if ((await readFile(file)).includes(CANARY)) found.push(name);
-    }
     for (const { target, body, headers } of this.server?.requests ?? []) {
       if (target.includes(CANARY) || body.includes(CANARY)) found.push(`request ${target}`);
       const isFile = !target.startsWith("/api/");

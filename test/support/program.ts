@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
+import { expectNoKeyBelow, expectNoKeyShown } from "./canary.ts";
 
 const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
 
@@ -25,10 +27,12 @@ export interface ProgramOptions {
   through?: readonly string[];
 }
 
-/** A folder of this test's own, removed after it. */
+/** A folder of this test's own, removed after it, and searched for leaked keys before. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), "imggen-test-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  onTestFinished(async () => {
+    await expectNoKeyBelow(folder).finally(() => rm(folder, { recursive: true, force: true }));
+  });
   return folder;
 }
 
@@ -51,20 +55,17 @@ export async function runProgram(
   return finished(child);
 }
 
-/** Waits for a started program and collects what it wrote. */
-export function finished(child: ChildProcess): Promise<ProgramResult> {
+/** Waits for a started program and collects what it wrote. Fails where that shows an API key. */
+export async function finished(child: ChildProcess): Promise<ProgramResult> {
   const start = performance.now();
   const out: Buffer[] = [];
   const err: Buffer[] = [];
   child.stdout?.on("data", (chunk: Buffer) => out.push(chunk));
   child.stderr?.on("data", (chunk: Buffer) => err.push(chunk));
-  return new Promise((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (code, signal) => {
-      const stdoutBytes = Buffer.concat(out);
-      const stdout = stdoutBytes.toString("utf8");
-      const stderr = Buffer.concat(err).toString("utf8");
-      resolve({ code, signal, stdout, stderr, stdoutBytes, elapsedMs: performance.now() - start });
-    });
-  });
+  const [code, signal] = await once(child, "close");
+  const stdoutBytes = Buffer.concat(out);
+  const stdout = stdoutBytes.toString("utf8");
+  const stderr = Buffer.concat(err).toString("utf8");
+  expectNoKeyShown({ stdout, stderr });
+  return { code, signal, stdout, stderr, stdoutBytes, elapsedMs: performance.now() - start };
 }

@@ -2,6 +2,7 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { HttpClient, type HttpClientOptions } from "../../src/api/client.ts";
 import { Service, type ServiceOptions } from "../../src/api/service.ts";
+import { Cadences } from "../../src/core/cadences.ts";
 import type { Connection, TaskDeps } from "../../src/core/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import type { TaskProgressEvent } from "../../src/core/events.ts";
@@ -9,10 +10,11 @@ import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { Destination, ServiceIdentity } from "../../src/store/task.ts";
+import { CANARY } from "./canary.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { temporaryFolder } from "./program.ts";
 
-export const TEST_KEY = "sk-test-0123456789abcdef";
+export const TEST_KEY = CANARY;
 
 /** An HTTP client that is closed after the test. */
 export function testClient(options: HttpClientOptions = {}): HttpClient {
@@ -73,9 +75,11 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
     downloads: testClient(),
     serviceUrl: new URL(baseUrl),
   };
+  const ledger = new Ledger(stateFolder, clock, options.processes ?? systemProcesses());
   const deps: TaskDeps = {
     connection,
-    ledger: new Ledger(stateFolder, clock, options.processes ?? systemProcesses()),
+    ledger,
+    cadences: new Cadences(ledger, connection.identity),
     clock,
     signal: controller.signal,
     onProgress(event) {
@@ -87,6 +91,7 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
       for await (const chunk of bytes) written.push(chunk);
     },
     random: () => 0.5,
+    dailyCredits: null,
     downloadIdleMs: 2000,
   };
   const destination: Destination = {

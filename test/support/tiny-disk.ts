@@ -3,8 +3,9 @@ import { mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
+import { expectNoKeyBelow } from "./canary.ts";
 
-/** A disk of this many KiB for one test, or null where this system lets nobody mount one. */
+/** A disk of this many KiB for one test, searched for leaked keys after it. Null where nobody may mount one. */
 export function tinyDisk(kibibytes: number): string | null {
   const folder = mkdtempSync(path.join(tmpdir(), "imggen-disk-"));
   try {
@@ -13,9 +14,11 @@ export function tinyDisk(kibibytes: number): string | null {
     rmdirSync(folder);
     return null;
   }
-  onTestFinished(() => {
-    execFileSync("umount", ["--lazy", folder], { stdio: "ignore" });
-    rmdirSync(folder);
+  onTestFinished(async () => {
+    await expectNoKeyBelow(folder).finally(() => {
+      execFileSync("umount", ["--lazy", folder], { stdio: "ignore" });
+      rmdirSync(folder);
+    });
   });
   return folder;
 }

@@ -8,9 +8,9 @@ import { isWellFormedRatio } from "../../models/ratio.ts";
 import { SETTING_NAMES, type SettingName } from "../../store/settings.ts";
 import { checkBaseUrl } from "../account.ts";
 import type { RunWith } from "../command.ts";
-import type { Effective } from "../effective-settings.ts";
+import { CONFIRM_ABOVE_CREDITS, type Effective } from "../effective-settings.ts";
 import { colorsFor } from "../format.ts";
-import { durationOption } from "../options.ts";
+import { durationOption, wholeNumberOption } from "../options.ts";
 import type { Session } from "../session.ts";
 import { table } from "../table.ts";
 
@@ -51,6 +51,8 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> 
     durationOption("timeout", value);
     return value;
   },
+  confirmAbove: (value) => String(wholeNumberOption("confirmAbove", value, { min: 0 })),
+  dailyCredits: (value) => String(wholeNumberOption("dailyCredits", value, { min: 0 })),
 };
 
 function notBlank(name: string, value: string): string {
@@ -72,6 +74,7 @@ const DEFAULTS: { [Name in SettingName]?: string } = {
   model: DEFAULT_MODEL,
   output: ".",
   timeout: "180s",
+  confirmAbove: String(CONFIRM_ABOVE_CREDITS),
 };
 
 function shown(name: SettingName, setting: Effective | undefined): string | null {

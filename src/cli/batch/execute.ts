@@ -1,0 +1,103 @@
+import { Gate } from "../../core/batch/gate.ts";
+import { findMisplaced, preparePlace } from "../../core/batch/place.ts";
+import { type Cost, planBatch } from "../../core/batch/plan.ts";
+import type { RowEnd } from "../../core/batch/row.ts";
+import { type BatchPlace, type BatchRow, batchId } from "../../core/batch/rows.ts";
+import { runRows } from "../../core/batch/run.ts";
+import { Tally } from "../../core/batch/tally.ts";
+import { checkDailyLimit } from "../../core/daily-limit.ts";
+import type { TaskDeps } from "../../core/deps.ts";
+import type { WaitSettings } from "../../core/wait-settings.ts";
+import type { ImggenError } from "../../lib/errors.ts";
+import { BatchClaims } from "../../store/batch-claims.ts";
+import { Connections } from "../connect.ts";
+import type { Session } from "../session.ts";
+import { taskDeps } from "../task-deps.ts";
+import { type Allowance, agreeOnCosts } from "./costs.ts";
+import { ManifestError } from "./manifest-error.ts";
+import { type BatchProgress, createBatchProgress } from "./progress.ts";
+
+/** Rows that were checked, and how they are to be run. */
+export interface BatchOrder {
+  rows: BatchRow[];
+  place: BatchPlace;
+  wait: WaitSettings;
+  concurrency: number;
+  resubmitUnknown: boolean;
+  allowance: Allowance;
+  requestTimeoutMs: number | undefined;
+  /** What a row is called in a word to a person. */
+  nameOf: (row: BatchRow) => string;
+}
+
+/** How a batch ended. */
+export interface BatchResult {
+  tally: Tally;
+  rows: number;
+  /** What may have been charged in earlier runs. */
+  charged: Cost;
+  /** What stopped it before its end: the account, or a signal. */
+  stopped: ImggenError | null;
+}
+
+// Another process on the same batch has its own time-outs; so long its rows are waited for.
+const PATIENCE_WITH_OTHERS_MS = 180_000;
+
+/**
+ * Plans a batch, agrees on its cost, and runs it. Each row is told of as it ends.
+ * @throws BudgetExceededError, ManifestError, SaveFailedError, or what the account lacks; nothing was sent then
+ */
+export async function executeBatch(
+  order: BatchOrder,
+  session: Session,
+  onEnd: (end: RowEnd) => Promise<void>,
+): Promise<BatchResult> {
+  const connections = new Connections(session, order.requestTimeoutMs);
+  const connection = await connections.current();
+  const progress = await createBatchProgress(session, order.rows.length, order.nameOf);
+  try {
+    const deps = await taskDeps(session, connection, (event) => progress.show(event), order.requestTimeoutMs);
+    return await runAgreed(order, deps, progress, session, onEnd);
+  } finally {
+    progress.stop();
+    await connections.close();
+  }
+}
+
+async function runAgreed(
+  order: BatchOrder,
+  deps: TaskDeps,
+  progress: BatchProgress,
+  session: Session,
+  onEnd: (end: RowEnd) => Promise<void>,
+): Promise<BatchResult> {
+  const { place, wait, concurrency, resubmitUnknown } = order;
+  const { connection, ledger, clock, random, signal } = deps;
+  const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, place));
+  const plan = await planBatch(order.rows, { claims, ledger, resubmitUnknown });
+  const misplaced = await findMisplaced(plan.rows, place);
+  if (misplaced.length > 0) throw new ManifestError(misplaced);
+  await checkDailyLimit(plan.toBuy.credits, connection.identity.keyId, deps);
+  await agreeOnCosts(plan, order.allowance, session);
+  await preparePlace(plan.rows, place);
+  const onOutage = (outage: Parameters<BatchProgress["showOutage"]>[0]) => progress.showOutage(outage);
+  const gate = new Gate(connection.service, { clock, random, onOutage });
+  const tally = new Tally(order.nameOf);
+  const run = { place, wait, resubmitUnknown, claims, gate, deps };
+  const options = {
+    concurrency,
+    patienceMs: PATIENCE_WITH_OTHERS_MS,
+    onStart: () => progress.begin(),
+    async onEnd(end: RowEnd) {
+      tally.add(end);
+      progress.end(end, tally);
+      await onEnd(end);
+    },
+  };
+  for (const row of await runRows(plan.rows, options, run)) tally.leave(row);
+  return { tally, rows: plan.rows.length, charged: plan.charged, stopped: gate.stopped ?? reasonOf(signal) };
+}
+
+function reasonOf(signal: AbortSignal): ImggenError | null {
+  return signal.aborted ? signal.reason : null;
+}

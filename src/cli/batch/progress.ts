@@ -1,0 +1,87 @@
+import type { RowEnd } from "../../core/batch/row.ts";
+import type { BatchRow } from "../../core/batch/rows.ts";
+import type { Tally } from "../../core/batch/tally.ts";
+import type { TaskProgressEvent } from "../../core/events.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import { printable } from "../../lib/escape.ts";
+import { createStatusLine } from "../progress.ts";
+import type { Session } from "../session.ts";
+import { creditsText } from "../text.ts";
+
+/** Shows how a batch is getting on: one live line on a terminal, and a line for each row that has ended. */
+export interface BatchProgress {
+  show(event: TaskProgressEvent): void;
+  showOutage(outage: { down: true; why: string } | { down: false }): void;
+  begin(): void;
+  end(end: RowEnd, tally: Tally): void;
+  stop(): void;
+}
+
+/** @param rows how many there are @param nameOf what each is called */
+export async function createBatchProgress(
+  session: Session,
+  rows: number,
+  nameOf: (row: BatchRow) => string,
+): Promise<BatchProgress> {
+  const { console, context } = session;
+  const line = await createStatusLine(console, context);
+  const startMs = context.clock.monotonicMs();
+  let begun = 0;
+  let ended = 0;
+  let text = "";
+  const retitle = (tally?: Tally) => {
+    if (tally) text = counts(tally);
+    const elapsedMs = context.clock.monotonicMs() - startMs;
+    const left = ended === 0 ? "" : ` · about ${formatDuration((elapsedMs / ended) * (rows - ended))} left`;
+    line.set(`${ended} of ${rows} rows${text} · ${begun - ended} running${left}`);
+  };
+  return {
+    show(event) {
+      // Even under --quiet: the screen may be the only place that has the task's id.
+      if (event.type === "ledger_trouble") void console.error(printable(`warning: ${event.message}`));
+    },
+    showOutage(outage) {
+      const word = outage.down ? `Submitting is paused: ${outage.why}.` : "The service is back.";
+      void console.note(printable(word));
+    },
+    begin() {
+      begun += 1;
+      retitle();
+    },
+    end(end, tally) {
+      ended += 1;
+      retitle(tally);
+      const said = rowLine(end, `[${ended}/${rows}] ${nameOf(end.row)}:`);
+      // A saved path on the same terminal says it already.
+      if (end.error || !context.stdout.isTTY || session.options.json) void console.note(said);
+    },
+    stop: () => line.stop(),
+  };
+}
+
+function counts({ saved, skipped, failed, unknown, pending, cost }: Tally): string {
+  const parts = [
+    saved + skipped > 0 && `${saved + skipped} saved`,
+    failed > 0 && `${failed} failed`,
+    unknown > 0 && `${unknown} unknown`,
+    pending > 0 && `${pending} unfinished`,
+    cost.credits > 0 && creditsText(cost.credits),
+  ];
+  return parts.map((part) => (part ? ` · ${part}` : "")).join("");
+}
+
+/** A row's end in one line. */
+function rowLine({ outcome, report, error }: RowEnd, start: string): string {
+  if (error) return printable(`${start} ${WORDS[outcome]}: ${error.message}`);
+  const files = report?.files.map(({ path }) => path).join(" ") ?? "";
+  return printable(`${start} ${WORDS[outcome]} ${files}`.trimEnd());
+}
+
+const WORDS: Record<RowEnd["outcome"], string> = {
+  saved: "saved",
+  skipped: "saved before",
+  failed: "failed",
+  unknown: "outcome unknown",
+  pending: "unfinished",
+  not_sent: "not sent",
+};

@@ -1,0 +1,131 @@
+import type { Command } from "commander";
+import { checkBatchBudget } from "../../core/batch/batch-budget.ts";
+import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../core/batch/check-rows.ts";
+import { add, type Cost } from "../../core/batch/plan.ts";
+import type { BatchRow } from "../../core/batch/rows.ts";
+import { parseShard } from "../../core/batch/shard.ts";
+import { costText } from "../batch/costs.ts";
+import { executeBatch } from "../batch/execute.ts";
+import {
+  addBatchOptions,
+  addBatchPlaceOptions,
+  allowanceOf,
+  type BatchFlags,
+  concurrencyOf,
+  placeOf,
+} from "../batch/flags.ts";
+import { ManifestError } from "../batch/manifest-error.ts";
+import { showRow } from "../batch/row-output.ts";
+import { type ManifestSource, manifestSource } from "../batch/source.ts";
+import { exitCodeOfBatch, summaryJson, summaryLines } from "../batch/summary.ts";
+import type { RunWith } from "../command.ts";
+import { addDraftOptions, type DraftFlags, readDraft } from "../draft.ts";
+import type { Session } from "../session.ts";
+import { requestTimeout, waitSettings } from "../wait-options.ts";
+
+interface BatchOptions extends DraftFlags, BatchFlags {
+  shard?: string;
+  resubmitUnknown?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen batch prompts.txt --sandbox
+  $ imggen batch products.csv --output pictures/ --max-credits 500 --concurrency 8
+  $ imggen batch products.csv --dry-run
+  $ imggen batch products.csv --shard 1/4 --output pictures/ --yes
+  $ jq -c '{prompt: .title}' books.json | imggen batch - --json`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input")
+    .addHelpText(
+      "after",
+      "\nColumns or keys: prompt model ratio quality image maxImages output. Flags hold for rows that do not set them.",
+    );
+  addBatchPlaceOptions(addDraftOptions(command));
+  addBatchOptions(command)
+    .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
+    .option("--resubmit-unknown", "buy rows of unknown outcome again")
+    .option("--no-validate", "send it even where the model matrix forbids it")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runBatch));
+}
+
+async function runBatch(session: Session, manifest: string, flags: BatchOptions): Promise<number> {
+  const { values, labels } = await readDraft(flags, session);
+  const shard = flags.shard === undefined ? null : parseShard(flags.shard);
+  const defaults = { values, labels, validate: flags.validate, shard };
+  const source = await manifestSource(manifest, session.context);
+  if (flags.dryRun) return dryRun(source, defaults, flags, session);
+  const order = {
+    place: await placeOf(flags, session),
+    wait: await waitSettings(flags, session),
+    concurrency: concurrencyOf(flags),
+    resubmitUnknown: flags.resubmitUnknown === true,
+    allowance: allowanceOf(flags),
+    requestTimeoutMs: requestTimeout(flags),
+    nameOf: ({ line }: BatchRow) => `line ${line}`,
+  };
+  const rows = await readRows(source, defaults, session);
+  const result = await executeBatch({ ...order, rows }, session, (end) => showRow(end, session));
+  if (session.options.json) await session.json(summaryJson(result));
+  else for (const line of summaryLines(result, session.commandLine)) await session.console.note(line);
+  return exitCodeOfBatch(result);
+}
+
+/** All rows, once every one is known to be good. @throws ManifestError naming every bad one */
+async function readRows(
+  source: ManifestSource,
+  defaults: RowDefaults,
+  session: Session,
+): Promise<BatchRow[]> {
+  const rows: BatchRow[] = [];
+  await eachRow(source, defaults, (row) => rows.push(row));
+  for (const { checked } of rows) for (const warning of checked.warnings) await session.console.warn(warning);
+  return rows;
+}
+
+/** Goes through a manifest to its end. @throws ManifestError where anything in it is wrong */
+async function eachRow(
+  source: ManifestSource,
+  defaults: RowDefaults,
+  take: (row: BatchRow) => unknown,
+): Promise<void> {
+  const problems: ManifestProblem[] = [];
+  for await (const each of checkRows(source(), defaults)) {
+    if (!isRow(each)) problems.push(each);
+    else if (problems.length === 0) await take(each);
+  }
+  if (problems.length > 0) throw new ManifestError(problems);
+}
+
+/** Reads the manifest twice and keeps nothing of it, so that its length does not matter. */
+async function dryRun(
+  source: ManifestSource,
+  defaults: RowDefaults,
+  flags: BatchOptions,
+  session: Session,
+): Promise<number> {
+  const { cap, allowUndocumented } = allowanceOf(flags);
+  const charged: Cost = { rows: 0, credits: 0, undocumented: 0 };
+  concurrencyOf(flags);
+  const toBuy = { ...charged };
+  const warnings = new Set<string>();
+  await eachRow(source, defaults, ({ checked }) => {
+    add(toBuy, checked.credits);
+    for (const warning of checked.warnings) warnings.add(warning);
+  });
+  if (cap !== null) checkBatchBudget({ toBuy, charged }, cap, allowUndocumented);
+  for (const warning of warnings) await session.console.warn(warning);
+  if (!session.options.json) {
+    await session.console.result(`${toBuy.rows} rows, ${costText(toBuy)}, nothing was sent`);
+    return 0;
+  }
+  await eachRow(source, defaults, ({ row, line, checked: { request, credits } }) =>
+    session.json({ ok: true, dryRun: true, row, line, request, credits }),
+  );
+  const credits = toBuy.undocumented > 0 ? null : toBuy.credits;
+  await session.json({ type: "summary", dryRun: true, rows: toBuy.rows, credits });
+  return 0;
+}

@@ -1,0 +1,86 @@
+import { ImggenError } from "../../lib/errors.ts";
+import { checkRequest } from "../../models/check.ts";
+import type { Labels } from "../../models/labels.ts";
+import type { CheckedRequest, RequestDraft } from "../../models/request.ts";
+import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
+import { OutputNames } from "../manifest/output-name.ts";
+import { type BatchRow, RowKeys } from "./rows.ts";
+import { inShard, rowDigest, type Shard } from "./shard.ts";
+
+/** What holds for every row that does not say otherwise. */
+export interface RowDefaults {
+  values: Omit<RequestDraft, "prompt">;
+  /** Where the defaults come from, for messages about them. */
+  labels: Partial<Labels>;
+  validate: boolean;
+  shard: Shard | null;
+}
+
+/** Something in the manifest that keeps the whole batch from being sent. */
+export interface ManifestProblem {
+  line: number;
+  message: string;
+}
+
+/** What a row calls its own values in messages. */
+const ROW_LABELS: Labels = {
+  prompt: "prompt",
+  model: "model",
+  ratio: "ratio",
+  quality: "quality",
+  images: "image",
+  maxImages: "maxImages",
+};
+
+/**
+ * Checks a manifest's rows against the model matrix, one after the other, in memory that grows only with their
+ * output names. Rows of other shards are checked too, and then left out.
+ */
+export async function* checkRows(
+  entries: AsyncIterable<ManifestEntry>,
+  defaults: RowDefaults,
+): AsyncGenerator<BatchRow | ManifestProblem> {
+  const keys = new RowKeys();
+  const names = new OutputNames();
+  for await (const entry of entries) {
+    if (entry.kind === "problem") {
+      yield { line: entry.line, message: entry.message };
+      continue;
+    }
+    const { row, line, values } = entry.row;
+    const output = values.output ?? null;
+    const clash = output === null ? null : names.add(line, output);
+    if (clash !== null) yield { line, message: clash };
+    const checked = checkValues(values, defaults);
+    if (typeof checked === "string") {
+      yield { line, message: checked };
+      continue;
+    }
+    const digest = rowDigest(checked.request, output ?? undefined);
+    if (defaults.shard && !inShard(digest, defaults.shard)) continue;
+    if (clash === null) yield { row, line, checked, output, key: keys.next(digest) };
+  }
+}
+
+/** Whether what was read is a row, and no problem. */
+export function isRow(each: BatchRow | ManifestProblem): each is BatchRow {
+  return "checked" in each;
+}
+
+/** @returns what is wrong, in words, in place of a request */
+function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaults): CheckedRequest | string {
+  const draft: RequestDraft = { ...defaults.values, ...own };
+  const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
+  try {
+    return checkRequest(draft, { validate: defaults.validate, labels });
+  } catch (error) {
+    if (!(error instanceof ImggenError)) throw error;
+    return error.hint === null ? error.message : `${error.message} ${error.hint}`;
+  }
+}
+
+/** A value that the row does not set is named as what set it. */
+function labelsOfDefaults(own: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
+  const inherited = Object.entries(labels).filter(([name]) => own[name as keyof typeof own] === undefined);
+  return Object.fromEntries(inherited);
+}

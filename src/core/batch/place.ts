@@ -1,0 +1,51 @@
+import { lstat, realpath } from "node:fs/promises";
+import path from "node:path";
+import { mapConcurrent } from "../../lib/concurrency.ts";
+import { errorCode } from "../../lib/durable.ts";
+import { prepareDestination } from "../destination.ts";
+import type { ManifestProblem } from "./check-rows.ts";
+import type { PlannedRow } from "./plan.ts";
+import { type BatchPlace, type BatchRow, destinationOf } from "./rows.ts";
+
+const FILES_AT_ONCE = 32;
+
+/** A folder's address with all links followed, as far as it exists: the same however it was reached. */
+export async function realFolder(folder: string): Promise<string> {
+  try {
+    return await realpath(folder);
+  } catch (error) {
+    const parent = path.dirname(folder);
+    const code = errorCode(error);
+    if ((code !== "ENOENT" && code !== "ENOTDIR") || parent === folder) return folder;
+    return path.join(await realFolder(parent), path.basename(folder));
+  }
+}
+
+/** Rows whose exact file is taken by something else, or whose folder leads out of the batch's own. */
+export async function findMisplaced(
+  rows: readonly PlannedRow[],
+  place: BatchPlace,
+): Promise<ManifestProblem[]> {
+  const problems = await mapConcurrent(rows, FILES_AT_ONCE, (row) => misplaced(row, place));
+  return problems.filter((problem) => problem !== null);
+}
+
+async function misplaced(row: PlannedRow, place: BatchPlace): Promise<ManifestProblem | null> {
+  const { line, output, standing } = row;
+  if (output === null) return null;
+  const file = path.join(place.folder, output);
+  const folder = await realFolder(path.dirname(file));
+  if (path.relative(place.folder, folder).split(path.sep)[0] === "..")
+    return { line, message: `output ${JSON.stringify(output)} leads out of ${place.folder}.` };
+  if (standing !== "new" || place.overwrite || !(await lstat(file).catch(() => null))) return null;
+  return { line, message: `output ${JSON.stringify(output)} exists already.` };
+}
+
+/** Proves that images can be written to every folder that rows are saved in. @throws SaveFailedError */
+export async function preparePlace(rows: readonly BatchRow[], place: BatchPlace): Promise<void> {
+  const folders = new Map<string, BatchRow>();
+  for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
+  await mapConcurrent([...folders.values()], FILES_AT_ONCE, (row) =>
+    prepareDestination(destinationOf(row, place)),
+  );
+}

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import path from "node:path";
+import type { CheckedRequest } from "../../models/request.ts";
+import type { Destination } from "../../store/task.ts";
+
+/** One request of a batch, checked. */
+export interface BatchRow {
+  /** 1 for the first. */
+  row: number;
+  /** Where it stands in the manifest. */
+  line: number;
+  checked: CheckedRequest;
+  /** Its file's name below the output folder; null leaves it to the template. */
+  output: string | null;
+  /** What the row is, whatever line it stands on: equal rows are told apart by a count. */
+  key: string;
+}
+
+/** Numbers equal rows, so that each has a key of its own. */
+export class RowKeys {
+  readonly #seen = new Map<string, number>();
+
+  /** @param digest of the row's content */
+  next(digest: string): string {
+    const count = (this.#seen.get(digest) ?? 0) + 1;
+    this.#seen.set(digest, count);
+    return `${digest}-${count}`;
+  }
+}
+
+/** Where a batch's images go. */
+export interface BatchPlace {
+  /** Absolute, links resolved. */
+  folder: string;
+  template: string;
+  overwrite: boolean;
+}
+
+/**
+ * A batch is what fills one folder from one service: the same command again goes on with it, whatever the
+ * manifest is called and in whatever order its rows come by then.
+ */
+export function batchId(baseUrl: string, { folder }: BatchPlace): string {
+  return createHash("sha256").update(`${baseUrl}\0${folder}`).digest("hex").slice(0, 16);
+}
+
+export function destinationOf(
+  { output }: BatchRow,
+  { folder, template, overwrite }: BatchPlace,
+): Destination {
+  if (output === null) return { kind: "folder", folder, template, overwrite };
+  return { kind: "file", path: path.join(folder, output), overwrite };
+}

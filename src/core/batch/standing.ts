@@ -1,0 +1,30 @@
+import type { LedgerEntry } from "../../store/ledger-entry.ts";
+
+/**
+ * How a row stands by its latest task. `new` is to be bought: nothing was ever sent for it, or the service
+ * refused it. `failed` was bought, and the service could not finish it: buying it again is the user's decision.
+ */
+export type Standing = "new" | "unfinished" | "saved" | "failed" | "unknown";
+
+/** @param entry the latest task's file; null where the row has none */
+export function standingOf(entry: LedgerEntry | null): Standing {
+  if (entry === null || entry.kind === "stub") return "new";
+  // What cannot be read may well have been bought.
+  if (entry.kind !== "task") return "unknown";
+  switch (entry.record.progress.status) {
+    case "not_sent":
+    case "refused":
+      return "new";
+    case "accepted":
+    case "completed":
+      return "unfinished";
+    case "saved":
+      return "saved";
+    case "failed":
+      return "failed";
+    case "intended":
+    case "unknown":
+    case "dismissed":
+      return "unknown";
+  }
+}

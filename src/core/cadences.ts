@@ -1,0 +1,75 @@
+import { ImggenError } from "../lib/errors.ts";
+import type { GenerationRequest } from "../models/request.ts";
+import type { LedgerReader } from "../store/ledger-reader.ts";
+import type { ServiceIdentity } from "../store/task.ts";
+import { automaticCadence, type Cadence, type CompletionInterval, learnedCadence } from "./cadence.ts";
+
+/** What is known of how long tasks of one model and quality take. */
+interface Lesson {
+  history: CompletionInterval[];
+  /** Made of the history as it was; null where it has grown since. */
+  cadence: Cadence | null;
+}
+
+const LONGEST_HISTORY = 50;
+
+/**
+ * The automatic cadence for each model and quality of a service, learned from this machine's own ledger, and
+ * from each task that completes while it runs: the rows of a batch learn from each other.
+ */
+export class Cadences {
+  readonly #ledger: LedgerReader;
+  readonly #service: Pick<ServiceIdentity, "baseUrl">;
+  readonly #lessons = new Map<string, Promise<Lesson>>();
+
+  constructor(ledger: LedgerReader, service: Pick<ServiceIdentity, "baseUrl">) {
+    this.#ledger = ledger;
+    this.#service = service;
+  }
+
+  /** When to look for a request's task. @param request null where this machine does not know it */
+  async of(request: GenerationRequest | null): Promise<Cadence> {
+    if (request === null) return automaticCadence;
+    const lesson = await this.#lesson(request);
+    return {
+      nextDelayMs(elapsedMs) {
+        lesson.cadence ??= learnedCadence(lesson.history);
+        return lesson.cadence.nextDelayMs(elapsedMs);
+      },
+    };
+  }
+
+  /** Takes note of a task that was seen to complete. */
+  async learn(request: GenerationRequest | null, interval: CompletionInterval): Promise<void> {
+    if (request === null) return;
+    const lesson = await this.#lesson(request);
+    lesson.history = [...lesson.history, interval].slice(-LONGEST_HISTORY);
+    lesson.cadence = null;
+  }
+
+  #lesson({ model, quality }: GenerationRequest): Promise<Lesson> {
+    const kind = `${model} ${quality ?? ""}`;
+    const known = this.#lessons.get(kind) ?? this.#load({ model, ...(quality !== undefined && { quality }) });
+    this.#lessons.set(kind, known);
+    return known;
+  }
+
+  async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Lesson> {
+    return { history: await this.#history(kind), cadence: null };
+  }
+
+  /** A ledger that cannot be read is told where it matters; to look at even distances needs none. */
+  async #history(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
+    try {
+      const records = await this.#ledger.recentOfKind(kind, this.#service);
+      return records.flatMap(({ progress }) => {
+        const { seenMs, pendingMs } =
+          "sighting" in progress ? progress.sighting : { seenMs: null, pendingMs: null };
+        return seenMs === null ? [] : [{ seenMs, pendingMs }];
+      });
+    } catch (error) {
+      if (error instanceof ImggenError) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { ImggenError } from "../lib/errors.ts";
+import type { Intent } from "../store/task.ts";
+import type { TaskDeps } from "./deps.ts";
+import { BudgetExceededError } from "./errors.ts";
+
+type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits">;
+
+/**
+ * Whether a purchase that is already in the ledger, and not yet sent, is one too many for the day. Several
+ * processes that come to the limit at once each see the others' claims, so that all may withdraw, and never
+ * too many stay.
+ * @returns what to tell the user; null where it may be sent
+ */
+export async function overDailyLimit(
+  { service, credits }: Intent,
+  deps: LimitDeps,
+): Promise<ImggenError | null> {
+  const { dailyCredits, ledger, clock } = deps;
+  if (dailyCredits === null || credits === 0) return null;
+  try {
+    const spent = await ledger.creditsSince(startOfDay(clock.now()), service.keyId);
+    return spent <= dailyCredits ? null : exceeded(spent - (credits ?? 0), credits ?? 0, dailyCredits);
+  } catch (error) {
+    // Where the day cannot be summed, the limit cannot be kept.
+    if (error instanceof ImggenError) return error;
+    throw error;
+  }
+}
+
+/**
+ * Holds what is about to be bought, all of it, to the daily limit before any of it is written down.
+ * @throws BudgetExceededError; nothing was sent
+ */
+export async function checkDailyLimit(credits: number, keyId: string, deps: LimitDeps): Promise<void> {
+  const { dailyCredits, ledger, clock } = deps;
+  if (dailyCredits === null || credits === 0) return;
+  const spent = await ledger.creditsSince(startOfDay(clock.now()), keyId);
+  if (spent + credits > dailyCredits) throw exceeded(spent, credits, dailyCredits);
+}
+
+function exceeded(spent: number, credits: number, limit: number): BudgetExceededError {
+  return new BudgetExceededError(
+    `${spent} credits were spent today, this costs ${credits} more, and dailyCredits is ${limit}.`,
+    { hint: "Nothing was sent. Wait for tomorrow, or change the limit: imggen config set dailyCredits <n>" },
+  );
+}
+
+/** The user's own midnight. */
+function startOfDay(nowMs: number): number {
+  return new Date(nowMs).setHours(0, 0, 0, 0);
+}

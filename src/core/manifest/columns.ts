@@ -1,0 +1,43 @@
+import { editDistance } from "../../models/edit-distance.ts";
+import { quoted } from "./quoted.ts";
+
+/** The columns of a CSV manifest and the keys of a JSON one. Only `prompt` must be there. */
+export const COLUMNS = ["prompt", "model", "ratio", "quality", "image", "maxImages", "output"] as const;
+export type Column = (typeof COLUMNS)[number];
+
+export const COLUMN_LIST = COLUMNS.join(", ");
+
+/** What a row says of each column, before it is known to make sense. `null` and `undefined` are "not set". */
+export type RawValues = Partial<Record<Column, unknown>>;
+
+export function isColumn(name: string): name is Column {
+  return (COLUMNS as readonly string[]).includes(name);
+}
+
+/** A file that is not meant to be a manifest has any number of wrong names; nobody reads them all. */
+const MOST_NAMED = 10;
+
+/** A problem for each name that is none, with the one that was meant where that can be guessed. */
+export function unknownNames(names: readonly string[], what: "column" | "key"): string[] {
+  const unknown = names.filter((name) => !isColumn(name));
+  const named = unknown.slice(0, MOST_NAMED).map((name) => `unknown ${what} ${quoted(name)}${advice(name)}`);
+  const more = unknown.length - named.length;
+  return more === 0 ? named : [...named, `${more} more unknown ${what}s`];
+}
+
+function advice(name: string): string {
+  const meant = nearestColumn(name);
+  return meant === undefined ? `; known are ${COLUMN_LIST}` : `; did you mean ${quoted(meant)}?`;
+}
+
+const MOST_SLIPS = 2;
+const LONGEST_GUESSED = 24;
+
+/** The column that a wrong name is nearest to: spelled in another case, with a hyphen, or with a slip or two. */
+export function nearestColumn(name: string): Column | undefined {
+  const plain = name.toLowerCase().replace(/[^a-z]/g, "");
+  if (plain === "" || plain.length > LONGEST_GUESSED) return undefined;
+  const near = COLUMNS.map((column) => ({ column, slips: editDistance(plain, column.toLowerCase()) }));
+  const [best] = near.sort((a, b) => a.slips - b.slips);
+  return best !== undefined && best.slips <= MOST_SLIPS ? best.column : undefined;
+}

@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import { finished } from "node:stream/promises";
+import type { CsvError, Options, Parser } from "csv-parse";
+import type { Trouble } from "./entry.ts";
+import { LONGEST_LINE_BYTES, type ManifestLine } from "./lines.ts";
+import { PendingLines } from "./pending-lines.ts";
+
+/** A record's cells, and the line where it starts. */
+export interface CsvRecord {
+  line: number;
+  cells: string[];
+}
+
+/** Each costs time in proportion to its record, so that a hostile file could keep the reader busy for hours. */
+const MOST_BROKEN_QUOTES = 100;
+
+/** Ends the parsing from within the library; never seen outside. */
+const STOP = new Error("the parsing stops here");
+
+/**
+ * The records of a CSV manifest (RFC 4180), strictly read: a quote out of place is a problem, and its record is
+ * left out. Cells may span lines, whose ends become LF. Blank lines between records are skipped.
+ */
+export async function* readRecords(lines: AsyncIterable<ManifestLine>): AsyncGenerator<CsvRecord | Trouble> {
+  const { parse } = await import("csv-parse");
+  const pending = new PendingLines();
+  const found: (CsvRecord | Trouble)[] = [];
+  const parser = parse(strictly(pending, found)).on("error", () => {
+    // Whoever waits for the parser is told.
+  });
+  for await (const line of lines) {
+    pending.add(line);
+    // Without the text of a line nobody knows where quotes open and close.
+    if (line.cut) pending.stop();
+    else await write(parser, line.text, pending);
+    for (const each of found.splice(0)) yield each;
+    if (pending.stopped) break;
+  }
+  await end(parser);
+  yield* found;
+  yield* pending.rest();
+}
+
+/** The parser's own count of lines is not used: it takes CRLF in quotes for two. It gets LF alone. */
+async function write(parser: Parser, text: string, pending: PendingLines): Promise<void> {
+  const goesOn = parser.write(`${text}\n`);
+  if (!goesOn && !pending.stopped) await once(parser, "drain");
+}
+
+async function end(parser: Parser): Promise<void> {
+  parser.end();
+  await finished(parser, { readable: false }).catch((error) => {
+    if (error !== STOP) throw error;
+  });
+}
+
+function strictly(pending: PendingLines, found: (CsvRecord | Trouble)[]): Options {
+  return {
+    record_delimiter: "\n",
+    // To compare cells with the header is the next reader's.
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    max_record_size: LONGEST_LINE_BYTES,
+    on_record: (cells: string[], { bytes }) => {
+      const { line, troubles } = pending.take(bytes, heightOf(cells));
+      for (const trouble of troubles) found.push(trouble);
+      if (line !== null) found.push({ line, cells });
+      return null;
+    },
+    on_skip: (error) => {
+      if (error !== undefined) blame(error, pending);
+      return undefined;
+    },
+  };
+}
+
+/** How many lines a record takes. */
+function heightOf(cells: readonly string[]): number {
+  let height = 1;
+  for (const cell of cells)
+    for (let at = cell.indexOf("\n"); at !== -1; at = cell.indexOf("\n", at + 1)) height += 1;
+  return height;
+}
+
+/** Notes what is wrong, at its line. @throws STOP where going on makes no sense */
+function blame(error: CsvError, pending: PendingLines): void {
+  const [cell, bytes] = [Number(error.column) + 1, Number(error.bytes)];
+  if (error.code === "CSV_MAX_RECORD_SIZE") {
+    pending.stop("a record longer than 1 MiB (is a quote not closed?)", bytes);
+    throw STOP;
+  }
+  pending.blame(`cell ${cell}: ${QUOTE_PROBLEMS[error.code] ?? error.message}`, bytes);
+  if (pending.blamed < MOST_BROKEN_QUOTES) return;
+  pending.stop("too many quotes out of place", bytes);
+  throw STOP;
+}
+
+const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
+  CSV_INVALID_CLOSING_QUOTE: 'a quote out of place; inside a quoted cell a quote is written twice ("")',
+  INVALID_OPENING_QUOTE:
+    'a quote out of place; a cell that holds one is put in quotes, and the quote written twice ("")',
+  CSV_QUOTE_NOT_CLOSED: "a quote that opens here is not closed",
+};

@@ -1,0 +1,32 @@
+import path from "node:path";
+import { UsageError } from "../../lib/errors.ts";
+
+/** `txt`: a prompt a line; `jsonl`: a JSON object a line; `csv`: a header, then records. */
+export type ManifestFormat = "txt" | "jsonl" | "csv";
+
+const BY_EXTENSION: ReadonlyMap<string, ManifestFormat> = new Map([
+  [".txt", "txt"],
+  [".jsonl", "jsonl"],
+  [".ndjson", "jsonl"],
+  [".csv", "csv"],
+]);
+
+/**
+ * A manifest's format by its extension, in any case. Standard input (`-`) has none, so its text decides.
+ * @throws UsageError for an extension that is not known
+ */
+export function manifestFormat(file: string): ManifestFormat | "detect" {
+  if (file === "-") return "detect";
+  const extension = path.extname(file);
+  const format = BY_EXTENSION.get(extension.toLowerCase());
+  if (format !== undefined) return format;
+  const what = extension === "" ? "has no extension" : `ends in ${extension}`;
+  throw new UsageError(`${file} ${what}, so how to read it is not known.`, {
+    hint: "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.",
+  });
+}
+
+/** The format of text that has no name, by its first line that is not blank. It is never taken for CSV. */
+export function formatOfText(firstLine: string): ManifestFormat {
+  return firstLine.trimStart().startsWith("{") ? "jsonl" : "txt";
+}

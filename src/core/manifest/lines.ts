@@ -1,0 +1,112 @@
+import { firstInvalidByte } from "../../lib/utf8.ts";
+
+/** One line of a manifest, without its line end. */
+export interface ManifestLine {
+  /** 1 for the first. */
+  number: number;
+  /** What is no UTF-8 is replaced here; empty where the line is cut. */
+  text: string;
+  /** Why the line cannot be used, in words; null where it can. */
+  problem: string | null;
+  /** Whether the line was too long to be kept. */
+  cut: boolean;
+}
+
+/** No prompt has a tenth of it; a line beyond that is the wrong file, and must not fill the memory. */
+export const LONGEST_LINE_BYTES = 1024 * 1024;
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const BYTE_ORDER_MARK = Buffer.from("\ufeff");
+const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
+
+/**
+ * The lines of a text in UTF-8, each with its number. Lines end in LF or CRLF, and the last may have no end;
+ * a byte-order mark is no part of the first. No more than one line is kept in memory.
+ */
+export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ManifestLine> {
+  const cutter = new LineCutter();
+  for await (const chunk of chunks) {
+    for (const line of cutter.lines(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))) {
+      yield line;
+      if (line.problem === UTF16_PROBLEM) return;
+    }
+  }
+  yield* cutter.rest();
+}
+
+const UTF16_PROBLEM = "UTF-16 text, which is not read; save it as UTF-8";
+
+class LineCutter {
+  #parts: Buffer[] = [];
+  /** Bytes of the line so far, its line end aside, also of those that were not kept. */
+  #size = 0;
+  #number = 0;
+  /** Where in the text the line starts, in bytes. */
+  #offset = 0;
+
+  /** The lines that end in a chunk. */
+  *lines(chunk: Buffer): Generator<ManifestLine> {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
+      this.#keep(chunk.subarray(from, end));
+      from = end + 1;
+      yield this.#finish();
+    }
+    this.#keep(chunk.subarray(from));
+  }
+
+  /** The last line, where nothing ended it. */
+  *rest(): Generator<ManifestLine> {
+    if (this.#size > 0) yield this.#finish();
+  }
+
+  #keep(part: Buffer): void {
+    this.#size += part.length;
+    if (this.#isTooLong()) this.#parts = [];
+    else this.#parts.push(part);
+  }
+
+  /** One byte more is taken for the carriage return of a line end. */
+  #isTooLong(): boolean {
+    return this.#size > LONGEST_LINE_BYTES + 1;
+  }
+
+  #finish(): ManifestLine {
+    const cut = this.#isTooLong();
+    const bytes = this.#parts.length === 1 && this.#parts[0] ? this.#parts[0] : Buffer.concat(this.#parts);
+    const offset = this.#offset;
+    this.#offset += this.#size + 1;
+    this.#parts = [];
+    this.#size = 0;
+    this.#number += 1;
+    if (cut) return { number: this.#number, text: "", problem: TOO_LONG, cut };
+    return { number: this.#number, ...decode(bytes, offset), cut };
+  }
+}
+
+const TOO_LONG = "longer than 1 MiB";
+
+function decode(bytes: Buffer, offset: number): Pick<ManifestLine, "text" | "problem"> {
+  const end = bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length;
+  const start = offset === 0 && startsWith(bytes, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  const body = bytes.subarray(start, end);
+  if (offset === 0 && UTF16_MARKS.some((mark) => startsWith(bytes, mark)))
+    return { text: "", problem: UTF16_PROBLEM };
+  return { text: body.toString("utf8"), problem: byteProblem(body, offset + start) };
+}
+
+/** What no line may hold, whatever the format. Offsets are those of the whole text. */
+function byteProblem(bytes: Buffer, offset: number): string | null {
+  const invalid = firstInvalidByte(bytes);
+  if (invalid !== -1) return `not valid UTF-8 (at byte ${offset + invalid}); save it as UTF-8`;
+  const nul = bytes.indexOf(0);
+  if (nul !== -1) return `a NUL character (at byte ${offset + nul})`;
+  const lone = bytes.indexOf(CARRIAGE_RETURN);
+  if (lone !== -1) return `a carriage return alone (at byte ${offset + lone}); lines end in LF or CRLF`;
+  return null;
+}
+
+function startsWith(bytes: Buffer, mark: Buffer): boolean {
+  return bytes.subarray(0, mark.length).equals(mark);
+}

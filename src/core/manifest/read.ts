@@ -1,0 +1,56 @@
+import { readCsv } from "./csv-rows.ts";
+import type { Found, ManifestEntry } from "./entry.ts";
+import { formatOfText, type ManifestFormat } from "./format.ts";
+import { readJsonLines } from "./json-lines.ts";
+import { type ManifestLine, readLines } from "./lines.ts";
+import { readPrompts } from "./txt.ts";
+
+type Reader = (lines: AsyncIterable<ManifestLine>) => AsyncGenerator<Found>;
+
+const READERS: Readonly<Record<ManifestFormat, Reader>> = {
+  txt: readPrompts,
+  jsonl: readJsonLines,
+  csv: readCsv,
+};
+
+/**
+ * Reads a manifest as it comes in, of any length in bounded memory: its rows, and everything that is wrong with
+ * it, each with its line. Whether a model takes a row's values is not looked at. A manifest without a single
+ * row is a problem too.
+ * @throws only what `chunks` throws
+ */
+export async function* readManifest(
+  chunks: AsyncIterable<Uint8Array>,
+  format: ManifestFormat | "detect",
+): AsyncGenerator<ManifestEntry> {
+  let rows = 0;
+  let empty = true;
+  const lines = readLines(chunks);
+  for await (const found of format === "detect" ? readDetected(lines) : READERS[format](lines)) {
+    empty = false;
+    const { line } = found;
+    if ("message" in found) yield { kind: "problem", line, message: found.message };
+    else yield { kind: "row", row: { row: ++rows, line, values: found.values } };
+  }
+  if (empty) yield { kind: "problem", line: 1, message: "the manifest has no rows" };
+}
+
+async function* readDetected(lines: AsyncGenerator<ManifestLine>): AsyncGenerator<Found> {
+  const first = await firstOf(lines);
+  if (first !== undefined) yield* READERS[formatOfText(first.text)](withFirst(first, lines));
+}
+
+/** The first line that is not blank. The lines are not closed by it. */
+async function firstOf(lines: AsyncGenerator<ManifestLine>): Promise<ManifestLine | undefined> {
+  for (let next = await lines.next(); !next.done; next = await lines.next())
+    if (next.value.problem !== null || next.value.text.trim() !== "") return next.value;
+  return undefined;
+}
+
+async function* withFirst(
+  first: ManifestLine,
+  rest: AsyncGenerator<ManifestLine>,
+): AsyncGenerator<ManifestLine> {
+  yield first;
+  yield* rest;
+}

@@ -1,0 +1,210 @@
+import { describe, expect, it } from "vitest";
+import { readManifest } from "../../../src/core/manifest/read.ts";
+import { read } from "./entries.ts";
+
+const csv = (content: string | Uint8Array, size?: number) => read(content, "csv", size);
+const OUT_OF_PLACE = /a quote out of place/;
+
+describe("a manifest in CSV", () => {
+  it("has a header that names the columns in any order, and a record a row", async () => {
+    const text =
+      "model,prompt,maxImages,image,output,quality,ratio\n" +
+      "z-image,a fox,2,https://a.test/1.png  https://a.test/2.png,foxes/1,2K,1:1\n" +
+      ",an owl,,,,,\n";
+    expect(await csv(text)).toEqual([
+      [
+        2,
+        {
+          prompt: "a fox",
+          model: "z-image",
+          ratio: "1:1",
+          quality: "2K",
+          images: ["https://a.test/1.png", "https://a.test/2.png"],
+          maxImages: 2,
+          output: "foxes/1",
+        },
+      ],
+      [3, { prompt: "an owl" }],
+    ]);
+  });
+
+  it.each([1, 7, undefined])(
+    "tells each row's line, in chunks of %s bytes, LF and CRLF alike",
+    async (size) => {
+      const lines = [
+        "\ufeffprompt,model",
+        "",
+        '"a fox, ""red""',
+        "",
+        'in snow",z-image',
+        "",
+        "",
+        "an owl,z-image",
+        '"",z-image',
+        '"é🦊",',
+      ];
+      for (const end of ["\n", "\r\n"]) {
+        const rows = [
+          [3, { prompt: 'a fox, "red"\n\nin snow', model: "z-image" }],
+          [8, { prompt: "an owl", model: "z-image" }],
+          "9: the prompt is empty",
+          [10, { prompt: "é🦊" }],
+        ];
+        expect(await csv(lines.join(end), size)).toEqual(rows);
+        expect(await csv(`${lines.join(end)}${end}`, size)).toEqual(rows);
+      }
+    },
+  );
+
+  it("tells lines right however many bytes its characters take", async () => {
+    const rows = Array.from({ length: 50 }, (_, index) => `"🦊${"é".repeat(index)}\n狐",`).join("\n\n");
+    const lines = (await csv(`prompt,model\n${rows}\n`)).map(([line]) => line);
+    expect(lines).toEqual(Array.from({ length: 50 }, (_, index) => 2 + 3 * index));
+  });
+
+  it("keeps blanks in a prompt, and none around anything else", async () => {
+    expect(await csv(" prompt , model\n a fox , z-image \n")).toEqual([
+      [2, { prompt: " a fox ", model: "z-image" }],
+    ]);
+  });
+
+  it.each([
+    ["prompt\n", "1: the manifest has no rows"],
+    ["", "1: the manifest has no rows"],
+    ["\n\n", "1: the manifest has no rows"],
+    ["model\nz-image\n", "1: there is no column prompt"],
+    ["prompt,prompt,prompt\na,b,c\n", "1: the column prompt is there more than once"],
+    ["prompt,model\na\n", "2: 1 cell where the header has 2"],
+    [
+      "prompt,model\na,b,c\n",
+      "2: 3 cells where the header has 2; a cell with a comma in it is put in quotes",
+    ],
+    ["prompt,maxImages\na,two\n", '2: maxImages is "two", not a whole number'],
+    ["prompt,maxImages\na,1.0\n", '2: maxImages is "1.0", not a whole number'],
+    ["prompt,output\na,../b\n", '2: output "../b": it must not leave the output folder'],
+    ["prompt\n   \n", "2: the prompt is empty"],
+    ["\n\na fox,z-image\n", /^3: the first record names no known column; known are prompt, model/],
+    ["prompt;model\na;b\n", "1: the first record names no known column; columns are separated by commas"],
+  ])("refuses %j", async (text, problem) => {
+    const found = await csv(text);
+    const told = found.filter((each) => typeof each === "string");
+    expect(told).toEqual([typeof problem === "string" ? problem : expect.stringMatching(problem)]);
+  });
+
+  it("tells all that is wrong with a header", async () => {
+    expect(await csv("Prompt,model,model,colour,max_images,\na,b,c,d,e,f\n")).toEqual([
+      "1: there is no column prompt",
+      '1: unknown column "Prompt"; did you mean "prompt"?',
+      expect.stringMatching(/^1: unknown column "colour"; known are prompt, /),
+      '1: unknown column "max_images"; did you mean "maxImages"?',
+      expect.stringMatching(/^1: unknown column ""; known are /),
+      "1: the column model is there more than once",
+    ]);
+  });
+
+  it("goes on with the rows below a header whose prompts can be found", async () => {
+    expect(await csv("prompt,Model\na,b\n,b\n")).toEqual([
+      '1: unknown column "Model"; did you mean "model"?',
+      [2, { prompt: "a" }],
+      "3: the prompt is empty",
+    ]);
+  });
+
+  it("refuses quotes out of place at their line, and reads on behind them", async () => {
+    const text =
+      "prompt,model\n" +
+      '"a "red" fox",z-image\n' +
+      "an owl,z-image\n" +
+      '5" tall,z-image\n' +
+      "\n" +
+      '"two\nlines",z-image\n' +
+      'x,"bad" one\n' +
+      '"more",\n' +
+      "a cat,z-image\n";
+    expect(await csv(text)).toEqual([
+      expect.stringMatching(/^2: cell 1: a quote out of place; inside a quoted cell/),
+      [3, { prompt: "an owl", model: "z-image" }],
+      expect.stringMatching(/^4: cell 1: a quote out of place; a cell that holds one/),
+      [6, { prompt: "two\nlines", model: "z-image" }],
+      expect.stringMatching(/^8: cell 2: a quote out of place/),
+      [10, { prompt: "a cat", model: "z-image" }],
+    ]);
+  });
+
+  it.each([
+    ['"\n', 1],
+    ['prompt\n"\n', 2],
+    ['prompt,model\na,b\n"a fox\n\nan owl,z-image\n', 3],
+    ['prompt,model\n\n\n"a fox', 4],
+    ['prompt,model\n"a",b\n"two\nlines","open\n', 4],
+  ])("tells the line of a quote that is not closed: %j", async (text, line) => {
+    const found = await csv(text);
+    expect(found.at(-1)).toMatch(new RegExp(`^${line}: cell \\d: a quote that opens here is not closed$`));
+    expect(found.filter((each) => typeof each === "string")).toHaveLength(1);
+  });
+
+  it("reads nothing below a header that is broken", async () => {
+    expect(await csv('"prompt"x",model\na,b\nc,d\n')).toEqual([expect.stringMatching(OUT_OF_PLACE)]);
+  });
+
+  it("keeps out a row with bytes that are no text, and only that", async () => {
+    const text = Buffer.from('prompt,model\na,b\n"c\n\xff",d\ne,f\n', "latin1");
+    expect(await csv(text)).toEqual([
+      [2, { prompt: "a", model: "b" }],
+      "4: not valid UTF-8 (at byte 20); save it as UTF-8",
+      [5, { prompt: "e", model: "f" }],
+    ]);
+  });
+
+  it("stops where a line or a record is too long to be kept, and says so", async () => {
+    const long = "x".repeat(1024 * 1024 + 1);
+    expect(await csv(`prompt,model\na,b\n"${long}\nc,d\n`, 65_536)).toEqual([
+      [2, { prompt: "a", model: "b" }],
+      "3: longer than 1 MiB; nothing below is read",
+    ]);
+    expect(await csv(`prompt,model\n"a\n${long}x\nc,d\n`, 65_536)).toEqual([
+      "3: longer than 1 MiB; nothing below is read",
+    ]);
+    const open = `prompt,model\n"open,b\n${"a fox,z-image\n".repeat(100_000)}`;
+    expect(await csv(open, 65_536)).toEqual([
+      "2: a record longer than 1 MiB (is a quote not closed?); nothing below is read",
+    ]);
+  });
+
+  it("stops after a hundred quotes out of place, however long their record is", async () => {
+    const started = performance.now();
+    const many = `prompt,model\n${'5" tall,z-image\n'.repeat(1000)}`;
+    const found = await csv(many);
+    expect(found).toHaveLength(100);
+    expect(found.at(-1)).toMatch(/^101: .*; too many quotes out of place; nothing below is read$/);
+    expect(await csv(`prompt\n${'x"'.repeat(500_000)}\n`)).toEqual([expect.stringMatching(OUT_OF_PLACE)]);
+    expect(performance.now() - started).toBeLessThan(15_000);
+  });
+});
+
+describe("the source of a manifest in CSV", () => {
+  it("has its error passed on", async () => {
+    async function* source() {
+      yield Buffer.from("prompt\na\n");
+      throw new Error("the disk is gone");
+    }
+    const reading = async () => {
+      for await (const entry of readManifest(source(), "csv")) expect(entry).toBeDefined();
+    };
+    await expect(reading()).rejects.toThrow("the disk is gone");
+  });
+
+  it("is closed when nobody reads on", async () => {
+    let closed = false;
+    async function* source() {
+      try {
+        yield Buffer.from("prompt\n");
+        for (;;) yield Buffer.from("a\n");
+      } finally {
+        closed = true;
+      }
+    }
+    for await (const entry of readManifest(source(), "csv")) if (entry.kind === "row") break;
+    await expect.poll(() => closed).toBe(true);
+  });
+});

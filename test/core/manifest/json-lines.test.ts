@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { read } from "./entries.ts";
+
+const row = (value: unknown) => read(JSON.stringify(value), "jsonl");
+const FOX = "https://images.test/fox.png";
+
+describe("a manifest of JSON lines", () => {
+  it("has an object a line, every key of it optional but the prompt", async () => {
+    const all = {
+      prompt: "a fox\nin snow",
+      model: "z-image",
+      ratio: "1:1",
+      quality: "2K",
+      image: [FOX, FOX],
+      maxImages: 2,
+      output: "foxes/1",
+    };
+    const { image, ...rest } = all;
+    expect(await read(`${JSON.stringify(all)}\n\n  \n{ "prompt": "an owl" }\r\n`, "jsonl")).toEqual([
+      [1, { ...rest, images: image }],
+      [4, { prompt: "an owl" }],
+    ]);
+  });
+
+  it("takes one image as a string, null as not set, and digits as a number", async () => {
+    const given = { prompt: "a", image: FOX, maxImages: "3", model: null, output: null, quality: null };
+    expect(await row(given)).toEqual([[1, { prompt: "a", images: [FOX], maxImages: 3 }]]);
+    expect(await row({ prompt: "a", image: [] })).toEqual([[1, { prompt: "a", images: [] }]]);
+    expect(await row({ prompt: "a", image: null })).toEqual([[1, { prompt: "a" }]]);
+  });
+
+  it.each([
+    [{ prompt: 5 }, "prompt is 5, not text"],
+    [{}, "there is no prompt"],
+    [{ prompt: null }, "there is no prompt"],
+    [{ prompt: "" }, "the prompt is empty"],
+    [{ prompt: " \n\t" }, "the prompt is empty"],
+    [{ prompt: "a", model: ["z-image"] }, "model is a list, not text"],
+    [{ prompt: "a", ratio: { w: 1 } }, "ratio is an object, not text"],
+    [{ prompt: "a", quality: true }, "quality is true, not text"],
+    [{ prompt: "a", image: 5 }, "image is 5, not a URL or a list of URLs"],
+    [{ prompt: "a", image: ["x", 5] }, "image is a list, not a URL or a list of URLs"],
+    [{ prompt: "a", maxImages: "two" }, 'maxImages is "two", not a whole number'],
+    [{ prompt: "a", maxImages: 1.5 }, "maxImages is 1.5, not a whole number"],
+    [{ prompt: "a", maxImages: -1 }, "maxImages is -1, not a whole number"],
+    [{ prompt: "a", maxImages: 1e300 }, "maxImages is 1e+300, not a whole number"],
+    [{ prompt: "a", maxImages: "" }, 'maxImages is "", not a whole number'],
+    [{ prompt: "a", output: 1 }, "output is 1, not text"],
+    [{ prompt: "a", output: "../a" }, 'output "../a": it must not leave the output folder'],
+    ["a fox", "not an object but a string"],
+    [["a fox"], "not an object but a list"],
+    [null, "not an object but null"],
+    [5, "not an object but a number"],
+  ])("refuses %j", async (value, problem) => {
+    expect(await row(value)).toEqual([`1: ${problem}`]);
+  });
+
+  it.each([
+    "a fox",
+    '{"prompt":"a"',
+    "{'prompt':'a'}",
+    '{"prompt":"a"} {"prompt":"b"}',
+    "[",
+    '{"prompt":"a",}',
+  ])("says that %j is not JSON", async (text) => {
+    const found = await read(`{"prompt":"ok"}\n${text}\n{"prompt":"ok"}`, "jsonl");
+    expect(found).toEqual([
+      [1, { prompt: "ok" }],
+      expect.stringMatching(/^2: not JSON \(.+\); each line is a whole object$/),
+      [3, { prompt: "ok" }],
+    ]);
+  });
+
+  it.each([
+    ["Prompt", "prompt"],
+    ["promt", "prompt"],
+    ["max_images", "maxImages"],
+    ["max-images", "maxImages"],
+    ["maximages", "maxImages"],
+    ["MAX IMAGES", "maxImages"],
+    ["maximgs", "maxImages"],
+    ["images", "image"],
+    ["Output", "output"],
+    ["out-put", "output"],
+    ["qualty", "quality"],
+    ["mode", "model"],
+  ])("asks whether %j was meant to be %j", async (key, meant) => {
+    expect(await row({ prompt: "a", [key]: 1 })).toEqual([
+      `1: unknown key "${key}"; did you mean "${meant}"?`,
+    ]);
+  });
+
+  it("names the keys there are, where none is near", async () => {
+    for (const key of ["seed", "", "x", "🦊", "constructor", "a".repeat(500)]) {
+      expect(await row({ prompt: "a", [key]: 1 })).toEqual([
+        expect.stringMatching(
+          /^1: unknown key ".{0,61}"; known are prompt, model, ratio, quality, image, maxImages, output$/u,
+        ),
+      ]);
+    }
+  });
+
+  it("tells all that is wrong with a row, but does not list thousands of keys", async () => {
+    expect(await row({ prompt: 5, model: 6, Ratio: 7 })).toEqual([
+      '1: unknown key "Ratio"; did you mean "ratio"?',
+      "1: prompt is 5, not text",
+      "1: model is 6, not text",
+    ]);
+    const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`key${index}`, 1]));
+    const found = await row({ prompt: "a", ...keys });
+    expect(found).toHaveLength(11);
+    expect(found.at(-1)).toBe("1: 4990 more unknown keys");
+  });
+
+  it("takes __proto__ for the unknown key that it is, and the last of equal keys", async () => {
+    expect(await read('{"prompt":"a","__proto__":{"model":"m","prompt":"b"}}', "jsonl")).toEqual([
+      expect.stringMatching(/^1: unknown key "__proto__"/),
+    ]);
+    expect(await read('{"__proto__":{"prompt":"b"}}', "jsonl")).toEqual([
+      expect.stringMatching(/^1: unknown key "__proto__"/),
+      "1: there is no prompt",
+    ]);
+    expect(await read('{"prompt":"a","prompt":"b"}', "jsonl")).toEqual([[1, { prompt: "b" }]]);
+  });
+});

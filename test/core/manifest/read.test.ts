@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { readManifest } from "../../../src/core/manifest/read.ts";
+import { entriesOf, read } from "./entries.ts";
+
+const FOX = '{"prompt":"a fox"}';
+
+describe("a manifest", () => {
+  it.each(["txt", "jsonl", "csv", "detect"] as const)("without rows is a problem, as %s", async (format) => {
+    for (const text of ["", "\n", "\ufeff", "\r\n\r\n"])
+      expect(await read(text, format)).toEqual(["1: the manifest has no rows"]);
+  });
+
+  it("has its rows counted, whatever lies between them", async () => {
+    expect(await entriesOf("# foxes\na fox\n\nan owl\n", "txt")).toEqual([
+      { kind: "row", row: { row: 1, line: 2, values: { prompt: "a fox" } } },
+      { kind: "row", row: { row: 2, line: 4, values: { prompt: "an owl" } } },
+    ]);
+  });
+});
+
+describe("a manifest that has no name", () => {
+  it("is JSON lines where the first character that is not blank is a brace", async () => {
+    expect(await read(`\ufeff\n \t\n  ${FOX}\n${FOX}`, "detect", 1)).toEqual([
+      [3, { prompt: "a fox" }],
+      [4, { prompt: "a fox" }],
+    ]);
+    expect(await read(`${FOX}\nan owl`, "detect")).toEqual([
+      [1, { prompt: "a fox" }],
+      expect.stringMatching(/^2: not JSON/),
+    ]);
+  });
+
+  it("is plain prompts otherwise", async () => {
+    expect(await read(`\n# foxes\na fox\n${FOX}`, "detect", 1)).toEqual([
+      [3, { prompt: "a fox" }],
+      [4, { prompt: FOX }],
+    ]);
+  });
+
+  it("has its problems told from its first line on", async () => {
+    const wide = Buffer.from('\ufeff{"prompt":"a"}\n{"prompt":"b"}\n', "utf16le");
+    expect(await read(wide, "detect")).toEqual([expect.stringMatching(/^1: UTF-16 text/)]);
+    expect(await read("a\0\nb", "detect")).toEqual(["1: a NUL character (at byte 1)", [2, { prompt: "b" }]]);
+  });
+});
+
+describe("a large manifest", () => {
+  const ROWS = 100_000;
+  const LINES = {
+    txt: "a fox in the snow at dawn\n",
+    jsonl: '{"prompt":"a fox in the snow","model":"z-image","output":"fox"}\n',
+    csv: '"a fox, in the snow",z-image,fox\n',
+  };
+
+  it.each(["txt", "jsonl", "csv"] as const)("is read as it comes in, and at once, as %s", async (format) => {
+    let ahead = 0;
+    let mostAhead = 0;
+    async function* source() {
+      if (format === "csv") yield Buffer.from("prompt,model,output\n");
+      const rows = 1000;
+      for (let sent = 0; sent < ROWS; sent += rows) {
+        ahead += rows;
+        mostAhead = Math.max(mostAhead, ahead);
+        yield Buffer.from(LINES[format].repeat(rows));
+      }
+    }
+    const started = performance.now();
+    let rows = 0;
+    for await (const entry of readManifest(source(), format)) {
+      if (entry.kind === "row") rows += 1;
+      ahead -= 1;
+    }
+    expect(rows).toBe(ROWS);
+    expect(mostAhead).toBeLessThanOrEqual(5000);
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});

@@ -1,0 +1,136 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { liveService } from "../support/live-server.ts";
+import type { ProgramResult } from "../support/program.ts";
+import { PENDING, PICTURE, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { EVENTS, linesOf } from "../support/records.ts";
+import { tinyDisk } from "../support/tiny-disk.ts";
+
+const ID = "20260131T120000000-0123abcd";
+const INTENT = linesOf(EVENTS.intent);
+
+/** What a ledger's folder may hold that is no task to read: name, content, words that say what it is. */
+const ODD: [what: string, name: string, content: string | Buffer, words: RegExp][] = [
+  ["a task file that is not JSON", `${ID}.jsonl`, "no JSON\n", /is damaged/],
+  [
+    "a task file of binary zeros, as a power cut leaves them",
+    `${ID}.jsonl`,
+    `${"\0".repeat(300)}\n`,
+    /is damaged/,
+  ],
+  [
+    "a task file whose first line is cut short",
+    `${ID}.jsonl`,
+    `${INTENT.slice(0, 99)}\n${INTENT}`,
+    /is damaged/,
+  ],
+  ["a task file that is no text", `${ID}.jsonl`, Buffer.from([0xff, 0xfe, 0x0a, 0x80]), /is damaged/],
+  ["a task file of a newer version", `${ID}.jsonl`, INTENT.replace('"v":1', '"v":99'), /newer imggen.*99/],
+  ["an empty task file", `${ID}.jsonl`, "", /never sent/],
+  ["a foreign file", "notes.txt", "mine", /does not belong here/],
+  ["a backup of a task file", `${ID}.jsonl~`, INTENT, /does not belong here/],
+];
+
+it.each(ODD)(
+  "%s is named by resume in one line and left as it is; the rest is finished",
+  async (_what, name, content, words) => {
+    const world = await worldWithTask();
+    const file = path.join(ledgerFolder(world, "open"), name);
+    await writeFile(file, content);
+    const run = await world.resume();
+    expect(linesWith(run, file)).toEqual([expect.stringMatching(words)]);
+    expect(await world.files()).toEqual(SAVED.files);
+    expect(await readFile(file)).toEqual(Buffer.from(content));
+    // What cannot be read may be a paid task, so nobody is told that all is well.
+    expect(run.code).toBe(/damaged|newer/.test(String(words)) ? 9 : 0);
+  },
+);
+
+it.each(ODD)(
+  "%s is named by history in one line and left as it is; the rest is shown",
+  async (_what, name, content, words) => {
+    const world = await worldWithTask();
+    const file = path.join(ledgerFolder(world, "open"), name);
+    await writeFile(file, content);
+    const run = await world.run(["history"]);
+    expect(run.code).toBe(0);
+    expect(run.stdout).toContain("task-1");
+    expect(linesWith(run, file)).toEqual([expect.stringMatching(words)]);
+    expect(await readFile(file)).toEqual(Buffer.from(content));
+  },
+);
+
+it("damage among the finished tasks is named by history, and disturbs nothing else", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const done = ledgerFolder(world, "done");
+  const [name = ""] = (await readdir(done, { recursive: true })).filter((each) => each.endsWith(".jsonl"));
+  const damaged = path.join(done, name);
+  await writeFile(damaged, "\0\0\0\n");
+  const history = await world.run(["history"]);
+  expect(history.code).toBe(0);
+  expect(linesWith(history, damaged)).toEqual([expect.stringContaining("is damaged")]);
+  expect((await world.resume()).code).toBe(0);
+  expect((await world.generate()).code).toBe(0);
+  expect(await readFile(damaged, "utf8")).toBe("\0\0\0\n");
+});
+
+it("a folder in the place of a task file is named, and the rest is finished", async () => {
+  const world = await worldWithTask();
+  const folder = path.join(ledgerFolder(world, "open"), `${ID}.jsonl`);
+  await mkdir(folder);
+  const run = await world.resume();
+  expect(linesWith(run, folder)).toEqual([expect.stringContaining("is damaged")]);
+  expect(await world.files()).toEqual(SAVED.files);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it("a foreign file's name is inert on a terminal", async () => {
+  const world = await worldWithTask();
+  await writeFile(path.join(ledgerFolder(world, "open"), "x\u001b[2J\u202e.txt"), "");
+  for (const command of ["history", "resume"]) {
+    const { stderr } = await world.run([command]);
+    expect(stderr).not.toMatch(/[\u001b\u202e]/);
+    expect(stderr).toContain("x\\x1b[2J\\u{202e}.txt");
+  }
+});
+
+it("a read-only state folder: history works, resume says what is wrong in one line, and later finishes", async (test) => {
+  const disk = tinyDisk(512);
+  if (disk === null) return test.skip("this system lets nobody mount a disk");
+  const world = await programWorld(await liveService(PICTURE), { IMGGEN_HOME: disk });
+  await world.generate(["--no-wait"]);
+  execFileSync("mount", ["-o", "remount,ro", disk]);
+  const history = await world.run(["history"]);
+  expect(history).toMatchObject({ code: 0, stderr: "" });
+  expect(history.stdout).toContain("task-1");
+  const run = await world.run(["resume"]);
+  expect(run.code).toBe(8);
+  expect(linesWith(run, disk)).toEqual([expect.stringContaining("read-only")]);
+  expect(await world.files()).toEqual([]);
+  execFileSync("mount", ["-o", "remount,rw", disk]);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toMatchObject({
+    exit: 0,
+    submits: 1,
+    files: SAVED.files,
+  });
+});
+
+/** A world with one paid task that is still to be saved. */
+async function worldWithTask(): Promise<ProgramWorld> {
+  const world = await programWorld(await liveService(PICTURE));
+  const run = await world.generate(["--no-wait"]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 0, open: PENDING.open });
+  return world;
+}
+
+function ledgerFolder(world: ProgramWorld, part: "open" | "done"): string {
+  return path.join(world.home, "state", "tasks", part);
+}
+
+/** The lines of standard error that name a file. */
+function linesWith(run: ProgramResult, file: string): string[] {
+  return run.stderr.split("\n").filter((line) => line.includes(file));
+}

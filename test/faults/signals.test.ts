@@ -1,0 +1,241 @@
+import type { ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { png } from "../support/images.ts";
+import { liveService } from "../support/live-server.ts";
+import { finished } from "../support/program.ts";
+import {
+  type Aftermath,
+  NOT_SAVED,
+  PENDING,
+  PICTURE,
+  type ProgramWorld,
+  programWorld,
+  SAVED,
+  UNKNOWN,
+} from "../support/program-world.ts";
+import {
+  type Behaviour,
+  json,
+  response,
+  type ScriptedServer,
+  type ServiceScript,
+  success,
+} from "../support/scripted-server.ts";
+import { completedAt, inTurn, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+import { type Started, startedUntil, stopped } from "../support/started.ts";
+
+const SIGNALS = [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const;
+const NOTHING_BEGUN = { charged: "no", files: [], submits: 0, open: [], done: [] };
+const PUBLISHING = [
+  ["just before the image gets its name", "link", "before"],
+  ["just after the image got its name", "link", "after"],
+  ["just before an older file is replaced", "rename", "before"],
+  ["just after an older file was replaced", "rename", "after"],
+] as const;
+/** What a `resume` without an id leaves where all went well. */
+const RESUMED: Aftermath = { ...SAVED, charged: null };
+
+/** Sends all of the image but its end. */
+const half: Behaviour = (_request, socket) => void socket.write(response(200, PICTURE).subarray(0, -20));
+
+/** A moment of a run in which two signals arrive, and what `resume` makes of it. */
+interface Moment {
+  script: ServiceScript;
+  begin: (world: ProgramWorld, server: ScriptedServer) => Promise<Started>;
+  resumed: Partial<Aftermath>;
+}
+
+const MOMENTS: [name: string, Moment][] = [
+  [
+    "while the prompt is read",
+    { script: {}, begin: readingItsPrompt, resumed: { exit: 0, files: [], submits: 0, open: [], done: [] } },
+  ],
+  [
+    "during the submit",
+    {
+      script: { submit: silence },
+      begin: (world, server) => startedUntil(world, server, 1),
+      resumed: { ...UNKNOWN, type: null, charged: null, open: ["intent"] },
+    },
+  ],
+  [
+    "while waiting",
+    {
+      script: { poll: inTurn(stillRunning, silence, completedAt("/1.png")) },
+      begin: (world, server) => startedUntil(world, server, 3),
+      resumed: RESUMED,
+    },
+  ],
+  [
+    "during the download",
+    {
+      script: { file: inTurn(half, replies(response(200, PICTURE))) },
+      begin: (world, server) => startedUntil(world, server, 3),
+      resumed: RESUMED,
+    },
+  ],
+  ...PUBLISHING.map(([name, operation, when]): [string, Moment] => [
+    name,
+    { script: {}, begin: (world) => publishing(world, operation, when), resumed: RESUMED },
+  ]),
+];
+
+it.each(MOMENTS)(
+  "two SIGINTs %s end it at once, and resume finishes what was bought, once",
+  async (_name, { script, begin, resumed }) => {
+    const server = await liveService(PICTURE, script);
+    const world = await programWorld(server);
+    const { program, end } = await begin(world, server);
+    program.kill("SIGINT");
+    // Signals that come closer together than a process is woken are one to it.
+    await pause(200);
+    const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+    expect(elapsedMs).toBeLessThan(1_000);
+    expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted" });
+    for (const name of await world.files()) expect(name).toMatch(/\.png$|^\.imggen-.*\.part( |$)/);
+    const { files = [] } = resumed;
+    expect(await world.aftermath(await world.resume())).toMatchObject(resumed);
+    for (const name of files) expect(await readFile(path.join(world.out, name))).toEqual(PICTURE);
+    expect(await world.aftermath(await world.resume())).toMatchObject(resumed);
+  },
+);
+
+it.each(PUBLISHING)(
+  "SIGKILL %s: resume saves it, once, and leaves nothing beside it",
+  async (_name, operation, when) => {
+    const world = await programWorld(await liveService(PICTURE));
+    const { program, end } = await publishing(world, operation, when);
+    const { run } = await stopped(program, end, "SIGKILL");
+    expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", submits: 1, open: ["completed"] });
+    expect(await world.aftermath(await world.resume())).toEqual(RESUMED);
+    expect(await readFile(path.join(world.out, "a-fox-task1.png"))).toEqual(PICTURE);
+  },
+);
+
+it.each(SIGNALS)("%s while the prompt is read: nothing was sent, exit %i", async (signal, code) => {
+  const world = await programWorld(await liveService(PICTURE));
+  const { program, end } = await readingItsPrompt(world);
+  const { run } = await stopped(program, end, signal);
+  expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: code, type: "interrupted" });
+});
+
+it.each(SIGNALS)(
+  "%s while a 429 is waited out: not sent again, nothing charged, exit %i",
+  async (signal, code) => {
+    const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "60" });
+    const accepted = success({ taskId: "task-1" });
+    const server = await liveService(PICTURE, { submit: inTurn(replies(busy), replies(accepted)) });
+    const world = await programWorld(server);
+    const { program, end } = await startedUntil(world, server, 1);
+    await pause(200);
+    const { run, elapsedMs } = await stopped(program, end, signal);
+    const { exit, type, charged, open, submits } = await world.aftermath(run);
+    expect({ exit, type, charged, open, submits }).toEqual({
+      ...{ exit: code, type: "interrupted", charged: "no", open: [], submits: 1 },
+    });
+    expect(elapsedMs).toBeLessThan(1_000);
+    expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 0, submits: 1, files: [] });
+  },
+);
+
+it.each(SIGNALS)(
+  "%s during the download: no half file, exit %i, and resume saves the image",
+  async (signal, code) => {
+    const server = await liveService(PICTURE, { file: inTurn(half, replies(response(200, PICTURE))) });
+    const world = await programWorld(server);
+    const { program, end } = await startedUntil(world, server, 3);
+    const { run } = await stopped(program, end, signal);
+    expect(await world.aftermath(run)).toEqual({ ...NOT_SAVED, exit: code, type: "interrupted" });
+    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  },
+);
+
+it.each(SIGNALS)(
+  "%s while the last image gets its name: it is saved to the end, so exit 0",
+  async (signal) => {
+    const world = await programWorld(await liveService(PICTURE));
+    const { program, end } = await publishing(world, "link", "before", 600);
+    const { run } = await stopped(program, end, signal);
+    expect(await world.aftermath(run)).toEqual(SAVED);
+    expect(await world.aftermath(await world.resume())).toEqual(RESUMED);
+  },
+);
+
+it.each(SIGNALS)(
+  "%s between two images: exit %i, and resume saves the second beside the first",
+  async (signal, code) => {
+    const server = await liveService(PICTURE, { poll: completedAt("/1.png", "/2.png") });
+    const world = await programWorld(server);
+    const { program, end } = await publishing(world, "link", "before", 600);
+    const { run } = await stopped(program, end, signal);
+    expect(await world.aftermath(run)).toEqual({
+      ...NOT_SAVED,
+      exit: code,
+      type: "interrupted",
+      files: ["a-fox-task1.png"],
+    });
+    const both = ["a-fox-task1-2.png", "a-fox-task1.png"];
+    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual({ ...SAVED, files: both });
+  },
+);
+
+it("two SIGINTs during resume leave the task to the next one", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate(["--timeout", "0"]))).toEqual(PENDING);
+  const program = world.start(["resume", "--json", "--poll-interval", "10s"]);
+  const end = finished(program);
+  const before = server.requests.length;
+  while (server.requests.length === before) await pause(10);
+  program.kill("SIGINT");
+  const { run } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toMatchObject({ exit: 130, open: ["accepted"] });
+  expect(await world.aftermath(await world.resume())).toEqual(RESUMED);
+});
+
+/** A generation that has read half a prompt from its standard input, which stays open. */
+async function readingItsPrompt(world: ProgramWorld): Promise<Started> {
+  const program = world.start(["generate", "-", "--json", "--output", `${world.out}/`]);
+  const end = finished(program);
+  await swallowed(program, Buffer.alloc(700_000, "a"));
+  return { program, end };
+}
+
+/** More than a pipe holds is written to its end only when the program reads it. */
+function swallowed(program: ChildProcess, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    program.stdin?.on("error", () => {});
+    program.stdin?.write(bytes, () => resolve());
+  });
+}
+
+/** A generation that is held up where it gives the image its name; `rename` is for one that replaces a file. */
+async function publishing(
+  world: ProgramWorld,
+  operation: "link" | "rename",
+  when: "before" | "after",
+  holdMs = 20_000,
+): Promise<Started> {
+  const mark = path.join(world.folder, "held");
+  const hook = fileURLToPath(new URL("../support/slow-disk.js", import.meta.url));
+  const env = {
+    NODE_OPTIONS: `--import ${hook}`,
+    IMGGEN_TEST_SLOW_DISK: JSON.stringify({ operation, match: world.out, when, holdMs, mark }),
+  };
+  if (operation === "rename") await writeFile(path.join(world.out, "a-fox-task1.png"), png());
+  const flags = operation === "rename" ? ["--overwrite"] : [];
+  const program = world.start(world.generateArgs(flags), { env });
+  const end = finished(program);
+  while (!existsSync(mark)) await pause(10);
+  return { program, end };
+}

@@ -1,0 +1,122 @@
+import {
+  type Cadence,
+  type CompletionInterval,
+  learnedCadence,
+  uniformCadence,
+} from "../../src/core/cadence.ts";
+
+/** Draws a task's duration, milliseconds. */
+export type Durations = (random: () => number) => number;
+
+/** What the reference client does (section 4.2). */
+const REFERENCE = uniformCadence(3000);
+
+/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Durations whose logarithms follow a bell curve. */
+export function lognormal(medianMs: number, sigma: number): Durations {
+  return (random) => {
+    const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+    return medianMs * Math.exp(sigma * normal);
+  };
+}
+
+/** Durations where what has passed says nothing of what is to come. */
+export function memoryless(meanMs: number): Durations {
+  return (random) => -meanMs * Math.log(1 - random());
+}
+
+export function draw(durations: Durations, count: number, seed: number): number[] {
+  const random = randomFrom(seed);
+  return Array.from({ length: count }, () => durations(random));
+}
+
+/** When looks are taken at a task that is running until then, milliseconds, if answers take no time. */
+export function lookTimes(cadence: Cadence, untilMs: number, fromMs = 0): number[] {
+  const times: number[] = [];
+  for (let at = fromMs; at < untilMs; ) {
+    at += cadence.nextDelayMs(at);
+    times.push(at);
+  }
+  return times;
+}
+
+/** The most looks in any window of this length, both ends included. */
+export function mostWithin(times: readonly number[], windowMs: number): number {
+  let first = 0;
+  let most = 0;
+  times.forEach((at, last) => {
+    while (at - (times[first] ?? at) > windowMs) first += 1;
+    most = Math.max(most, last - first + 1);
+  });
+  return most;
+}
+
+/** How a task that takes this long is seen by these looks. */
+function sighting(times: readonly number[], durationMs: number) {
+  const index = times.findIndex((at) => at >= durationMs);
+  const seenMs = times[index] ?? Number.NaN;
+  const interval: CompletionInterval = { pendingMs: times[index - 1] ?? null, seenMs };
+  return { delayMs: seenMs - durationMs, looks: index + 1, interval };
+}
+
+/** The mean delay from a completion to the look that sees it, and the mean number of looks. */
+export interface Figures {
+  delay: number;
+  looks: number;
+}
+
+/** A cadence's figures for tasks of these durations, each over the reference client's. */
+export function figuresOf(cadence: Cadence, durationsMs: readonly number[]): Figures {
+  const [own, reference] = [sums(cadence, durationsMs), sums(REFERENCE, durationsMs)];
+  return { delay: own.delay / reference.delay, looks: own.looks / reference.looks };
+}
+
+function sums(cadence: Cadence, durationsMs: readonly number[]): Figures {
+  const times = lookTimes(cadence, Math.max(...durationsMs));
+  const seen = durationsMs.map((durationMs) => sighting(times, durationMs));
+  return {
+    delay: seen.reduce((sum, { delayMs }) => sum + delayMs, 0),
+    looks: seen.reduce((sum, { looks }) => sum + looks, 0),
+  };
+}
+
+/** What is known after these tasks, one after the other, each watched as those before it taught. */
+export function watched(
+  durationsMs: readonly number[],
+  history: readonly CompletionInterval[] = [],
+): CompletionInterval[] {
+  const known = [...history];
+  for (const durationMs of durationsMs) {
+    const times = lookTimes(learnedCadence(known.slice(-50)), durationMs);
+    known.push(sighting(times, durationMs).interval);
+  }
+  return known;
+}
+
+/** Figures for tasks of these durations after such a history, on the mean of several histories. */
+export function figuresAfter(
+  history: Durations,
+  count: number,
+  durations: Durations,
+  histories = 10,
+): Figures {
+  const tasks = draw(durations, 2000, 1);
+  const all = Array.from({ length: histories }, (_, index) =>
+    figuresOf(learnedCadence(watched(draw(history, count, 100 + index))), tasks),
+  );
+  return { delay: mean(all.map(({ delay }) => delay)), looks: mean(all.map(({ looks }) => looks)) };
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

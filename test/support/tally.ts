@@ -1,0 +1,19 @@
+import { appendFileSync } from "node:fs";
+import path from "node:path";
+import { inject } from "vitest";
+
+/** What is counted over the whole suite: runs of the program, files searched for the key, cases of a property. */
+export type Counted = "runs" | "files" | "cases";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The folder that all test files count in, each in a process of its own. */
+    tallyFolder: string;
+  }
+}
+
+/** Adds to a number that is told when the suite has ended. */
+export function tally(what: Counted, count: number): void {
+  // Short appends of several processes do not mix.
+  appendFileSync(path.join(inject("tallyFolder"), what), `${count}\n`);
+}
