@@ -16,6 +16,8 @@ const COMMANDS = [
   "resume",
   "history",
   "rerun",
+  "batch",
+  "compare",
   "models",
   "login",
   "logout",
@@ -55,8 +57,7 @@ describe("the README's tables", () => {
     const types = rows.flatMap(([, code, cell = ""]) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, type]) => [type, Number(code)]),
     );
-    const { partial: _later, ...codes } = EXIT_CODES;
-    expect(Object.fromEntries(types)).toEqual(codes);
+    expect(Object.fromEntries(types)).toEqual(EXIT_CODES);
   });
 });
 
@@ -76,6 +77,7 @@ describe("the README's commands", () => {
     onTestFinished(() => sandbox.close());
     const env = await shellEnvironment(folder, sandbox.baseUrl);
     const shell = (line: string) => promisify(execFile)("sh", ["-c", line], { cwd: folder, env });
+    await writeFile(path.join(folder, "products.csv"), /```csv\n([\s\S]*?)```/.exec(README)?.[1] ?? "");
     const id = (await shell("imggen generate 'a task to look at' --no-wait")).stdout.trim();
     expect(lines.length).toBeGreaterThan(20);
     for (const line of lines) {

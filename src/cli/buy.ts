@@ -1,3 +1,4 @@
+import { checkDailyLimit } from "../core/daily-limit.ts";
 import type { TaskDeps } from "../core/deps.ts";
 import { type GenerateOrder, generate } from "../core/generate.ts";
 import { findUnfinishedTwin } from "../core/history.ts";
@@ -12,16 +13,20 @@ import { createProgress } from "./progress.ts";
 import type { Session } from "./session.ts";
 import { taskDeps } from "./task-deps.ts";
 
+interface BuyOrder extends GenerateOrder {
+  /** The task that is bought once more on the user's word: no reason for a warning. */
+  repeated: TaskRecord | null;
+  /** Whether it may be bought under a limit that its cost cannot be held to. */
+  allowUndocumented: boolean;
+  requestTimeoutMs: number | undefined;
+}
+
 /**
  * Connects, says what a person should know before money is spent, and generates.
- * @param repeated the task that is bought once more: no reason for a warning
+ * @throws BudgetExceededError where the day's limit would be passed, or what `generate` throws; nothing was sent
  */
-export async function buy(
-  order: GenerateOrder,
-  repeated: TaskRecord | null,
-  requestTimeoutMs: number | undefined,
-  session: Session,
-): Promise<TaskReport> {
+export async function buy(order: BuyOrder, session: Session): Promise<TaskReport> {
+  const { repeated, requestTimeoutMs } = order;
   const connections = new Connections(session, requestTimeoutMs);
   try {
     const connection = await connections.current();
@@ -33,6 +38,9 @@ export async function buy(
     }
     const progress = await createProgress(session.console, session.context);
     const deps = await taskDeps(session, connection, (event) => progress.show(event), requestTimeoutMs);
+    const { credits } = order.checked;
+    const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
+    await checkDailyLimit(cost, connection.identity.keyId, deps, order.allowUndocumented);
     try {
       const report = await generate({ ...order, checked: { ...order.checked, warnings } }, deps);
       return repeated && isUnknown(repeated) ? await settled(repeated, report, deps) : report;

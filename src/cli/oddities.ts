@@ -1,7 +1,10 @@
 import type { LedgerEntry } from "../store/ledger-entry.ts";
 
+/** A file that lies in the ledger's folders and is no task to be read. */
+export type Oddity = Exclude<LedgerEntry, { kind: "task" }>;
+
 /** A file in the ledger's folders that is no task of ours to read, in one line. Nothing is ever deleted there. */
-export function describeOddity(entry: Exclude<LedgerEntry, { kind: "task" }>): string {
+export function describeOddity(entry: Oddity): string {
   switch (entry.kind) {
     case "stub":
       return `${entry.file}: imggen ended before this request was written down, so it was never sent.`;

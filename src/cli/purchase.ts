@@ -80,7 +80,8 @@ export async function purchase(
   if (flags.dryRun) return showDryRun(checked, session);
   const { buy } = await import("./buy.ts");
   const order = { checked, destination, wait: flags.wait ? wait : null };
-  return showReport(await buy(order, repeated, requestTimeoutMs, session), session);
+  const terms = { repeated, requestTimeoutMs, allowUndocumented: !flags.validate };
+  return showReport(await buy({ ...order, ...terms }, session), session);
 }
 
 function checkCap(checked: CheckedRequest, { maxCredits, validate }: PurchaseFlags): void {

@@ -29,13 +29,27 @@ export async function overDailyLimit(
 
 /**
  * Holds what is about to be bought, all of it, to the daily limit before any of it is written down.
+ * @param allowUndocumented whether requests may pass whose cost is not documented, and cannot be counted
  * @throws BudgetExceededError; nothing was sent
  */
-export async function checkDailyLimit(credits: number, keyId: string, deps: LimitDeps): Promise<void> {
+export async function checkDailyLimit(
+  { credits, undocumented }: { credits: number; undocumented: number },
+  keyId: string,
+  deps: LimitDeps,
+  allowUndocumented: boolean,
+): Promise<void> {
   const { dailyCredits, ledger, clock } = deps;
-  if (dailyCredits === null || credits === 0) return;
+  if (dailyCredits === null) return;
+  if (undocumented > 0 && !allowUndocumented) throw uncountable();
+  if (credits === 0) return;
   const spent = await ledger.creditsSince(startOfDay(clock.now()), keyId);
   if (spent + credits > dailyCredits) throw exceeded(spent, credits, dailyCredits);
+}
+
+function uncountable(): BudgetExceededError {
+  return new BudgetExceededError("What this costs is not documented, so dailyCredits cannot be kept.", {
+    hint: "Nothing was sent. Choose a model with a documented cost (imggen models), or add --no-validate.",
+  });
 }
 
 function exceeded(spent: number, credits: number, limit: number): BudgetExceededError {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir, unlink } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, syncFolder } from "../lib/durable.ts";
+import { makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
 import { isFileOf } from "../lib/file-digest.ts";
 import { publish } from "../lib/publish.ts";
 import type { GenerationRequest } from "../models/request.ts";
@@ -99,6 +99,8 @@ async function place(
     await syncFolder(path.dirname(file));
     return { path: file, warnings: typeWarnings(file, fetched) };
   } catch (error) {
+    // It is fetched again by whoever goes on; until then it would only lie about.
+    await removeIfPresent(fetched.temporary).catch(() => {});
     throw diskFailure(wanted, error);
   }
 }

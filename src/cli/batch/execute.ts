@@ -77,7 +77,8 @@ async function runAgreed(
   const plan = await planBatch(order.rows, { claims, ledger, resubmitUnknown });
   const misplaced = await findMisplaced(plan.rows, place);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
-  await checkDailyLimit(plan.toBuy.credits, connection.identity.keyId, deps);
+  const { allowUndocumented } = order.allowance;
+  await checkDailyLimit(plan.toBuy, connection.identity.keyId, deps, allowUndocumented);
   await agreeOnCosts(plan, order.allowance, session);
   await preparePlace(plan.rows, place);
   const onOutage = (outage: Parameters<BatchProgress["showOutage"]>[0]) => progress.showOutage(outage);

@@ -16,7 +16,7 @@ import { SANDBOX_SERVICE } from "../connect.ts";
 import { EXIT_CODES, worstOf } from "../exit-codes.ts";
 import { reportJson } from "../json.ts";
 import { openLedger } from "../ledger.ts";
-import { describeOddity } from "../oddities.ts";
+import { describeOddity, type Oddity } from "../oddities.ts";
 import { exitCodeOfReport, renderReport } from "../render.ts";
 import type { Session } from "../session.ts";
 import { withTasks } from "../tasks.ts";
@@ -53,16 +53,23 @@ export function register(command: Command, runWith: RunWith): void {
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
   const options = await resumeOptions(flags, session);
-  const { reports, oddCodes } = await withTasks(session, requestTimeout(flags), async (deps) => {
+  const resumed = await withTasks(session, requestTimeout(flags), async (deps) => {
     if (ids.length === 0) return resumeAll(options, session, deps);
     const tasks = [...new Set(ids)];
     requireFolderForSeveral(options.destination, tasks.length);
     const reports = await mapConcurrent(tasks, AT_ONCE, (id) => resumeById(id, options, deps));
-    return { reports, oddCodes: [] };
+    return { reports, unreadable: [] };
   });
-  const exitCode = together([...reports.map(exitCodeOfReport), ...oddCodes]);
-  await show(reports, ids, exitCode, session);
+  const exitCode = exitCodeOf(resumed);
+  await show(resumed, ids, exitCode, session);
   return exitCode;
+}
+
+/** What became of the tasks, and the files of which nobody can say. */
+interface Resumed {
+  reports: TaskReport[];
+  /** Damaged, or of a newer version: each may well be a paid task. */
+  unreadable: Oddity[];
 }
 
 async function runDismiss(session: Session, ids: string[]): Promise<number> {
@@ -90,35 +97,40 @@ async function resumeOptions(flags: ResumeFlags, session: Session): Promise<Resu
 }
 
 /** Every unfinished task; under `--sandbox` the sandbox's alone. */
-async function resumeAll(options: ResumeOptions, session: Session, deps: ResumeDeps) {
+async function resumeAll(options: ResumeOptions, session: Session, deps: ResumeDeps): Promise<Resumed> {
   const entries = await deps.ledger.unfinished();
   const all = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : []));
   const inSandbox = ({ intent }: TaskRecord) => intent.service.baseUrl === SANDBOX_SERVICE;
   const records = session.options.sandbox ? all.filter(inSandbox) : all;
   requireFolderForSeveral(options.destination, records.length);
-  const oddCodes: number[] = [];
-  for (const entry of entries) {
-    if (entry.kind === "task") continue;
-    await session.console.warn(describeOddity(entry));
-    // What cannot be read may well be a paid task.
-    if (entry.kind === "damaged" || entry.kind === "newer") oddCodes.push(EXIT_CODES.outcome_unknown);
-  }
+  const oddities = entries.filter((entry) => entry.kind !== "task");
+  const unreadable = oddities.filter(({ kind }) => kind === "damaged" || kind === "newer");
+  for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
   const ended = await mapConcurrent(records, AT_ONCE, (record) => resumeRecord(record, options, deps));
   // What never became a task is put away without a word: there is nothing to finish.
-  return { reports: ended.filter(({ status }) => status !== "refused"), oddCodes };
+  return { reports: ended.filter(({ status }) => status !== "refused"), unreadable };
 }
 
-/** A task of unknown outcome outweighs the rest: only the user can settle it. */
-function together(codes: number[]): number {
-  return codes.includes(EXIT_CODES.outcome_unknown) ? EXIT_CODES.outcome_unknown : worstOf(codes);
+/** What nobody knows the outcome of outweighs the rest: only the user can settle it. */
+function exitCodeOf({ reports, unreadable }: Resumed): number {
+  const codes = reports.map(exitCodeOfReport);
+  const unknown = EXIT_CODES.outcome_unknown;
+  return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstOf(codes);
 }
 
-async function show(reports: TaskReport[], ids: string[], exitCode: number, session: Session): Promise<void> {
+async function show(
+  { reports, unreadable }: Resumed,
+  ids: string[],
+  exitCode: number,
+  session: Session,
+): Promise<void> {
   const [only] = reports;
   if (session.options.json) {
     const tasks = reports.map(reportJson);
-    return session.json(ids.length === 1 && only ? reportJson(only) : { ok: exitCode === 0, tasks });
+    if (ids.length === 1 && only) return session.json(reportJson(only));
+    const rest = unreadable.map((oddity) => ({ file: oddity.file, message: describeOddity(oddity) }));
+    return session.json({ ok: exitCode === 0, tasks, ...(rest.length > 0 && { unreadable: rest }) });
   }
   for (const report of reports) await renderReport(report, session);
-  if (reports.length === 0) await session.console.note("Nothing is unfinished.");
+  if (reports.length === 0 && unreadable.length === 0) await session.console.note("Nothing is unfinished.");
 }
