@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { EXIT_CODES } from "../src/cli/exit-codes.ts";
 import { startSandbox } from "../src/sandbox/server.ts";
 import { SETTING_NAMES } from "../src/store/settings.ts";
@@ -61,16 +61,28 @@ describe("the README's tables", () => {
   });
 });
 
+/** The commands of a stretch of the README that a reader would paste one after the other. */
+function commandsOf(text: string): string[] {
+  const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
+  return blocks.filter((line) => /\bimggen /.test(line) && !/npm |imggen sandbox/.test(line));
+}
+
+const begins = (text: string, ...names: string[]) => names.some((name) => text.startsWith(`### ${name}\n`));
+
+/** Stretches that need nothing of each other, so that they can be read at the same time; and what comes after all. */
+function stretches(): { atOnce: string[][]; after: string[] } {
+  const sections = README.split(/^(?=#{2,3} )/m);
+  const take = (...names: string[]) => sections.filter((text) => begins(text, ...names)).join("\n");
+  const rest = sections.filter((text) => !begins(text, "generate", "rerun", "status", "resume"));
+  return {
+    // An image that `generate` saved is what `rerun` starts from.
+    atOnce: [take("generate", "rerun"), ...rest].map(commandsOf).filter((lines) => lines.length > 0),
+    // A task that somebody is at work on is nobody else's to finish.
+    after: commandsOf(take("status", "resume")),
+  };
+}
+
 describe("the README's commands", () => {
-  let lines: string[] = [];
-
-  beforeAll(() => {
-    const blocks = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) =>
-      block.split("\n"),
-    );
-    lines = blocks.filter((line) => /\bimggen /.test(line) && !/npm |imggen sandbox/.test(line));
-  });
-
   it("all work when they are pasted", { timeout: 120_000 }, async () => {
     const folder = await temporaryFolder();
     const sandbox = await startSandbox({ folder: path.join(folder, "sandbox"), latencyMs: 50 });
@@ -79,19 +91,26 @@ describe("the README's commands", () => {
     const shell = (line: string) => promisify(execFile)("sh", ["-c", line], { cwd: folder, env });
     await writeFile(path.join(folder, "products.csv"), /```csv\n([\s\S]*?)```/.exec(README)?.[1] ?? "");
     const id = (await shell("imggen generate 'a task to look at' --no-wait")).stdout.trim();
-    expect(lines.length).toBeGreaterThan(20);
-    for (const line of lines) {
-      // The address and the ids are examples; jq is not ours.
-      const real = line
-        .replaceAll("https://example.com/api", sandbox.baseUrl)
-        .replaceAll(/task_3f9c|task_81ab/g, id)
-        .replace(/--output fox\.png/, `--output fox-${Math.random()}.png`)
-        .replace(/\| jq .*$/, "");
-      const given = /imggen login/.test(real) && !real.includes("|") ? `echo sk-sandbox | ${real}` : real;
-      await expect(shell(given), line).resolves.toBeDefined();
-    }
+    const { atOnce, after } = stretches();
+    expect([...atOnce.flat(), ...after].length).toBeGreaterThan(30);
+    const read = async (lines: string[]) => {
+      for (const line of lines)
+        await expect(shell(pasted(line, id, sandbox.baseUrl)), line).resolves.toBeDefined();
+    };
+    await Promise.all(atOnce.map(read));
+    await read(after);
   });
 });
+
+/** A line as it works here: the address and the ids are examples, and jq is not ours. */
+function pasted(line: string, id: string, baseUrl: string): string {
+  const real = line
+    .replaceAll("https://example.com/api", baseUrl)
+    .replaceAll(/task_3f9c|task_81ab/g, id)
+    .replace(/--output fox\.png/, `--output fox-${Math.random()}.png`)
+    .replace(/\| jq .*$/, "");
+  return /imggen login/.test(real) && !real.includes("|") ? `echo sk-sandbox | ${real}` : real;
+}
 
 /** A shell's environment in which `imggen` is the built program, and the service is the sandbox. */
 async function shellEnvironment(folder: string, baseUrl: string) {
