@@ -11,7 +11,11 @@ export default defineConfig([
 ]);
 
 function common() {
-  return { platform: "node", preserveEntrySignatures: "allow-extension", plugins: [licenses()] };
+  return {
+    platform: "node",
+    preserveEntrySignatures: "allow-extension",
+    plugins: [withoutChildProcess(), licenses()],
+  };
 }
 
 function output(format, extension) {
@@ -22,6 +26,20 @@ function output(format, extension) {
     minify: { mangle: { keepNames: { class: true, function: false } } },
     entryFileNames: `[name].${extension}`,
     chunkFileNames: `chunks/[name]-[hash].${extension}`,
+  };
+}
+
+/**
+ * commander can run a subcommand as a program of its own, which none of ours is. Only for that it loads Node's
+ * child_process, which takes a tenth of the time that an empty script takes to run.
+ */
+function withoutChildProcess() {
+  const stub = "\0no-child-process";
+  return {
+    name: "without-child-process",
+    resolveId: (source, importer) =>
+      source === "node:child_process" && /\/commander\//.test(importer ?? "") ? stub : null,
+    load: (id) => (id === stub ? "export default {};" : null),
   };
 }
 

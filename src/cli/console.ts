@@ -1,6 +1,7 @@
-import { errorCode } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { printable } from "../lib/escape.ts";
-import type { Context, OutputStream } from "./context.ts";
+import type { Context } from "./context.ts";
+import type { OutputStream } from "./output-stream.ts";
 
 /** Standard output could not take the result. */
 export class OutputError extends Error {

@@ -4,15 +4,9 @@ import { InterruptedError, type InterruptSignal } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { type Processes, systemProcesses } from "../lib/processes.ts";
 import { exitCodeOf } from "./exit-codes.ts";
+import { fdStream, type OutputStream } from "./output-stream.ts";
 
 export type Environment = Record<string, string | undefined>;
-
-/** A stream that the program writes to, as much of it as it needs. */
-export interface OutputStream {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;
-}
 
 interface InputStream extends AsyncIterable<Buffer | string> {
   readonly isTTY?: boolean;
@@ -27,7 +21,7 @@ export interface Context {
   env: Environment;
   cwd: string;
   clock: Clock;
-  processes: Processes;
+  readonly processes: Processes;
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
   signal: AbortSignal;
   /** What is still said when a second signal ends the process at once. */
@@ -45,8 +39,9 @@ export interface Context {
  * streams at once, which takes longer than reading the command line.
  */
 export function processContext(): Context {
-  const stdout = once(() => quietly(process.stdout));
-  const stderr = once(() => quietly(process.stderr));
+  const stdout = once(() => fdStream(1) ?? quietly(process.stdout));
+  const stderr = once(() => fdStream(2) ?? quietly(process.stderr));
+  const processes = once(systemProcesses);
   const context: Context = {
     get stdin() {
       return process.stdin;
@@ -60,7 +55,9 @@ export function processContext(): Context {
     env: process.env,
     cwd: process.cwd(),
     clock: systemClock,
-    processes: systemProcesses(),
+    get processes() {
+      return processes();
+    },
     signal: interruption((reason) => context.lastWord(reason)),
     lastWord: async () => {},
     fileMode: 0o666 & ~process.umask(),

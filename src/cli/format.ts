@@ -1,5 +1,6 @@
 import { Chalk, type ChalkInstance } from "chalk";
-import type { Environment, OutputStream } from "./context.ts";
+import type { Environment } from "./context.ts";
+import type { OutputStream } from "./output-stream.ts";
 
 /** Colours for a stream: none unless it is a terminal that takes them, or FORCE_COLOR says so. */
 export function colorsFor(stream: OutputStream, env: Environment, wanted: boolean): ChalkInstance {

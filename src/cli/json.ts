@@ -1,12 +1,6 @@
 import type { TaskReport } from "../core/report.ts";
-import { jsonSafe } from "../lib/escape.ts";
 import type { Failure } from "./failure.ts";
 import { describeFailure } from "./failure.ts";
-
-/** A value as one line of JSON that is harmless on a terminal and parses to the very same value. */
-export function toJson(value: unknown): string {
-  return jsonSafe(JSON.stringify(value));
-}
 
 /** A task's report as scripts get it: the success object, or the failure object. */
 export function reportJson(report: TaskReport): object {

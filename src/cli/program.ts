@@ -82,6 +82,9 @@ export async function buildProgram(
       writeOut: onText,
       writeErr: () => {},
       getOutHelpWidth: () => Math.min(context.stdout.columns ?? 100, 110),
+      // Help has no colours; asking Node whether it could have them would open its streams.
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
     })
     .exitOverride()
     .addHelpText("after", EXAMPLES)

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import path from "node:path";
-import { errorCode } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { UsageError } from "../lib/errors.ts";
 import { firstInvalidByte } from "../lib/utf8.ts";
 import type { Context } from "./context.ts";

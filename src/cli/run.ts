@@ -1,9 +1,7 @@
-import { CommanderError } from "commander";
 import { InterruptedError } from "../core/errors.ts";
-import { UsageError } from "../lib/errors.ts";
+import { VERSION } from "../lib/version.ts";
 import { Console } from "./console.ts";
 import type { Context } from "./context.ts";
-import { buildProgram } from "./program.ts";
 
 /**
  * Runs one command line. Whatever happens ends here: as an exit code, with the result on standard output and
@@ -16,7 +14,6 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const json = flags.includes("--json");
   const color = !flags.includes("--no-color");
   const console = new Console(context, { quiet: false });
-  let shown = "";
   context.lastWord = async ({ signal }) => {
     if (console.hasAnswered) return;
     const hint = "What may have been charged: imggen history. What was paid for: imggen resume";
@@ -24,28 +21,16 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     await reportFailure(error, { json, color }, console, context);
   };
   try {
-    const outcome = { exitCode: 0 };
-    const program = await buildProgram(argv, context, outcome, (text) => {
-      shown += text;
-    });
-    try {
-      await program.parseAsync(argv, { from: "user" });
-    } catch (error) {
-      if (!(error instanceof CommanderError)) throw error;
-      if (error.exitCode !== 0) throw usageError(error, flags);
-      await showText(shown, json, console);
+    if (argv.length === 1 && argv[0] === "--version") {
+      // Scripts ask for it alone, and it needs no parser.
+      await console.result(VERSION);
+      return 0;
     }
-    return outcome.exitCode;
+    const { parseAndRun } = await import("./parse.ts");
+    return await parseAndRun(argv, { flags, json }, console, context);
   } catch (error) {
     return await reportFailure(error, { json, color }, console, context);
   }
-}
-
-/** `--help` and `--version`, as text or as the one JSON document. */
-async function showText(text: string, json: boolean, console: Console): Promise<void> {
-  if (!json) return console.resultBytes(text);
-  const { toJson } = await import("./json.ts");
-  await console.result(toJson({ ok: true, text: text.trimEnd() }));
 }
 
 async function reportFailure(
@@ -57,7 +42,7 @@ async function reportFailure(
   const { describeFailure, failureLines } = await import("./failure.ts");
   const failure = describeFailure(error);
   if (json) {
-    const { failureJson, toJson } = await import("./json.ts");
+    const [{ failureJson }, { toJson }] = await Promise.all([import("./json.ts"), import("./to-json.ts")]);
     const told = console.result(toJson(failureJson(failure)));
     // Standard output itself is what failed: standard error is left.
     await told.catch(() => console.error(failureLines(failure)));
@@ -66,25 +51,4 @@ async function reportFailure(
     await console.error(failureLines(failure, colorsFor(context.stderr, context.env, color).red));
   }
   return failure.exitCode;
-}
-
-/** The parser's complaint in our form. */
-function usageError(error: CommanderError, words: readonly string[]): UsageError {
-  const command = words.find((word) => !word.startsWith("-"));
-  const help = `See imggen ${command === undefined ? "" : `${command} `}--help.`;
-  if (error.code === "commander.help") {
-    return new UsageError(`imggen ${command} needs to be told what to do.`, { hint: help, cause: error });
-  }
-  if (error.code === "commander.excessArguments" && command === "generate") {
-    return new UsageError("The prompt is more than one word to the shell.", {
-      hint: 'Put it in quotes: imggen generate "a red fox"',
-      cause: error,
-    });
-  }
-  const [message = "", ...more] = error.message.replace(/^error: /, "").split("\n");
-  const suggestion = more.join(" ").replace(/^\(|\)$/g, "");
-  return new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, "."), {
-    hint: suggestion || help,
-    cause: error,
-  });
 }

@@ -2,8 +2,8 @@ import { SettingsStore } from "../store/settings.ts";
 import { Console } from "./console.ts";
 import { type Context, type Folders, foldersOf } from "./context.ts";
 import { EffectiveSettings } from "./effective-settings.ts";
-import { toJson } from "./json.ts";
 import { shellWord } from "./shell-word.ts";
+import { toJson } from "./to-json.ts";
 
 /** Flags that every command takes. */
 export interface GlobalOptions {

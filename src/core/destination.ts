@@ -1,14 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { lstat, stat } from "node:fs/promises";
+import { type FileHandle, lstat, stat } from "node:fs/promises";
 import path from "node:path";
-import {
-  createExclusive,
-  errorCode,
-  isFolder,
-  makeFolder,
-  removeIfPresent,
-  writeAll,
-} from "../lib/durable.ts";
+import { createExclusive, isFolder, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { UsageError } from "../lib/errors.ts";
 import type { Destination } from "../store/task.ts";
 import { SaveFailedError } from "./errors.ts";
@@ -87,20 +80,36 @@ async function refuseTaken(target: string, output: string, overwrite: boolean): 
 export async function prepareDestination(destination: Destination): Promise<void> {
   if (destination.kind === "stdout") return;
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
-  const probe = path.join(folder, `.imggen-${randomBytes(6).toString("hex")}.probe`);
   try {
     await makeFolder(folder, 0o777);
-    const handle = await createExclusive(probe, 0o600);
-    try {
-      await writeAll(handle, Buffer.alloc(4096, 1));
-    } finally {
-      await handle.close();
-      await removeIfPresent(probe);
-    }
+    await proveRoom(folder);
   } catch (error) {
     throw new SaveFailedError(`Images cannot be written to ${folder} (${errorCode(error) ?? error}).`, {
       hint: "Nothing was sent. Choose another --output.",
       cause: error,
     });
+  }
+}
+
+/** One name for all processes: what a killed one left is removed by the next, so it never adds up. */
+async function proveRoom(folder: string): Promise<void> {
+  const probe = path.join(folder, ".imggen.probe");
+  const handle = await createAnew(probe);
+  try {
+    await writeAll(handle, Buffer.alloc(4096, 1)).finally(() => handle.close());
+  } finally {
+    await removeIfPresent(probe);
+  }
+}
+
+/** Another process at its own proof may make the name, or take it away, at any moment: neither minds. */
+async function createAnew(file: string): Promise<FileHandle> {
+  for (;;) {
+    try {
+      return await createExclusive(file, 0o600);
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+      await removeIfPresent(file);
+    }
   }
 }

@@ -1,7 +1,8 @@
 import { chmod, type FileHandle } from "node:fs/promises";
 import { type DownloadReply, download } from "../api/download.ts";
 import { backoffMs, DOWNLOAD } from "../api/retry.ts";
-import { createExclusive, errorCode, removeIfPresent } from "../lib/durable.ts";
+import { createExclusive, removeIfPresent } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { type ImageInfo, inspectFile } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -100,7 +101,7 @@ async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Pr
     const sha256 = await onDisk(temporary, () => sink.finish());
     return await check(handle, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
   } finally {
-    await handle.close();
+    await onDisk(temporary, () => handle.close());
   }
 }
 
@@ -109,7 +110,7 @@ async function check(
   file: Omit<FetchedImage, "image">,
   fileMode: number,
 ): Promise<Attempt> {
-  const inspection = await inspectFile(handle);
+  const inspection = await onDisk(file.temporary, () => inspectFile(handle));
   if (!inspection.ok) {
     const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";
     return { outcome: "retry", why: `${what}: ${inspection.detail}`, retryAfterMs: null };

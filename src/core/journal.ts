@@ -1,4 +1,4 @@
-import { errorCode } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { Ledger, OwnedTask } from "../store/ledger.ts";
 import { advance, type TaskEvent, type TaskRecord } from "../store/task.ts";
 
@@ -31,6 +31,10 @@ export class Journal {
   async write(event: TaskEvent): Promise<void> {
     this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
     this.#unwritten.push(event);
+    await this.#catchUp();
+  }
+
+  async #catchUp(): Promise<void> {
     try {
       for (let next = this.#unwritten[0]; next; next = this.#unwritten[0]) {
         await this.#task.file.record(next);
@@ -54,7 +58,12 @@ export class Journal {
 
   /** Leaves the task to whoever picks it up next. */
   async release(): Promise<void> {
-    await this.#task.release();
+    await this.#catchUp();
+    try {
+      await this.#task.release();
+    } catch (error) {
+      this.#complain(error);
+    }
   }
 
   #complain(error: unknown): void {

@@ -87,8 +87,9 @@ export async function finishOwned(
   const { record } = owned;
   const { progress, intent } = record;
   const report = reportOf(record);
+  const letGo = () => new Journal(deps.ledger, owned, () => {}).release();
   if (isUnknown(record)) {
-    await owned.release();
+    await letGo();
     return report;
   }
   if (progress.status !== "accepted" && progress.status !== "completed") {
@@ -101,7 +102,7 @@ export async function finishOwned(
   try {
     taskDeps = await deps.depsFor(intent.service, taskId);
   } catch (error) {
-    await owned.release();
+    await letGo();
     throw error;
   }
   const onTrouble = (message: string) => taskDeps.onProgress({ type: "ledger_trouble", message });
@@ -128,7 +129,9 @@ function stillHeld(record: TaskRecord): TaskReport {
 
 /** Whether every file is still where it was saved, byte for byte. What went to standard output is the user's. */
 async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
-  for (const { path, ...saved } of files) if (path !== null && !(await isFileOf(path, saved))) return false;
+  for (const { path, ...saved } of files) {
+    if (path !== null && !(await isFileOf(path, saved).catch(() => false))) return false;
+  }
   return true;
 }
 

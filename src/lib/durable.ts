@@ -2,12 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, stat, unlink } from "node:fs/promises";
 import { platform } from "node:os";
 import path from "node:path";
-
-/** A system error's code (`ENOSPC`, `EEXIST`, …), or undefined for anything else that was thrown. */
-export function errorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
-}
+import { errorCode } from "./error-code.ts";
 
 /** Creates a file that must not exist yet; whoever gets the handle is the only one. @throws EEXIST */
 export function createExclusive(file: string, mode: number): Promise<FileHandle> {

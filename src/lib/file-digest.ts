@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { errorCode } from "./error-code.ts";
 
 /** The SHA-256 of a file's bytes in hex, read in bounded memory. @throws what the system says */
 export async function fileSha256(file: string): Promise<string> {
@@ -9,12 +10,16 @@ export async function fileSha256(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Whether a file is there and holds just these bytes. The size is looked at first. */
+/** What says nothing of the file: it may well be the same. */
+const PASSING = new Set(["EIO", "EMFILE", "ENFILE"]);
+
+/** Whether a file is there and holds just these bytes. The size is looked at first. @throws where it cannot be read */
 export async function isFileOf(file: string, known: { bytes: number; sha256: string }): Promise<boolean> {
   try {
     const { size } = await stat(file);
     return size === known.bytes && (await fileSha256(file)) === known.sha256;
-  } catch {
+  } catch (error) {
+    if (PASSING.has(errorCode(error) ?? "")) throw error;
     return false;
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { errorCode } from "./durable.ts";
+import { errorCode } from "./error-code.ts";
 
 /** A process, named so that its number's next owner is not taken for it. */
 export interface ProcessIdentity {

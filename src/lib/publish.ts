@@ -1,5 +1,5 @@
 import { link, lstat, rename, unlink } from "node:fs/promises";
-import { errorCode } from "./durable.ts";
+import { errorCode } from "./error-code.ts";
 
 /** What file systems without hard links (FAT, some network mounts) answer to `link`. */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);

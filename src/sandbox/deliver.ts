@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { errorCode } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { Reply } from "./reply.ts";
 
 type Picture = Extract<Reply, { kind: "picture" }>;

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { createExclusive, errorCode, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { createExclusive, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 
 const BALLAST_BYTES = 64 * 1024;
 

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { createExclusive, errorCode, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { createExclusive, isFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { publish } from "../lib/publish.ts";
 
@@ -26,12 +27,42 @@ export async function takeClaim(
   for (let generation = 1; ; generation++) {
     const file = path.join(folder, `${id}.claim-${generation}`);
     if (await createClaim(file, processes.self)) {
-      return { held: false, claim: { release: () => removeIfPresent(file) } };
+      return { held: false, claim: { release: () => letGo(folder, id, file) } };
     }
     const owner = await readOwner(file);
     // Let go in this very moment: the number is free again, and passing it by would make two holders.
     if (owner === "gone") generation -= 1;
     else if (owner && processes.isAlive(owner)) return { held: true, by: owner };
+  }
+}
+
+/**
+ * Gives a claim up. While it stands nobody passes it by, so all others are of the dead; they go first, for
+ * whoever finds their numbers free finds the thing let go of.
+ */
+async function letGo(folder: string, id: string, own: string): Promise<void> {
+  const claims = (await readdir(folder)).filter((name) => /^\d+$/.test(name.replace(`${id}.claim-`, "")));
+  for (const name of claims)
+    if (path.join(folder, name) !== own) await removeIfPresent(path.join(folder, name));
+  await removeIfPresent(own);
+}
+
+/**
+ * Removes what killed processes left behind: drafts, and claims on what is not there any more.
+ * @param isThere whether an id's own file is among these names
+ */
+export async function sweepClaims(
+  folder: string,
+  names: readonly string[],
+  isThere: (id: string) => boolean,
+  processes: Processes,
+): Promise<void> {
+  for (const name of names) {
+    const [, id, draft] = /^(.+)\.claim-\d+(\.\w+)?$/.exec(name) ?? [];
+    if (id === undefined || (draft === undefined && isThere(id))) continue;
+    const file = path.join(folder, name);
+    const owner = await readOwner(file);
+    if (owner !== "gone" && !(owner && processes.isAlive(owner))) await removeIfPresent(file);
   }
 }
 
@@ -49,6 +80,10 @@ async function createClaim(file: string, self: ProcessIdentity): Promise<boolean
     const handle = await createExclusive(draft, 0o600);
     await writeAll(handle, Buffer.from(JSON.stringify(self))).finally(() => handle.close());
     return (await publish(draft, file, false)) === "published";
+  } catch (error) {
+    // Swept away before its owner stood in it: then another one is made.
+    if (errorCode(error) !== "ENOENT" || !(await isFolder(path.dirname(file)))) throw error;
+    return createClaim(file, self);
   } finally {
     await removeIfPresent(draft).catch(() => {});
   }

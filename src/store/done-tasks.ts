@@ -1,6 +1,7 @@
 import { rename } from "node:fs/promises";
 import path from "node:path";
-import { errorCode, makeFolder } from "../lib/durable.ts";
+import { makeFolder } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import { creditsOfName, doneFolder, doneName, hasTag, idOfName } from "./ledger-name.ts";
 import type { TaskRecord } from "./task.ts";

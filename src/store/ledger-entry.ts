@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { errorCode } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { idOfName } from "./ledger-name.ts";
 import { type ReadTask, readTaskLines } from "./task-lines.ts";
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { mapConcurrent } from "../lib/concurrency.ts";
-import { errorCode } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import { DoneTasks } from "./done-tasks.ts";
 import { StateFolderError } from "./errors.ts";

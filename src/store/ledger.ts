@@ -2,13 +2,16 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
-import { errorCode, makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
+import { makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
-import { type Claim, removeClaims, takeClaim } from "./claim.ts";
+import { type Claim, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
-import { openName, timeOfId } from "./ledger-name.ts";
+import { listFolder } from "./ledger-entry.ts";
+import { DRAFT_MARK, openName, timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
+import { removeOld } from "./leftovers.ts";
 import type { Intent, TaskEvent, TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
 import { LEDGER_VERSION, readTaskLines } from "./task-lines.ts";
@@ -140,7 +143,8 @@ export class Ledger extends LedgerReader {
     try {
       return { record: await this.#read(id), file, release };
     } catch (error) {
-      await release();
+      // The claim is the caller's to give up, once: after that its number may be another's.
+      await file.close();
       throw error;
     }
   }
@@ -159,6 +163,15 @@ export class Ledger extends LedgerReader {
     await file.close();
     await this.done.take(file.path, await this.#read(id));
     await removeClaims(this.openFolder, id);
+  }
+
+  /** Removes what killed processes left beside the tasks. */
+  async sweep(): Promise<void> {
+    const names = await listFolder(this.openFolder);
+    const there = new Set(names);
+    await sweepClaims(this.openFolder, names, (id) => there.has(openName(id)), this.#processes);
+    const drafts = names.filter((name) => name.includes(DRAFT_MARK));
+    await removeOld(this.openFolder, drafts, this.#clock.now());
   }
 
   #fileOf(id: string): string {

@@ -2,9 +2,9 @@ import { chmod, readFile, stat } from "node:fs/promises";
 import { platform } from "node:os";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { createExclusive, errorCode, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { createExclusive, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { Processes } from "../lib/processes.ts";
-import { takeClaim } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
 
 /** Names a settings file may hold, as `imggen config` shows them. All values are texts. */
@@ -22,6 +22,8 @@ export const SETTING_NAMES = [
 
 export type SettingName = (typeof SETTING_NAMES)[number];
 export type Settings = { [Name in SettingName]?: string };
+
+const CREDITS: ReadonlySet<SettingName> = new Set(["confirmAbove", "dailyCredits"]);
 
 const WAIT_FOR_OTHERS_MS = 5_000;
 
@@ -79,6 +81,8 @@ export class SettingsStore {
   }
 
   async #waitForTurn(folder: string): Promise<() => Promise<void>> {
+    // Loaded where it is needed: every command reads settings, and few write them.
+    const { takeClaim } = await import("./claim.ts");
     for (const end = performance.now() + WAIT_FOR_OTHERS_MS; ; ) {
       const turn = await takeClaim(folder, "config", null, this.#processes);
       if (!turn.held) return () => turn.claim.release();
@@ -129,9 +133,9 @@ export function parseSettings(text: string, file: string): Settings {
   for (const name of SETTING_NAMES) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
-    // A number is what a person would write by hand.
-    if (typeof value !== "string" && typeof value !== "number")
-      throw corrupt(file, `"${name}" is not a text`);
+    // A number of credits is what a person would write as a number.
+    const isText = typeof value === "string" || (typeof value === "number" && CREDITS.has(name));
+    if (!isText) throw corrupt(file, `"${name}" is not a text`);
     settings[name] = String(value);
   }
   return settings;

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { createExclusive, errorCode, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { createExclusive, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { publish } from "../lib/publish.ts";
 import { DRAFT_MARK } from "./ledger-name.ts";
 import type { TaskEvent } from "./task.ts";
@@ -66,6 +67,8 @@ export class TaskFile {
   static async reopen(path: string, makeRoom: () => Promise<void>): Promise<TaskFile> {
     const handle = await open(path, constants.O_RDWR | constants.O_APPEND);
     try {
+      // Whoever wrote the last record may have ended before it was synced, and what is done next relies on it.
+      await handle.sync();
       const { size } = await handle.stat();
       const last = Buffer.alloc(1);
       if (size > 0) await handle.read(last, 0, 1, size - 1);

@@ -116,6 +116,13 @@ export const MUST_BE_SURVIVED = {
     "login beside logout",
     "a holder killed",
   ],
+  Batch: [
+    "the same batch twice at once",
+    "SIGINT in a batch",
+    "SIGKILL in a batch",
+    "full disk behind a batch's standard output",
+    "reader of a batch's standard output gone",
+  ],
   Secrets: [
     "settings that others can read",
     "corrupt settings",

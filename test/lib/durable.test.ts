@@ -2,14 +2,8 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  createExclusive,
-  errorCode,
-  makeFolder,
-  removeIfPresent,
-  syncFolder,
-  writeAll,
-} from "../../src/lib/durable.ts";
+import { createExclusive, makeFolder, removeIfPresent, syncFolder, writeAll } from "../../src/lib/durable.ts";
+import { errorCode } from "../../src/lib/error-code.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 

@@ -1,4 +1,5 @@
-import type { Context, OutputStream } from "../../src/cli/context.ts";
+import type { Context } from "../../src/cli/context.ts";
+import type { OutputStream } from "../../src/cli/output-stream.ts";
 import { run } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
@@ -10,6 +11,8 @@ export interface RunOptions {
   env?: Record<string, string | undefined>;
   /** Standard input as it is piped in; absent: a terminal, so that nothing is read. */
   input?: string | Buffer;
+  /** What is typed at the terminal that standard input is then. */
+  typed?: string;
   signal?: AbortSignal;
   /** Answers the hidden question of a terminal. */
   answer?: string;
@@ -34,7 +37,7 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
   const stdout = memoryStream(options.terminal);
   const stderr = memoryStream(options.terminal);
   const context: Context = {
-    stdin: inputStream(options.input),
+    stdin: inputStream(options),
     stdout: stdout.stream,
     stderr: stderr.stream,
     env: { IMGGEN_HOME: options.home, ...options.env },
@@ -73,9 +76,10 @@ function memoryStream(isTTY = false): { stream: OutputStream; text: () => string
   return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
 }
 
-function inputStream(text: string | Buffer | undefined): Context["stdin"] {
+function inputStream({ input, typed }: Pick<RunOptions, "input" | "typed">): Context["stdin"] {
+  const text = typed ?? input;
   return {
-    isTTY: text === undefined,
+    isTTY: input === undefined,
     destroy() {},
     async *[Symbol.asyncIterator]() {
       if (text !== undefined) yield Buffer.from(text);

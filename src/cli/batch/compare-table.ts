@@ -1,4 +1,4 @@
-import type { RowEnd } from "../../core/batch/row.ts";
+import type { RowEnd } from "../../core/batch/row-end.ts";
 import type { BatchRow } from "../../core/batch/rows.ts";
 import type { Cell, Comparison } from "../../core/compare.ts";
 import type { GenerationRequest } from "../../models/request.ts";

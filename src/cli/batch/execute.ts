@@ -1,7 +1,8 @@
+import { setMaxListeners } from "node:events";
 import { Gate } from "../../core/batch/gate.ts";
 import { findMisplaced, preparePlace } from "../../core/batch/place.ts";
 import { type Cost, planBatch } from "../../core/batch/plan.ts";
-import type { RowEnd } from "../../core/batch/row.ts";
+import type { RowEnd } from "../../core/batch/row-end.ts";
 import { type BatchPlace, type BatchRow, batchId } from "../../core/batch/rows.ts";
 import { runRows } from "../../core/batch/run.ts";
 import { Tally } from "../../core/batch/tally.ts";
@@ -52,6 +53,8 @@ export async function executeBatch(
   session: Session,
   onEnd: (end: RowEnd) => Promise<void>,
 ): Promise<BatchResult> {
+  // Every row under way listens to it, so many listeners are no leak to warn of.
+  setMaxListeners(0, session.context.signal);
   const connections = new Connections(session, order.requestTimeoutMs);
   const connection = await connections.current();
   const progress = await createBatchProgress(session, order.rows.length, order.nameOf);

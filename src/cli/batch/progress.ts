@@ -1,4 +1,4 @@
-import type { RowEnd } from "../../core/batch/row.ts";
+import type { RowEnd } from "../../core/batch/row-end.ts";
 import type { BatchRow } from "../../core/batch/rows.ts";
 import type { Tally } from "../../core/batch/tally.ts";
 import type { TaskProgressEvent } from "../../core/events.ts";
@@ -29,6 +29,7 @@ export async function createBatchProgress(
   let begun = 0;
   let ended = 0;
   let text = "";
+  let stopping = false;
   const retitle = (tally?: Tally) => {
     if (tally) text = counts(tally);
     const elapsedMs = context.clock.monotonicMs() - startMs;
@@ -39,6 +40,10 @@ export async function createBatchProgress(
     show(event) {
       // Even under --quiet: the screen may be the only place that has the task's id.
       if (event.type === "ledger_trouble") void console.error(printable(`warning: ${event.message}`));
+      if (event.type !== "submit_interrupted" || stopping) return;
+      stopping = true;
+      const patience = formatDuration(event.waitMs);
+      void console.note(`Stopping. Waiting up to ${patience} for the task ids of requests under way…`);
     },
     showOutage(outage) {
       const word = outage.down ? `Submitting is paused: ${outage.why}.` : "The service is back.";
@@ -51,9 +56,12 @@ export async function createBatchProgress(
     end(end, tally) {
       ended += 1;
       retitle(tally);
+      // That nothing more is sent is said once, at the end.
+      if (end.outcome === "not_sent" && end.report === null) return;
       const said = rowLine(end, `[${ended}/${rows}] ${nameOf(end.row)}:`);
+      if (end.error) void console.error(said);
       // A saved path on the same terminal says it already.
-      if (end.error || !context.stdout.isTTY || session.options.json) void console.note(said);
+      else if (!context.stdout.isTTY || session.options.json) void console.note(said);
     },
     stop: () => line.stop(),
   };
@@ -72,7 +80,8 @@ function counts({ saved, skipped, failed, unknown, pending, cost }: Tally): stri
 
 /** A row's end in one line. */
 function rowLine({ outcome, report, error }: RowEnd, start: string): string {
-  if (error) return printable(`${start} ${WORDS[outcome]}: ${error.message}`);
+  const task = outcome === "pending" && report?.taskId ? ` (task ${report.taskId})` : "";
+  if (error) return printable(`${start} ${WORDS[outcome]}${task}: ${error.message}`);
   const files = report?.files.map(({ path }) => path).join(" ") ?? "";
   return printable(`${start} ${WORDS[outcome]} ${files}`.trimEnd());
 }

@@ -1,4 +1,4 @@
-import type { RowEnd } from "../../core/batch/row.ts";
+import type { RowEnd } from "../../core/batch/row-end.ts";
 import type { Session } from "../session.ts";
 import { rowJson } from "./summary.ts";
 

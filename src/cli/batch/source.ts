@@ -3,7 +3,7 @@ import path from "node:path";
 import type { ManifestEntry } from "../../core/manifest/entry.ts";
 import { manifestFormat } from "../../core/manifest/format.ts";
 import { readManifest } from "../../core/manifest/read.ts";
-import { errorCode } from "../../lib/durable.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import { UsageError } from "../../lib/errors.ts";
 import type { Context } from "../context.ts";
 

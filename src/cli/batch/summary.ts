@@ -1,5 +1,5 @@
 import type { Cost } from "../../core/batch/plan.ts";
-import type { RowEnd } from "../../core/batch/row.ts";
+import type { RowEnd } from "../../core/batch/row-end.ts";
 import type { Tally } from "../../core/batch/tally.ts";
 import { printable } from "../../lib/escape.ts";
 import { EXIT_CODES, exitCodeOf } from "../exit-codes.ts";

@@ -4,7 +4,7 @@ import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../
 import { add, type Cost } from "../../core/batch/plan.ts";
 import type { BatchRow } from "../../core/batch/rows.ts";
 import { parseShard } from "../../core/batch/shard.ts";
-import { costText } from "../batch/costs.ts";
+import { type Allowance, costText } from "../batch/costs.ts";
 import { executeBatch } from "../batch/execute.ts";
 import {
   addBatchOptions,
@@ -57,7 +57,6 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const defaults = { values, labels, validate: flags.validate, shard };
   const source = await manifestSource(manifest, session.context);
-  if (flags.dryRun) return dryRun(source, defaults, flags, session);
   const order = {
     place: await placeOf(flags, session),
     wait: await waitSettings(flags, session),
@@ -67,6 +66,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: BatchRow) => `line ${line}`,
   };
+  if (flags.dryRun) return dryRun(source, defaults, order.allowance, session);
   const rows = await readRows(source, defaults, session);
   const result = await executeBatch({ ...order, rows }, session, (end) => showRow(end, session));
   if (session.options.json) await session.json(summaryJson(result));
@@ -104,12 +104,10 @@ async function eachRow(
 async function dryRun(
   source: ManifestSource,
   defaults: RowDefaults,
-  flags: BatchOptions,
+  { cap, allowUndocumented }: Allowance,
   session: Session,
 ): Promise<number> {
-  const { cap, allowUndocumented } = allowanceOf(flags);
   const charged: Cost = { rows: 0, credits: 0, undocumented: 0 };
-  concurrencyOf(flags);
   const toBuy = { ...charged };
   const warnings = new Set<string>();
   await eachRow(source, defaults, ({ checked }) => {

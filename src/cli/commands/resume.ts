@@ -107,6 +107,8 @@ async function resumeAll(options: ResumeOptions, session: Session, deps: ResumeD
   const unreadable = oddities.filter(({ kind }) => kind === "damaged" || kind === "newer");
   for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
   const ended = await mapConcurrent(records, AT_ONCE, (record) => resumeRecord(record, options, deps));
+  // Housekeeping: the next resume tries again where this one cannot.
+  await deps.ledger.sweep().catch(() => {});
   // What never became a task is put away without a word: there is nothing to finish.
   return { reports: ended.filter(({ status }) => status !== "refused"), unreadable };
 }

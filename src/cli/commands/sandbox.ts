@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { errorCode } from "../../lib/durable.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { printable } from "../../lib/escape.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";

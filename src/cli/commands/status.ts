@@ -11,10 +11,11 @@ import { printable } from "../../lib/escape.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { RunWith } from "../command.ts";
 import { worstOf } from "../exit-codes.ts";
-import { reportJson, toJson } from "../json.ts";
+import { reportJson } from "../json.ts";
 import { exitCodeOfReport, renderReport } from "../render.ts";
 import type { Session } from "../session.ts";
 import { withTasks } from "../tasks.ts";
+import { toJson } from "../to-json.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "../wait-options.ts";
 
 interface StatusOptions extends WaitFlags {

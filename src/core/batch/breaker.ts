@@ -7,9 +7,14 @@ export interface BreakerDeps {
   onOutage: (outage: { down: true; why: string } | { down: false }) => void;
 }
 
+/** Who was let through; whether as the one that tries, while the service is down. */
+export type Ticket = { probe: boolean };
+
 interface Outage {
   sinceMs: number;
-  /** Submits that were risked since, in vain. */
+  /** Aborts when the service has answered. */
+  over: AbortController;
+  /** Tries since, in vain. Submits that were under way before do not count. */
   probes: number;
   /** Whether submits were lost, each of which may have been charged; else not one could be sent. */
   costly: boolean;
@@ -33,7 +38,7 @@ const FIRST_PATIENCE_MS = 5_000;
 export class Breaker {
   readonly #deps: BreakerDeps;
   #outage: Outage | null = null;
-  #probing = false;
+  #prober: Ticket | null = null;
   #lost = 0;
   #hasAnswered = false;
   readonly #line = new WaitingLine();
@@ -43,21 +48,22 @@ export class Breaker {
   }
 
   /**
-   * Waits until a submit may be risked. Whoever is let through must report how it went.
-   * @returns false where the service was down for too long: nothing more is submitted
+   * Waits until a submit may be risked. Whoever is let through must report how it went, with its ticket.
+   * @returns null where the service was down for too long: nothing more is submitted
    * @throws the signal's reason
    */
-  async enter(signal: AbortSignal): Promise<boolean> {
-    while (this.#outage && this.#probing) await this.#line.wait(signal);
-    if (!this.#outage) return true;
+  async enter(signal: AbortSignal): Promise<Ticket | null> {
+    while (this.#outage && this.#prober) await this.#line.wait(signal);
+    if (!this.#outage) return { probe: false };
     const waitMs = this.#waitMs(this.#outage);
-    if (waitMs === null) return false;
-    this.#probing = true;
+    if (waitMs === null) return null;
+    const ticket = { probe: true };
+    this.#prober = ticket;
     try {
-      await this.#deps.clock.sleep(waitMs, signal);
-      return true;
+      await this.#rest(waitMs, this.#outage.over.signal, signal);
+      return ticket;
     } catch (error) {
-      this.withdrawn();
+      this.withdrawn(ticket);
       throw error;
     }
   }
@@ -66,38 +72,52 @@ export class Breaker {
   answered(): void {
     this.#hasAnswered = true;
     this.#lost = 0;
-    if (this.#outage) this.#deps.onOutage({ down: false });
+    const outage = this.#outage;
     this.#outage = null;
-    this.withdrawn();
-  }
-
-  /** The submit could not be sent at all. */
-  unreachable(why: string): void {
-    this.#failed(why, false);
-  }
-
-  /** The submit was sent, and nobody knows what became of it. */
-  lost(why: string): void {
-    this.#lost += 1;
-    if (this.#outage || this.#lost >= LOST_IN_A_ROW) this.#failed(why, true);
-    else this.withdrawn();
-  }
-
-  /** Whoever was let through did not submit after all. */
-  withdrawn(): void {
-    this.#probing = false;
+    this.#prober = null;
+    if (outage === null) return;
+    outage.over.abort();
+    this.#deps.onOutage({ down: false });
     this.#line.wakeAll();
   }
 
-  #failed(why: string, costly: boolean): void {
+  /** The submit could not be sent at all. */
+  unreachable(ticket: Ticket, why: string): void {
+    this.#failed(ticket, why, false);
+  }
+
+  /** The submit was sent, and nobody knows what became of it. */
+  lost(ticket: Ticket, why: string): void {
+    this.#lost += 1;
+    if (this.#outage || this.#lost >= LOST_IN_A_ROW) this.#failed(ticket, why, true);
+  }
+
+  /** Whoever was let through did not submit after all. */
+  withdrawn(ticket: Ticket): void {
+    if (this.#prober !== ticket) return;
+    this.#prober = null;
+    this.#line.wakeAll();
+  }
+
+  #failed(ticket: Ticket, why: string, costly: boolean): void {
     if (this.#outage) {
-      if (this.#probing) this.#outage.probes += 1;
+      if (ticket === this.#prober) this.#outage.probes += 1;
       this.#outage.costly ||= costly;
     } else {
-      this.#outage = { sinceMs: this.#deps.clock.monotonicMs(), probes: 0, costly };
+      const sinceMs = this.#deps.clock.monotonicMs();
+      this.#outage = { sinceMs, over: new AbortController(), probes: 0, costly };
       this.#deps.onOutage({ down: true, why });
     }
-    this.withdrawn();
+    this.withdrawn(ticket);
+  }
+
+  /** Waits for so long, or until the outage is over. @throws the signal's reason */
+  async #rest(ms: number, over: AbortSignal, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#deps.clock.sleep(ms, AbortSignal.any([over, signal]));
+    } catch (error) {
+      if (signal.aborted || !over.aborted) throw error;
+    }
   }
 
   /** How long to wait before the next try; null where there is to be none. */

@@ -3,7 +3,7 @@ import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts"
 import { troubleText } from "../../api/trouble.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../models/request.ts";
-import { Breaker, type BreakerDeps } from "./breaker.ts";
+import { Breaker, type BreakerDeps, type Ticket } from "./breaker.ts";
 import { Pace, type PaceDeps } from "./pace.ts";
 
 /**
@@ -38,86 +38,95 @@ export class Gate {
    * @throws the signal's reason
    */
   async admit(signal: AbortSignal): Promise<Pass | null> {
-    if (this.#stopped || !(await this.enter(signal))) return null;
-    if (!this.#stopped) return new Pass(this, true);
-    this.leave();
+    if (this.#stopped) return null;
+    const ticket = await this.enter(signal);
+    if (ticket === null) return null;
+    if (!this.#stopped) return new Pass(this, ticket);
+    this.leave(ticket);
     return null;
   }
 
-  /** Waits for the breaker and for a place. @throws the signal's reason */
-  async enter(signal: AbortSignal): Promise<boolean> {
-    if (!(await this.breaker.enter(signal))) return false;
+  /** Waits for the breaker and for a place. @returns null where it will never come @throws the signal's reason */
+  async enter(signal: AbortSignal): Promise<Ticket | null> {
+    const ticket = await this.breaker.enter(signal);
+    if (ticket === null) return null;
     try {
       await this.pace.enter(signal);
-      return true;
+      return ticket;
     } catch (error) {
-      this.breaker.withdrawn();
+      this.breaker.withdrawn(ticket);
       throw error;
     }
   }
 
-  /** Gives a place back that was not used. */
-  leave(): void {
+  /** Gives a place back, used or not. */
+  leave(ticket: Ticket): void {
     this.pace.leave();
-    this.breaker.withdrawn();
+    this.breaker.withdrawn(ticket);
   }
 }
 
 /** A row's way to the service, at the pace of all. */
 export class Pass implements ImageService {
   readonly #gate: Gate;
-  #admitted: boolean;
+  /** What its next submit goes with; null where it must wait for its turn first. */
+  #ticket: Ticket | null;
 
-  /** @param admitted whether the gate has let it through, so that its first submit goes at once */
-  constructor(gate: Gate, admitted: boolean) {
+  /** @param ticket what the gate has let it through with, so that its first submit goes at once */
+  constructor(gate: Gate, ticket: Ticket | null) {
     this.#gate = gate;
-    this.#admitted = admitted;
+    this.#ticket = ticket;
   }
 
   async submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
     let last = notSent("the service cannot be reached");
     // What never left this machine is sent when the service is back, however long that takes.
     while (last.outcome === "not_sent" && !signal.aborted) {
-      if (!(await this.#turn(signal))) break;
-      last = await this.#gate.service.submit(request, signal, onSent);
-      this.#admitted = false;
-      this.#gate.pace.leave();
-      this.#report(last, signal);
+      const ticket = this.#ticket ?? (await this.#gate.enter(signal).catch(() => null));
+      this.#ticket = null;
+      if (ticket === null) break;
+      try {
+        last = await this.#gate.service.submit(request, signal, onSent);
+        this.#report(last, ticket, signal);
+      } finally {
+        this.#gate.leave(ticket);
+      }
     }
     return last;
   }
 
   async poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
+    const { pace, service } = this.#gate;
+    const leftMs = pace.leftMs;
+    // The wait for this task would be over before its turn: that is for the wait itself to judge.
+    if (timeoutMs !== undefined && leftMs > timeoutMs) return tooBusy(leftMs);
     // A signal ends the wait; the poll itself then says so.
-    await this.#gate.pace.pause(signal).catch(() => {});
-    const reply = await this.#gate.service.poll(taskId, timeoutMs, signal);
-    if (reply.outcome === "retry" && reply.rateLimited) this.#gate.pace.slowDown(reply.retryAfterMs);
+    await pace.pause(signal).catch(() => {});
+    const reply = await service.poll(taskId, timeoutMs, signal);
+    if (reply.outcome === "retry" && reply.rateLimited) pace.slowDown(reply.retryAfterMs);
     return reply;
   }
 
   /** Gives back what was not used. */
   release(): void {
-    if (!this.#admitted) return;
-    this.#admitted = false;
-    this.#gate.leave();
+    if (this.#ticket) this.#gate.leave(this.#ticket);
+    this.#ticket = null;
   }
 
-  /** Waits for the next submit's turn; false where it will never come. */
-  async #turn(signal: AbortSignal): Promise<boolean> {
-    if (this.#admitted) return true;
-    this.#admitted = await this.#gate.enter(signal).catch(() => false);
-    return this.#admitted;
-  }
-
-  #report(reply: SubmitReply, signal: AbortSignal): void {
+  #report(reply: SubmitReply, ticket: Ticket, signal: AbortSignal): void {
     const { breaker, pace } = this.#gate;
     if (reply.outcome === "accepted") pace.speedUp();
     if (reply.outcome === "rate_limited") pace.slowDown(reply.retryAfterMs);
-    if (signal.aborted) breaker.withdrawn();
-    else if (reply.outcome === "not_sent") breaker.unreachable(troubleText(reply.cause));
-    else if (reply.outcome === "unknown") breaker.lost(reply.why);
+    if (signal.aborted) return;
+    if (reply.outcome === "not_sent") breaker.unreachable(ticket, troubleText(reply.cause));
+    else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
     else breaker.answered();
   }
+}
+
+function tooBusy(retryAfterMs: number): PollReply {
+  const why = "the service is busy (HTTP 429)";
+  return { outcome: "retry", why, rateLimited: true, retryAfterMs, trouble: null };
 }
 
 function notSent(why: string): SubmitReply {

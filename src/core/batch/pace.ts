@@ -28,11 +28,14 @@ export class Pace {
     this.#deps = deps;
   }
 
+  /** How long nobody sends anything, from now; 0 or less where everybody may. */
+  get leftMs(): number {
+    return this.#pausedUntilMs - this.#deps.clock.monotonicMs();
+  }
+
   /** Waits until a request may be sent. @throws the signal's reason */
   async pause(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
-    const left = () => this.#pausedUntilMs - clock.monotonicMs();
-    for (let ms = left(); ms > 0; ms = left()) await clock.sleep(ms, signal);
+    for (let ms = this.leftMs; ms > 0; ms = this.leftMs) await this.#deps.clock.sleep(ms, signal);
   }
 
   /** Waits for a place among the submits under way; `leave` gives it back. @throws the signal's reason */

@@ -1,7 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import { errorCode } from "../../lib/durable.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import { prepareDestination } from "../destination.ts";
 import type { ManifestProblem } from "./check-rows.ts";
 import type { PlannedRow } from "./plan.ts";

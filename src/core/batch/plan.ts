@@ -46,13 +46,20 @@ export async function planBatch(
     for (const id of attempts) {
       last = await ledger.read(id);
       if (last?.kind === "task" && mayBePaid(last.record)) add(charged, last.record.intent.credits);
+      if (last && !isReadable(last)) add(charged, row.checked.credits);
     }
     const standing = standingOf(last);
-    if (standing === "new" || (standing === "unknown" && resubmitUnknown)) add(toBuy, row.checked.credits);
+    const again = standing === "unknown" && resubmitUnknown && last?.kind === "task";
+    if (standing === "new" || again) add(toBuy, row.checked.credits);
     return { ...row, attempts, standing };
   });
   const paidFirst = (row: PlannedRow) => (row.standing === "unfinished" ? 0 : 1);
   return { rows: planned.toSorted((a, b) => paidFirst(a) - paidFirst(b)), toBuy, charged };
+}
+
+/** Whether it can be told what became of a task. Where not, it may have been charged. */
+function isReadable({ kind }: LedgerEntry): boolean {
+  return kind === "task" || kind === "stub";
 }
 
 /** Adds one request's cost. @param credits null where it is not documented */

@@ -1,21 +1,30 @@
-import { stat } from "node:fs/promises";
-import { NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { type ErrorType, ImggenError } from "../../lib/errors.ts";
+import { type ErrorType, ImggenError, UsageError } from "../../lib/errors.ts";
+import { nameIsTaken } from "../../lib/publish.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
-import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { isUnknown, type SavedFile, type TaskRecord } from "../../store/task.ts";
 import { requireSameAccount } from "../account.ts";
 import type { TaskDeps } from "../deps.ts";
+import { PendingError } from "../errors.ts";
 import { buyOwned, intentOf } from "../generate.ts";
-import { reportOf, type TaskReport } from "../report.ts";
+import { reportOf } from "../report.ts";
 import { finishOwned, type ResumeDeps, type ResumeOptions, resumeFound } from "../resume.ts";
 import { dismissTask } from "../settle.ts";
 import type { WaitSettings } from "../wait-settings.ts";
-import { driftWarnings } from "./drift.ts";
 import { type Gate, Pass } from "./gate.ts";
 import type { PlannedRow } from "./plan.ts";
+import {
+  ended,
+  endedWithout,
+  leftUnknown,
+  notSent,
+  type RowEnd,
+  savedEarlier,
+  unreadable,
+} from "./row-end.ts";
 import { type BatchPlace, destinationOf } from "./rows.ts";
 import { standingOf } from "./standing.ts";
+
+export type { RowEnd };
 
 /** What all rows of a run share. */
 export interface BatchRun {
@@ -25,19 +34,6 @@ export interface BatchRun {
   claims: BatchClaims;
   gate: Gate;
   deps: TaskDeps;
-}
-
-/** How a row ended. `skipped` was saved by an earlier run. */
-export interface RowEnd {
-  row: PlannedRow;
-  outcome: "saved" | "skipped" | "failed" | "unknown" | "pending" | "not_sent";
-  /** null for a row of which nothing was begun. */
-  report: TaskReport | null;
-  error: ImggenError | null;
-  /** Whether this run bought it, or tried to. */
-  bought: boolean;
-  /** Where the images differ from what was asked. */
-  drift: string[];
 }
 
 /** Errors that say of the account, or of its limits, that no further row can be bought. */
@@ -65,7 +61,7 @@ export async function runRow(row: PlannedRow, run: BatchRun): Promise<RowEnd | "
 /** One row's trouble, such as another account's task, is not the others'. */
 function troubled(row: PlannedRow, error: unknown, { deps }: BatchRun): RowEnd {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
-  return { row, outcome: "failed", report: null, error, bought: false, drift: [] };
+  return endedWithout("failed", row, error);
 }
 
 /** Whether another process was quicker, so that the row has to be looked at again. */
@@ -131,21 +127,37 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): P
     await owned.release();
     // It may have come further since it was read.
     if (!isUnknown(owned.record)) return "again";
-    if (run.resubmitUnknown) await dismissTask(owned.record, "resubmitted by the user", run.deps);
+    if (run.resubmitUnknown && !(await putAside(owned.record, run))) return "again";
   }
-  return run.resubmitUnknown ? buyRow(row, null, run) : ended(row, reportOf(record), false);
+  if (run.resubmitUnknown) return buyRow(row, null, run);
+  return leftUnknown(row, record);
 }
 
-/** A saved row costs nothing more: its files are there, or they are fetched again. */
+/** Whether this process is the one that puts a request of unknown outcome aside, to buy it again. */
+async function putAside(record: TaskRecord, { deps }: BatchRun): Promise<boolean> {
+  try {
+    await dismissTask(record, "resubmitted by the user", deps);
+    return true;
+  } catch (error) {
+    // Another process was quicker, or is at it.
+    if (error instanceof PendingError || error instanceof UsageError) return false;
+    throw error;
+  }
+}
+
+/**
+ * A saved row costs nothing more: its files are there, or they are fetched again. A file that was changed
+ * since is its owner's.
+ */
 async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
   const report = reportOf(record);
   const there = await Promise.all(report.files.map(isThere));
-  if (there.every(Boolean)) return { row, outcome: "skipped", report, error: null, bought: false, drift: [] };
+  if (there.every(Boolean)) return savedEarlier(row, report);
   return ended(row, await resumeFound(record, resumeOptions(row, run), resumeDeps(run)), false);
 }
 
-async function isThere({ path, bytes }: SavedFile): Promise<boolean> {
-  return path !== null && (await stat(path).catch(() => null))?.size === bytes;
+async function isThere({ path }: SavedFile): Promise<boolean> {
+  return path !== null && (await nameIsTaken(path));
 }
 
 function resumeOptions(row: PlannedRow, { wait, place }: BatchRun): ResumeOptions {
@@ -154,7 +166,7 @@ function resumeOptions(row: PlannedRow, { wait, place }: BatchRun): ResumeOption
 
 /** Tasks of earlier runs are waited for at the pace of all. */
 function resumeDeps({ deps, gate }: BatchRun): ResumeDeps {
-  const paced = { ...deps, connection: { ...deps.connection, service: new Pass(gate, false) } };
+  const paced = { ...deps, connection: { ...deps.connection, service: new Pass(gate, null) } };
   return {
     ledger: deps.ledger,
     async depsFor(service, taskId) {
@@ -162,34 +174,4 @@ function resumeDeps({ deps, gate }: BatchRun): ResumeDeps {
       return paced;
     },
   };
-}
-
-function ended(row: PlannedRow, report: TaskReport, bought: boolean): RowEnd {
-  const drift = driftWarnings(report);
-  const warnings = [...report.warnings, ...drift];
-  return {
-    row,
-    outcome: outcomeOf(report),
-    report: { ...report, warnings },
-    error: report.error,
-    bought,
-    drift,
-  };
-}
-
-function outcomeOf(report: TaskReport): RowEnd["outcome"] {
-  if (report.status === "unknown") return "unknown";
-  if (report.error === null) return "saved";
-  return report.resumable ? "pending" : "failed";
-}
-
-function notSent(row: PlannedRow, stopped: ImggenError | null): RowEnd {
-  const error = stopped ?? new NetworkError("The service cannot be reached; this row was not sent.");
-  return { row, outcome: "not_sent", report: null, error, bought: false, drift: [] };
-}
-
-/** A task's file that cannot be read: it may well have been bought, so it is left to the user. */
-function unreadable(row: PlannedRow, entry: LedgerEntry | null): RowEnd {
-  const error = new OutcomeUnknownError(`What became of this row cannot be read: ${entry?.file}.`);
-  return { row, outcome: "unknown", report: null, error, bought: false, drift: [] };
 }

@@ -1,13 +1,14 @@
 import type { TaskDeps } from "../deps.ts";
 import type { PlannedRow } from "./plan.ts";
-import { type BatchRun, type RowEnd, runRow } from "./row.ts";
+import { type BatchRun, runRow } from "./row.ts";
+import { type RowEnd, stillHeld } from "./row-end.ts";
 
 export interface RunOptions {
   /** Rows under way at once. */
   concurrency: number;
   /** Rows that another process has are waited for this long after everything else is done, milliseconds. */
   patienceMs: number;
-  /** Told of each row as it ends, one at a time. */
+  /** Told of each row as it ends. */
   onEnd: (end: RowEnd) => Promise<void>;
   /** Told when a row begins. */
   onStart: (row: PlannedRow) => void;
@@ -17,8 +18,9 @@ const LOOK_AGAIN_MS = 300;
 
 /**
  * Runs the rows of a batch, several at once. Ends when every row has ended, or with the signal: rows that were
- * not begun by then are not told of.
- * @returns the rows that were not told of: not begun, or still in another process's hands
+ * not begun by then are not told of. Where something unforeseen happens, such as a result that nobody takes, no
+ * more rows are begun, and it is thrown once those under way have ended.
+ * @returns the rows that were not told of
  */
 export async function runRows(
   rows: readonly PlannedRow[],
@@ -26,47 +28,59 @@ export async function runRows(
   run: BatchRun,
 ): Promise<PlannedRow[]> {
   const { clock, signal } = run.deps;
-  let held = await runOnce(rows, options, run);
+  let left = await runOnce(rows, options, run);
   const giveUpAtMs = clock.monotonicMs() + options.patienceMs;
-  while (held.length > 0 && !signal.aborted && clock.monotonicMs() < giveUpAtMs) {
+  while (left.length > 0 && !signal.aborted && clock.monotonicMs() < giveUpAtMs) {
     if (!(await rested(run.deps))) break;
-    held = await runOnce(held, options, run);
+    left = await runOnce(left, { ...options, onStart: () => {} }, run);
   }
-  return held;
+  if (signal.aborted) return left;
+  for (const row of left) await options.onEnd(stillHeld(row));
+  return [];
 }
 
 /** Goes through the rows once. @returns those that were not told of */
 async function runOnce(
   rows: readonly PlannedRow[],
-  { concurrency, onEnd, onStart }: RunOptions,
+  options: RunOptions,
   run: BatchRun,
 ): Promise<PlannedRow[]> {
   const left: PlannedRow[] = [];
+  const failures: unknown[] = [];
   const queue = rows.values();
   const worker = async () => {
     for (const row of queue) {
-      const end = run.deps.signal.aborted ? null : await begin(row, onStart, run);
-      if (end === null || end === "held") left.push(row);
-      else await onEnd(end);
+      if (failures.length > 0) return;
+      if (!(await runTold(row, options, run))) left.push(row);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(concurrency, rows.length) }, worker));
+  const fail = (error: unknown) => void failures.push(error);
+  // Each of them to its own end: what is under way is paid for.
+  const workers = Array.from({ length: Math.min(options.concurrency, rows.length) }, () =>
+    worker().catch(fail),
+  );
+  await Promise.all(workers);
+  if (failures.length > 0) throw failures[0];
   return left;
 }
 
-/** @returns null where the signal came before anything of the row was begun */
-async function begin(
+/** @returns whether the row has ended, and was told of */
+async function runTold(
   row: PlannedRow,
-  onStart: RunOptions["onStart"],
+  { onStart, onEnd }: Pick<RunOptions, "onStart" | "onEnd">,
   run: BatchRun,
-): Promise<RowEnd | "held" | null> {
+): Promise<boolean> {
+  const { signal } = run.deps;
+  if (signal.aborted) return false;
   onStart(row);
-  try {
-    return await runRow(row, run);
-  } catch (error) {
-    if (run.deps.signal.aborted) return null;
+  const end = await runRow(row, run).catch((error: unknown) => {
+    // The signal came before anything of the row was begun.
+    if (signal.aborted) return null;
     throw error;
-  }
+  });
+  if (end === null || end === "held") return false;
+  await onEnd(end);
+  return true;
 }
 
 async function rested({ clock, signal }: Pick<TaskDeps, "clock" | "signal">): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { ImggenError } from "../../lib/errors.ts";
 import { add, type Cost, type PlannedRow } from "./plan.ts";
-import type { RowEnd } from "./row.ts";
+import type { RowEnd } from "./row-end.ts";
 import type { BatchRow } from "./rows.ts";
 
 /** Why rows did not end in a saved file: one entry for each thing that was said, with the rows it was said of. */

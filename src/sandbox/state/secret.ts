@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { errorCode, removeIfPresent } from "../../lib/durable.ts";
+import { removeIfPresent } from "../../lib/durable.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import { publish } from "../../lib/publish.ts";
 
 /** The secret that image addresses are signed with: made once for a folder, the same for every process. */

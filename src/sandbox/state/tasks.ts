@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { createExclusive, errorCode, removeIfPresent } from "../../lib/durable.ts";
+import { createExclusive, removeIfPresent } from "../../lib/durable.ts";
+import { errorCode } from "../../lib/error-code.ts";
 
 /** A task as it was bought. What has become of it follows from the time; the file is never changed. */
 export interface Task {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { errorCode } from "../../lib/durable.ts";
+import { errorCode } from "../../lib/error-code.ts";
 
 /** For how long a client that was told to come back is let in. */
 const REMEMBERED_MS = 60_000;

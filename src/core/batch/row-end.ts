@@ -1,0 +1,84 @@
+import { NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
+import type { ErrorType, ImggenError } from "../../lib/errors.ts";
+import type { LedgerEntry } from "../../store/ledger-entry.ts";
+import type { TaskRecord } from "../../store/task.ts";
+import { PendingError } from "../errors.ts";
+import { reportOf, type TaskReport } from "../report.ts";
+import { driftWarnings } from "./drift.ts";
+import type { PlannedRow } from "./plan.ts";
+
+/** How a row ended. `skipped` was saved by an earlier run. */
+export interface RowEnd {
+  row: PlannedRow;
+  outcome: "saved" | "skipped" | "failed" | "unknown" | "pending" | "not_sent";
+  /** null for a row of which nothing was begun. */
+  report: TaskReport | null;
+  error: ImggenError | null;
+  /** Whether this run bought it, or tried to. */
+  bought: boolean;
+  /** Where the images differ from what was asked. */
+  drift: string[];
+}
+
+/** A row that was taken as far as its report says. */
+export function ended(row: PlannedRow, report: TaskReport, bought: boolean): RowEnd {
+  const drift = driftWarnings(report);
+  const warnings = [...report.warnings, ...drift];
+  return {
+    row,
+    outcome: outcomeOf(report),
+    report: { ...report, warnings },
+    error: report.error,
+    bought,
+    drift,
+  };
+}
+
+/** Errors that say, where nothing was charged, that the row never came to the service. */
+const NOT_SENT: ReadonlySet<ErrorType> = new Set(["network", "interrupted", "budget_exceeded"]);
+
+function outcomeOf(report: TaskReport): RowEnd["outcome"] {
+  if (report.status === "unknown") return "unknown";
+  if (report.error === null) return "saved";
+  if (report.resumable) return "pending";
+  return report.charged === "no" && NOT_SENT.has(report.error.type) ? "not_sent" : "failed";
+}
+
+export function savedEarlier(row: PlannedRow, report: TaskReport): RowEnd {
+  return { row, outcome: "skipped", report, error: null, bought: false, drift: [] };
+}
+
+/** A row that nothing can be reported of but an error. */
+export function endedWithout(outcome: RowEnd["outcome"], row: PlannedRow, error: ImggenError): RowEnd {
+  return { row, outcome, report: null, error, bought: false, drift: [] };
+}
+
+/** @param stopped why no more rows are sent; null where the service is down */
+export function notSent(row: PlannedRow, stopped: ImggenError | null): RowEnd {
+  const down = "The service cannot be reached; this row was not sent.";
+  return endedWithout("not_sent", row, stopped ?? new NetworkError(down));
+}
+
+/** A row whose task another process has, and does not let go of. */
+export function stillHeld(row: PlannedRow): RowEnd {
+  const error = new PendingError("Another process is at work on this row.", { charged: "unknown" });
+  return endedWithout("pending", row, error);
+}
+
+/** A row that may have been bought, as nobody knows: it is left to the user. */
+export function leftUnknown(row: PlannedRow, record: TaskRecord): RowEnd {
+  const report = reportOf(record);
+  return ended(row, { ...report, error: report.error ?? dismissed(record) }, false);
+}
+
+function dismissed({ id }: TaskRecord): OutcomeUnknownError {
+  return new OutcomeUnknownError(`Request ${id} was dismissed: whether it was charged was never known.`, {
+    hint: "It is left as it is. To buy it again: --resubmit-unknown",
+  });
+}
+
+/** A task's file that cannot be read: it may well have been bought, so it is left to the user too. */
+export function unreadable(row: PlannedRow, entry: LedgerEntry | null): RowEnd {
+  const error = new OutcomeUnknownError(`What became of this row cannot be read: ${entry?.file}.`);
+  return endedWithout("unknown", row, error);
+}

@@ -1,0 +1,15 @@
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import { removeIfPresent } from "../lib/durable.ts";
+
+/** A draft is written and published within moments; one of this age is of a process that was killed. */
+const OLD_MS = 600_000;
+
+/** Removes drafts that nobody will publish any more. One that somebody still would fails there, with nothing sent. */
+export async function removeOld(folder: string, names: readonly string[], nowMs: number): Promise<void> {
+  for (const name of names) {
+    const file = path.join(folder, name);
+    const writtenMs = (await stat(file).catch(() => null))?.mtimeMs;
+    if (writtenMs !== undefined && nowMs - writtenMs > OLD_MS) await removeIfPresent(file);
+  }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { checkBatchBudget, needsConfirmation } from "../../../src/core/batch/batch-budget.ts";
+import type { Cost } from "../../../src/core/batch/plan.ts";
+import { BudgetExceededError } from "../../../src/core/errors.ts";
+
+const cost = (credits: number, undocumented = 0): Cost => ({ rows: 3, credits, undocumented });
+
+describe("a batch's budget", () => {
+  it.each([
+    [10, 0, 10],
+    [4, 6, 10],
+    [0, 10, 10],
+    [0, 0, 0],
+  ])("takes %i credits still to buy and %i charged before under a cap of %i", (toBuy, charged, cap) => {
+    expect(() => checkBatchBudget({ toBuy: cost(toBuy), charged: cost(charged) }, cap, false)).not.toThrow();
+  });
+
+  it.each([
+    [11, 0, 10],
+    [5, 6, 10],
+    [0, 11, 10],
+    [1, 0, 0],
+  ])(
+    "refuses %i still to buy and %i charged before under a cap of %i, with the figures",
+    (toBuy, charged, cap) => {
+      const check = () => checkBatchBudget({ toBuy: cost(toBuy), charged: cost(charged) }, cap, false);
+      expect(check).toThrow(BudgetExceededError);
+      expect(check).toThrow(
+        charged === 0
+          ? `The batch still costs ${toBuy} credits, and --max-credits is ${cap}.`
+          : `The batch still costs ${toBuy} credits, ${charged} may have been charged for it before, and --max-credits is ${cap}.`,
+      );
+    },
+  );
+
+  it.each([
+    [cost(0, 1), cost(0)],
+    [cost(0), cost(0, 1)],
+  ])("cannot be kept where a cost is not documented, %j to buy and %j before", (toBuy, charged) => {
+    expect(() => checkBatchBudget({ toBuy, charged }, 1000, false)).toThrow(/1 row costs is not documented/);
+    expect(() => checkBatchBudget({ toBuy, charged }, 1000, true)).not.toThrow();
+  });
+
+  it("is kept for what is documented even where the rest may pass", () => {
+    expect(() => checkBatchBudget({ toBuy: cost(11, 1), charged: cost(0) }, 10, true)).toThrow(
+      BudgetExceededError,
+    );
+  });
+});
+
+it("somebody is asked above the limit, and not at it", () => {
+  expect([99, 100, 101].map((credits) => needsConfirmation(cost(credits), 100))).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});

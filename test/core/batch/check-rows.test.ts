@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import {
+  checkRows,
+  isRow,
+  type ManifestProblem,
+  type RowDefaults,
+} from "../../../src/core/batch/check-rows.ts";
+import type { BatchRow } from "../../../src/core/batch/rows.ts";
+import { parseShard } from "../../../src/core/batch/shard.ts";
+import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
+
+const DEFAULTS: RowDefaults = {
+  values: { model: "z-image", ratio: undefined, quality: undefined, images: undefined, maxImages: undefined },
+  labels: { model: "--model" },
+  validate: true,
+  shard: null,
+};
+
+async function* entriesOf(values: readonly (RowValues | string)[]): AsyncGenerator<ManifestEntry> {
+  let row = 0;
+  for (const [index, value] of values.entries()) {
+    const line = index + 1;
+    if (typeof value === "string") yield { kind: "problem", line, message: value };
+    else yield { kind: "row", row: { row: ++row, line, values: value } };
+  }
+}
+
+async function checked(values: readonly (RowValues | string)[], defaults: Partial<RowDefaults> = {}) {
+  const rows: BatchRow[] = [];
+  const problems: ManifestProblem[] = [];
+  for await (const each of checkRows(entriesOf(values), { ...DEFAULTS, ...defaults })) {
+    if (isRow(each)) rows.push(each);
+    else problems.push(each);
+  }
+  return { rows, problems };
+}
+
+describe("a manifest's rows", () => {
+  it("get the defaults for what they leave out, and keep what they set", async () => {
+    const { rows, problems } = await checked(
+      [{ prompt: "a fox" }, { prompt: "a hen", model: "gamma-image-2", quality: "1K", output: "hen.png" }],
+      { values: { ...DEFAULTS.values, ratio: "4:3" } },
+    );
+    expect(problems).toEqual([]);
+    expect(rows.map(({ checked: { request } }) => request)).toEqual([
+      { prompt: "a fox", model: "z-image", ratio: "4:3" },
+      { prompt: "a hen", model: "gamma-image-2", ratio: "4:3", quality: "1K" },
+    ]);
+    expect(rows.map(({ output }) => output)).toEqual([null, "hen.png"]);
+    expect(rows.map(({ checked: { credits } }) => credits)).toEqual([null, 2]);
+  });
+
+  it("may ask for no reference images in spite of a default", async () => {
+    const values = { ...DEFAULTS.values, model: "gamma-image-2", images: ["https://images.test/1.png"] };
+    const { rows } = await checked([{ prompt: "a fox" }, { prompt: "a hen", images: [] }], { values });
+    expect(rows.map(({ checked: { request } }) => "image" in request)).toEqual([true, false]);
+  });
+
+  it("are each told of with their line where something is wrong, and the good ones all the same", async () => {
+    const { rows, problems } = await checked([
+      "not JSON",
+      { prompt: "a fox" },
+      { prompt: "a hen", ratio: "21:9" },
+      { prompt: "a cat", model: "zimage" },
+    ]);
+    expect(rows.map(({ line }) => line)).toEqual([2]);
+    expect(problems.map(({ line }) => line)).toEqual([1, 3, 4]);
+    expect(problems[2]?.message).toContain("z-image");
+  });
+
+  it("name what set a bad value: the row itself, or the flag", async () => {
+    const { problems } = await checked([{ prompt: "a fox" }, { prompt: "a hen", model: "no-such-model" }], {
+      values: { ...DEFAULTS.values, model: "another-one" },
+    });
+    expect(problems[0]?.message).toContain("--model");
+    expect(problems[1]?.message).not.toContain("--model");
+  });
+
+  it("are not held to the matrix with --no-validate", async () => {
+    const values = [{ prompt: "a fox", model: "brand/new" }];
+    expect((await checked(values)).problems).toHaveLength(1);
+    const { rows, problems } = await checked(values, { validate: false });
+    expect(problems).toEqual([]);
+    expect(rows[0]?.checked.request.model).toBe("brand/new");
+  });
+
+  it("are known by their content and their number among equals, wherever they stand", async () => {
+    const [fox, hen] = [{ prompt: "a fox" }, { prompt: "a hen" }];
+    const keys = async (...values: RowValues[]) => (await checked(values)).rows.map(({ key }) => key);
+    const [first, second, third] = await keys(fox, hen, fox);
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect(await keys(hen, fox, fox)).toEqual([second, first, third]);
+    expect(await keys({ prompt: "a fox", model: "z-image" })).toEqual([first]);
+  });
+
+  it("are another row with another output", async () => {
+    const { rows } = await checked([
+      { prompt: "a fox", output: "a" },
+      { prompt: "a fox", output: "b" },
+    ]);
+    expect(rows[0]?.key).not.toBe(rows[1]?.key);
+    expect(rows.every(({ key }) => key.endsWith("-1"))).toBe(true);
+  });
+
+  it("cannot share an output, or be in each other's way", async () => {
+    const { problems } = await checked([
+      { prompt: "a fox", output: "fox.png" },
+      { prompt: "a hen", output: "FOX.png" },
+      { prompt: "a cat", output: "fox.png/cat" },
+    ]);
+    expect(problems.map(({ line }) => line)).toEqual([2, 3]);
+  });
+
+  it("of other parts are left out, but checked: each machine finds the same mistakes", async () => {
+    const values = [
+      ...Array.from({ length: 20 }, (_, index) => ({ prompt: `fox ${index}` })),
+      { prompt: " " },
+    ];
+    const parts = await Promise.all(
+      ["1/2", "2/2"].map((text) => checked(values, { shard: parseShard(text) })),
+    );
+    for (const { problems } of parts) expect(problems.map(({ line }) => line)).toEqual([21]);
+    const lines = parts.flatMap(({ rows }) => rows.map(({ line }) => line));
+    expect(lines.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    for (const { rows } of parts) expect(rows.length).toBeGreaterThan(0);
+  });
+
+  it("have the same keys in a part as in the whole", async () => {
+    const values = Array.from({ length: 20 }, (_, index) => ({ prompt: `fox ${index % 5}` }));
+    const whole = (await checked(values)).rows.map(({ key }) => key);
+    const part = (await checked(values, { shard: parseShard("1/2") })).rows.map(({ key }) => key);
+    for (const key of part) expect(whole).toContain(key);
+    expect(part.length).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,128 @@
+import { appendFile, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { planBatch } from "../../../src/core/batch/plan.ts";
+import type { BatchRow } from "../../../src/core/batch/rows.ts";
+import { BatchClaims } from "../../../src/store/batch-claims.ts";
+import { Ledger } from "../../../src/store/ledger.ts";
+import type { Intent, TaskEvent } from "../../../src/store/task.ts";
+import { fakeClock } from "../../support/fake-clock.ts";
+import { temporaryFolder } from "../../support/program.ts";
+import { EVENTS, INTENT } from "../../support/records.ts";
+import { someProcesses } from "../../support/some-processes.ts";
+import { rowsOf } from "./some-rows.ts";
+
+const { accepted, completed, saved, failed, refused, not_sent, unknown } = EVENTS;
+
+async function newBatch() {
+  const ledger = new Ledger(await temporaryFolder(), fakeClock(), someProcesses(1).as(1));
+  const claims = new BatchClaims(ledger.folder, "0123456789abcdef");
+  /** An attempt at a row that has come so far. */
+  const attempt = async (
+    row: BatchRow | undefined,
+    number: number,
+    intent: Partial<Intent>,
+    ...events: TaskEvent[]
+  ) => {
+    const id = await claims.claim(row?.key ?? "", number, ledger.newId());
+    const task = await ledger.beginAs(id, { ...INTENT, ...intent });
+    if (task === "taken") throw new Error("taken");
+    for (const event of events) await task.file.record(event);
+    const last = events.at(-1)?.type ?? "";
+    await (["refused", "not_sent", "failed", "saved"].includes(last) ? ledger.finish(task) : task.release());
+    return { id, file: task.file.path };
+  };
+  const plan = (rows: readonly BatchRow[], resubmitUnknown = false) =>
+    planBatch(rows, { claims, ledger, resubmitUnknown });
+  return { ledger, claims, attempt, plan };
+}
+
+describe("a batch's plan", () => {
+  it("is to buy everything, where nothing was begun", async () => {
+    const { plan } = await newBatch();
+    const { rows, toBuy, charged } = await plan(rowsOf("a fox", "a hen"));
+    expect(rows.map(({ standing, attempts }) => [standing, attempts])).toEqual([
+      ["new", []],
+      ["new", []],
+    ]);
+    expect([toBuy, charged]).toEqual([
+      { rows: 2, credits: 4, undocumented: 0 },
+      { rows: 0, credits: 0, undocumented: 0 },
+    ]);
+  });
+
+  it("takes each row from where an earlier run left it, what is paid for first", async () => {
+    const { attempt, plan } = await newBatch();
+    const rows = rowsOf("new", "refused", "not sent", "lost", "failed", "saved", "running", "done");
+    await attempt(rows[1], 1, {}, refused);
+    await attempt(rows[2], 1, {}, not_sent);
+    await attempt(rows[3], 1, {}, unknown);
+    await attempt(rows[4], 1, {}, accepted, failed);
+    await attempt(rows[5], 1, {}, accepted, completed, saved);
+    await attempt(rows[6], 1, {}, accepted);
+    await attempt(rows[7], 1, {}, accepted, completed);
+    const planned = await plan(rows);
+    expect(planned.rows.map(({ row, standing }) => [row, standing])).toEqual([
+      [7, "unfinished"],
+      [8, "unfinished"],
+      [1, "new"],
+      [2, "new"],
+      [3, "new"],
+      [4, "unknown"],
+      [5, "failed"],
+      [6, "saved"],
+    ]);
+    expect(planned.toBuy).toEqual({ rows: 3, credits: 6, undocumented: 0 });
+    expect(planned.charged).toEqual({ rows: 5, credits: 10, undocumented: 0 });
+    expect((await plan(rows, true)).toBuy).toEqual({ rows: 4, credits: 8, undocumented: 0 });
+  });
+
+  it("counts every attempt that may have been charged, and goes by the last", async () => {
+    const { attempt, plan } = await newBatch();
+    const rows = rowsOf("a fox");
+    await attempt(rows[0], 1, { credits: 1 }, unknown);
+    await attempt(rows[0], 2, { credits: 2 }, refused);
+    await attempt(rows[0], 3, { credits: 4 }, accepted);
+    const { rows: planned, toBuy, charged } = await plan(rows);
+    expect(planned[0]).toMatchObject({ standing: "unfinished", attempts: { length: 3 } });
+    expect([toBuy.rows, charged]).toEqual([0, { rows: 2, credits: 5, undocumented: 0 }]);
+  });
+
+  it("counts what nobody can price apart", async () => {
+    const { attempt, plan } = await newBatch();
+    const [fox, hen] = rowsOf("a fox", "a hen");
+    await attempt(fox, 1, { credits: null }, accepted);
+    const unpriced = { ...hen, checked: { ...hen?.checked, credits: null } } as BatchRow;
+    const { toBuy, charged } = await plan([fox as BatchRow, unpriced]);
+    expect([toBuy, charged]).toEqual([
+      { rows: 1, credits: 0, undocumented: 1 },
+      { rows: 1, credits: 0, undocumented: 1 },
+    ]);
+  });
+
+  it("buys what was only claimed: its process ended before it wrote down anything to send", async () => {
+    const { claims, ledger, plan } = await newBatch();
+    const rows = rowsOf("a fox");
+    const id = await claims.claim(rows[0]?.key ?? "", 1, ledger.newId());
+    expect((await plan(rows)).rows).toMatchObject([{ standing: "new", attempts: [id] }]);
+  });
+
+  it("leaves alone a row whose task's file cannot be read, and counts it as charged", async () => {
+    const { attempt, plan } = await newBatch();
+    const rows = rowsOf("a fox", "a hen");
+    const { file } = await attempt(rows[0], 1, {}, accepted);
+    await writeFile(file, "scribble\n");
+    for (const resubmit of [false, true]) {
+      const { rows: planned, toBuy, charged } = await plan(rows, resubmit);
+      expect(planned[0]).toMatchObject({ row: 1, standing: "unknown" });
+      expect([toBuy.rows, charged]).toEqual([1, { rows: 1, credits: 2, undocumented: 0 }]);
+    }
+  });
+
+  it("takes a torn last record for one that was never written", async () => {
+    const { attempt, plan } = await newBatch();
+    const rows = rowsOf("a fox");
+    const { file } = await attempt(rows[0], 1, {}, accepted);
+    await appendFile(file, '{"type":"sav');
+    expect((await plan(rows)).rows).toMatchObject([{ standing: "unfinished" }]);
+  });
+});

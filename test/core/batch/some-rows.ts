@@ -1,0 +1,49 @@
+import type { PlannedRow } from "../../../src/core/batch/plan.ts";
+import type { RowEnd } from "../../../src/core/batch/row-end.ts";
+import { type BatchRow, RowKeys } from "../../../src/core/batch/rows.ts";
+import { rowDigest } from "../../../src/core/batch/shard.ts";
+import type { TaskReport } from "../../../src/core/report.ts";
+
+/** Rows of a manifest, one for each prompt, at 2 credits each. */
+export function rowsOf(...prompts: string[]): BatchRow[] {
+  const keys = new RowKeys();
+  return prompts.map((prompt, index) => {
+    const request = { prompt, model: "gamma-image-2" };
+    const key = keys.next(rowDigest(request, undefined));
+    const checked = { request, credits: 2, warnings: [] };
+    return { row: index + 1, line: index + 1, checked, output: null, key };
+  });
+}
+
+/** Rows that nothing has become of yet. */
+export function newRows(...prompts: string[]): PlannedRow[] {
+  return rowsOf(...prompts).map((row) => ({ ...row, attempts: [], standing: "new" }));
+}
+
+/** A row's first, on its own. */
+export function newRow(prompt = "a fox"): PlannedRow {
+  return newRows(prompt)[0] as PlannedRow;
+}
+
+/** A report on a task that went well. */
+export const REPORT: TaskReport = {
+  ledgerId: "20260131T120000000-00000001",
+  taskId: "task-1",
+  status: "completed",
+  request: { prompt: "a fox", model: "gamma-image-2" },
+  credits: 2,
+  charged: "yes",
+  urls: [],
+  files: [],
+  submittedAt: null,
+  completedAt: null,
+  elapsedMs: null,
+  warnings: [],
+  error: null,
+  resumable: false,
+};
+
+/** How a row ended, as far as a test does not say otherwise. */
+export function endOf(end: Partial<RowEnd> = {}): RowEnd {
+  return { row: newRow(), outcome: "saved", report: REPORT, error: null, bought: true, drift: [], ...end };
+}

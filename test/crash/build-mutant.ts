@@ -1,0 +1,45 @@
+import { cp } from "node:fs/promises";
+import path from "node:path";
+import { rolldown } from "rolldown";
+
+/** A change to a source file, its path below `src`: a text that occurs there exactly once, and another for it. */
+export interface Edit {
+  file: string;
+  find: string;
+  replace: string;
+}
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+
+/** The program that is on trial: the one that was built. */
+export const BUILT = ROOT;
+
+/** Builds the program with changes made on the way; the source stays as it is. @throws where an edit has no place */
+export async function buildMutant(edits: readonly Edit[], folder: string): Promise<void> {
+  const made = new Set<Edit>();
+  const mutate = {
+    name: "mutate",
+    transform(code: string, id: string) {
+      let changed = code;
+      for (const edit of edits) {
+        if (id !== path.join(ROOT, "src", edit.file)) continue;
+        if (changed.split(edit.find).length !== 2) throw new Error(`not once in ${edit.file}: ${edit.find}`);
+        changed = changed.replace(edit.find, () => edit.replace);
+        made.add(edit);
+      }
+      return changed === code ? null : { code: changed };
+    },
+  };
+  const input = { main: path.join(ROOT, "src/cli/main.ts") };
+  const bundle = await rolldown({
+    input,
+    platform: "node",
+    plugins: [mutate],
+    preserveEntrySignatures: "allow-extension",
+  });
+  const names = { entryFileNames: "[name].cjs", chunkFileNames: "chunks/[name]-[hash].cjs" };
+  await bundle.write({ dir: path.join(folder, "dist"), format: "cjs", ...names });
+  await bundle.close();
+  for (const edit of edits) if (!made.has(edit)) throw new Error(`${edit.file} is not a part of the program`);
+  await cp(path.join(ROOT, "bin"), path.join(folder, "bin"), { recursive: true });
+}

@@ -1,0 +1,51 @@
+import { afterAll, describe, it } from "vitest";
+import { mapConcurrent } from "../../src/lib/concurrency.ts";
+import { BUILT } from "./build-mutant.ts";
+import { tryPairs } from "./pairs.ts";
+import { EVERY_STATE, trouble, troublePoints, UNDISTURBED } from "./points.ts";
+import { chosenSeed } from "./random.ts";
+import { Recovery } from "./recovery.ts";
+import { expectSound, expectSurvived } from "./report.ts";
+import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
+import { soak } from "./soak.ts";
+import { tryPoint, trySingles, WORKERS } from "./try-point.ts";
+
+// The crash tests in small; `npm run crash` runs all of them. A printed seed can be tried again with
+// IMGGEN_CRASH_SEED.
+const program = { folder: BUILT, recovery: new Recovery(BUILT) };
+const seed = chosenSeed();
+const timeout = 180_000;
+
+afterAll(() => program.recovery.close());
+
+describe("after a crash, resume leaves each request bought once and each image saved once", () => {
+  it("wherever a generate was stopped", { timeout }, async () => {
+    expectSound("a generate stopped once", await trySingles(SCENARIOS.plain, program, EVERY_STATE));
+  });
+
+  it("whatever went wrong between the program and the service", { timeout }, async () => {
+    const points = troublePoints();
+    const outcomes = await mapConcurrent(points, WORKERS, (point) => tryPoint(IMPATIENT, point, program));
+    outcomes.push(await tryPoint(TIMED_OUT, UNDISTURBED, program));
+    expectSound("trouble with the service", outcomes);
+  });
+
+  it("whatever another process did in the middle of it", { timeout }, async () => {
+    const { resumes, generateAndResume, generations } = TOGETHER;
+    expectSound("two processes", [
+      await tryPoint(resumes, trouble("poll: arrived", "stall"), program),
+      await tryPoint(generateAndResume, trouble("poll: arrived", "stall"), program),
+      await tryPoint(generations, trouble("download: half", "stall"), program),
+    ]);
+  });
+
+  it("when the resume crashed as well", { timeout }, async () => {
+    const { plain, noWait, nameTaken } = SCENARIOS;
+    const pairs = await tryPairs([plain, noWait, nameTaken], 200, seed, program);
+    expectSound(`pairs of crashes, seed ${seed}`, pairs);
+  });
+
+  it("when programs were killed at any moment, several at once", { timeout }, async () => {
+    expectSurvived(await soak({ requests: 12, kills: 20 }, seed, program), seed);
+  });
+});

@@ -1,0 +1,135 @@
+import {
+  ledgerLeftovers,
+  ledgerTasks,
+  listing,
+  ownImages,
+  savedDigests,
+  sha256,
+  unsavedCharges,
+} from "./disk.ts";
+import { idsIn, judgeEnd, tasksOf } from "./judge-run.ts";
+import { RESUME } from "./scenarios.ts";
+import type { CrashWorld, Run } from "./world.ts";
+
+/** Runs a command to its end. */
+export type Recover = (argv: readonly string[]) => Promise<Run>;
+
+/**
+ * Finishes a world after its crashes with `resume`, and once more, and says what is wrong with the outcome.
+ * @param runs what was run before; ids that only their screens know are resumed by name
+ */
+export async function judgeRecovery(
+  world: CrashWorld,
+  runs: readonly Run[],
+  recover: Recover,
+): Promise<string[]> {
+  const { posts } = world.service;
+  const first = await recover(RESUME);
+  const wrong = judgeEnd(world, first).map((what) => `resume: ${what}`);
+  wrong.push(...(await resumeFromScreens(world, runs, recover)));
+  wrong.push(
+    ...judgeCharges(world),
+    ...judgeTasks(world),
+    ...judgeReport(world, first),
+    ...judgeFiles(world),
+  );
+  const settled = listing(world);
+  const again = await recover(RESUME);
+  if (again.code !== first.code) wrong.push(`a further resume ends with ${again.code}, not ${first.code}`);
+  const changed = difference(settled, listing(world));
+  if (changed.length > 0) wrong.push(`a further resume changes ${changed.join(", ")}`);
+  if (world.service.posts !== posts) wrong.push("resume has submitted");
+  return wrong;
+}
+
+/** An id that the ledger could not take was shown, and `resume <id>` works for it. */
+async function resumeFromScreens(
+  world: CrashWorld,
+  runs: readonly Run[],
+  recover: Recover,
+): Promise<string[]> {
+  const known = new Set(ledgerTasks(world).map(({ taskId }) => taskId));
+  const unsaved = unsavedCharges(world);
+  const wrong: string[] = [];
+  for (const id of idsIn(runs.map(({ stderr }) => stderr).join(""))) {
+    if (known.has(id) || !unsaved.has(id)) continue;
+    const { code, stdout } = await recover([...RESUME, id]);
+    if (code !== 0) wrong.push(`resume ${id}: exit ${code}, ${stdout}`);
+  }
+  return wrong;
+}
+
+/** Never two charges for one request. */
+function judgeCharges({ scenario, service }: CrashWorld): string[] {
+  const prompts = scenario.steps.flatMap(({ buys, beside }) => [...buys, ...(beside?.step.buys ?? [])]);
+  return [...new Set(prompts)].flatMap((prompt) => {
+    const asked = prompts.filter((other) => other === prompt).length;
+    const charged = service.charges.filter((charge) => charge.prompt === prompt).length;
+    return charged > asked ? [`"${prompt}" was asked for ${asked} times and charged ${charged} times`] : [];
+  });
+}
+
+const FINISHED = new Set(["saved", "refused", "not_sent", "failed"]);
+const UNKNOWN = new Set(["intent", "unknown"]);
+
+/** Every task of the ledger has come to its end, and says so whole and once. */
+function judgeTasks(world: CrashWorld): string[] {
+  const unsaved = unsavedCharges(world);
+  return ledgerTasks(world).flatMap(({ file, last, taskId, saves }) => {
+    const wrong: string[] = [];
+    if (!FINISHED.has(last) && !UNKNOWN.has(last) && last !== "stub") wrong.push(`${file} stays ${last}`);
+    if (last === "saved" && taskId === null) wrong.push(`${file} is saved, and its task id is lost`);
+    if (saves > 1 && !world.diskFailed) wrong.push(`${file} was saved by two processes`);
+    if (taskId !== null && unsaved.has(taskId)) wrong.push(`${file} is in the ledger and not saved`);
+    return wrong;
+  });
+}
+
+/** What was charged and is not saved was reported as unknown, and nothing is left of the crashed processes. */
+function judgeReport(world: CrashWorld, resumed: Run): string[] {
+  const wrong: string[] = [];
+  const reported = (tasksOf(resumed) ?? []).filter(({ error }) => error?.type === "outcome_unknown").length;
+  const lost = [...unsavedCharges(world)];
+  if (lost.length > reported) {
+    wrong.push(`${lost.join(", ")}: charged, and neither saved nor reported (${reported} unknown)`);
+  }
+  const unknown = ledgerTasks(world).filter(({ last }) => UNKNOWN.has(last)).length;
+  if (resumed.code !== (unknown > 0 ? 9 : 0))
+    wrong.push(`resume ends with ${resumed.code}, ${unknown} unknown`);
+  return [...wrong, ...ledgerLeftovers(world).map((name) => `${name} is left in the ledger`)];
+}
+
+/** What proves that a folder can be written to: a crash may leave one, but however many crashes only one. */
+const PROBE = /^\.imggen\b.*\.probe$/;
+/** What a crashed download left. */
+const PART = /^\.imggen\b.*\.part$/;
+
+/** Every file is a whole image, at its place and only there; what the user had is as it was. */
+function judgeFiles(world: CrashWorld): string[] {
+  const images = ownImages(world);
+  const known = new Set(ledgerTasks(world).map(({ taskId }) => taskId));
+  const digests = savedDigests(world);
+  const wrong: string[] = [];
+  for (const [name, bytes] of Object.entries(world.scenario.before)) {
+    if (digests.get(name) !== sha256(bytes)) wrong.push(`${name}, a file of the user's, was changed`);
+    digests.delete(name);
+  }
+  const names = [...digests.keys()];
+  digests.delete(names.find((name) => PROBE.test(name)) ?? "");
+  // A disk may fail at the very moment of tidying up.
+  if (world.diskFailed) digests.delete(names.find((name) => PART.test(name)) ?? "");
+  for (const [name, digest] of digests) {
+    const image = images.get(digest);
+    if (!image) wrong.push(`${name} is left in the output folder, and is no whole image`);
+    // Of a task that the ledger never got, nobody knows the wish any more.
+    else if (name !== image.place && known.has(image.taskId)) wrong.push(`${name} is not at ${image.place}`);
+  }
+  if (new Set(digests.values()).size < digests.size)
+    wrong.push(`an image is saved twice: ${[...digests.keys()]}`);
+  return wrong;
+}
+
+function difference(before: readonly string[], after: readonly string[]): string[] {
+  const added = after.filter((line) => !before.includes(line)).map((line) => `+${line}`);
+  return [...before.filter((line) => !after.includes(line)).map((line) => `-${line}`), ...added];
+}

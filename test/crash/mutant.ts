@@ -1,0 +1,11 @@
+import type { Edit } from "./build-mutant.ts";
+import type { Point } from "./points.ts";
+import type { Scenario } from "./scenarios.ts";
+
+/** A bug that is planted to see whether it is caught. */
+export interface Mutant {
+  bug: string;
+  edits: Edit[];
+  /** Where it is known to show: the points of a scenario whose names match, or one point. */
+  shows: { scenario: Scenario; at: RegExp | Point };
+}

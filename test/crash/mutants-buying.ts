@@ -1,0 +1,68 @@
+import type { Mutant } from "./mutant.ts";
+import { trouble, UNDISTURBED } from "./points.ts";
+import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
+
+/** Bugs in who may buy, wait for and finish a task. */
+export const BUYING_MUTANTS: Mutant[] = [
+  {
+    bug: "a request of unknown outcome is sent again",
+    edits: [
+      {
+        file: "core/resume.ts",
+        find: "  if (isUnknown(record)) {\n",
+        replace: `  if (isUnknown(record)) {
+    const account = await deps.depsFor(intent.service, record.id);
+    await account.connection.service.submit(intent.request);
+`,
+      },
+    ],
+    shows: { scenario: SCENARIOS.plain, at: /^kill at submit: charged$/ },
+  },
+  {
+    bug: "a claim replaces another's",
+    edits: [
+      { file: "store/claim.ts", find: "publish(draft, file, false)", replace: "publish(draft, file, true)" },
+    ],
+    shows: { scenario: TOGETHER.resumes, at: trouble("poll: arrived", "stall") },
+  },
+  {
+    bug: "a living owner is not respected",
+    edits: [
+      {
+        file: "store/claim.ts",
+        find: "  if (firstOwner && processes.isAlive(firstOwner)) return { held: true, by: firstOwner };\n",
+        replace: "",
+      },
+    ],
+    shows: { scenario: TOGETHER.generateAndResume, at: trouble("poll: arrived", "stall") },
+  },
+  {
+    bug: "a submit whose connection broke after it was sent is sent again",
+    edits: [
+      { file: "api/service.ts", find: "if (!error.sent) return", replace: "if (!error.timedOut) return" },
+    ],
+    shows: { scenario: IMPATIENT, at: trouble("submit: charged", "reset") },
+  },
+  {
+    bug: "a submit answered with HTTP 500 is sent again",
+    edits: [
+      {
+        file: "api/service.ts",
+        find: "    if (status === 429) {",
+        replace: "    if (status === 429 || status >= 500) {",
+      },
+    ],
+    shows: { scenario: IMPATIENT, at: trouble("submit: charged", "HTTP 500") },
+  },
+  {
+    bug: "a wait that ran out counts as the task's failure",
+    edits: [
+      {
+        file: "core/finish.ts",
+        find: `  if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);`,
+        replace: `  if (waited.outcome === "failed" || waited.outcome === "timeout") return recordFailure(task, null, report, deps);`,
+      },
+    ],
+    shows: { scenario: TIMED_OUT, at: UNDISTURBED },
+  },
+];

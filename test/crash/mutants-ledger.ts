@@ -1,0 +1,82 @@
+import type { Mutant } from "./mutant.ts";
+import { UNDISTURBED } from "./points.ts";
+import { SCENARIOS } from "./scenarios.ts";
+
+/** Bugs in what is written down, and when. */
+export const LEDGER_MUTANTS: Mutant[] = [
+  {
+    bug: "the task id is printed before it is on disk",
+    edits: [
+      {
+        file: "core/generate.ts",
+        find: `  await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });\n`,
+        replace: "",
+      },
+      {
+        file: "core/generate.ts",
+        find: `  deps.onProgress({ type: "accepted", taskId });\n`,
+        replace: `  deps.onProgress({ type: "accepted", taskId });
+  await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
+`,
+      },
+    ],
+    shows: { scenario: SCENARIOS.plain, at: /^kill-before at operation \d+, write .*\.jsonl$/ },
+  },
+  {
+    bug: "the task is polled while its id is still being written",
+    edits: [
+      {
+        file: "core/generate.ts",
+        find: `  await journal.write({ type: "accepted"`,
+        replace: `  void journal.write({ type: "accepted"`,
+      },
+    ],
+    shows: { scenario: SCENARIOS.plain, at: /^power cut: bytes at operation \d+, sync .*\.jsonl$/ },
+  },
+  {
+    bug: "records are not synced",
+    edits: [{ file: "store/task-file.ts", find: "    await this.#handle.sync();\n", replace: "" }],
+    shows: { scenario: SCENARIOS.plain, at: /^power cut: bytes at (submit: replied|poll: arrived)$/ },
+  },
+  {
+    bug: "the folder of a new intent is not synced",
+    edits: [{ file: "store/ledger.ts", find: "      await syncFolder(this.openFolder);\n", replace: "" }],
+    shows: { scenario: SCENARIOS.plain, at: /^power cut: names at submit: charged$/ },
+  },
+  {
+    bug: "a record goes on in the line that a failed write has torn",
+    edits: [{ file: "store/task-file.ts", find: `\${this.#tornTail ? "\\n" : ""}`, replace: "" }],
+    shows: { scenario: SCENARIOS.plain, at: /^ENOSPC at operation \d+, write .*\.jsonl$/ },
+  },
+  {
+    bug: "a write that took only some of the bytes is taken for whole",
+    edits: [
+      {
+        file: "lib/durable.ts",
+        find: "  while (done < bytes.length) {",
+        replace: "  if (done < bytes.length) {",
+      },
+    ],
+    shows: { scenario: SCENARIOS.plain, at: /^short at operation \d+, write .*\.jsonl$/ },
+  },
+  {
+    bug: "the reserve is not given up for the task id",
+    edits: [{ file: "store/task-file.ts", find: "      await this.#makeRoom();\n", replace: "" }],
+    shows: { scenario: SCENARIOS.plain, at: /^ENOSPC at operation \d+, write .*\.jsonl$/ },
+  },
+  {
+    bug: "a task is put away before it is recorded as saved",
+    edits: [
+      {
+        file: "core/finish.ts",
+        find: `  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
+  await task.journal?.finish();
+`,
+        replace: `  await task.journal?.finish();
+  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
+`,
+      },
+    ],
+    shows: { scenario: SCENARIOS.plain, at: UNDISTURBED },
+  },
+];

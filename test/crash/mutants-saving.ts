@@ -1,0 +1,87 @@
+import type { Mutant } from "./mutant.ts";
+import { trouble, UNDISTURBED } from "./points.ts";
+import { IMPATIENT, SCENARIOS, TOGETHER } from "./scenarios.ts";
+
+/** Bugs in how an image gets its name. */
+export const SAVING_MUTANTS: Mutant[] = [
+  {
+    bug: "publishing replaces what has the name",
+    edits: [{ file: "lib/publish.ts", find: "  if (overwrite) {", replace: "  if (overwrite || true) {" }],
+    shows: { scenario: SCENARIOS.nameTaken, at: UNDISTURBED },
+  },
+  {
+    bug: "an image is published before it was checked",
+    edits: [
+      {
+        file: "core/fetch-image.ts",
+        find: "  if (!inspection.ok) {",
+        replace: "  if (inspection === undefined) {",
+      },
+      {
+        file: "core/fetch-image.ts",
+        find: "image: inspection.image }",
+        replace: `image: inspection.image ?? { mediaType: "image/png", extension: "png", width: 1, height: 1 } }`,
+      },
+    ],
+    shows: { scenario: IMPATIENT, at: trouble("download: half", "end") },
+  },
+  {
+    bug: "an image's bytes are not synced before it is published",
+    edits: [{ file: "core/file-sink.ts", find: "    await this.#handle.sync();\n", replace: "" }],
+    shows: {
+      scenario: SCENARIOS.plain,
+      at: /^power cut: bytes at operation \d+, (open out|sync out|unlink .*\.part)$/,
+    },
+  },
+  {
+    bug: "the folder of a published image is not synced",
+    edits: [{ file: "core/save.ts", find: "    await syncFolder(path.dirname(file));\n", replace: "" }],
+    shows: {
+      scenario: SCENARIOS.plain,
+      at: /^power cut: names at operation \d+, (rename|close|readFile) .*\.jsonl$/,
+    },
+  },
+  {
+    bug: "an image that was published before the crash is saved again",
+    edits: [
+      {
+        file: "core/save.ts",
+        find: "    if (order.recovering && (await",
+        replace: "    if (false && (await",
+      },
+    ],
+    shows: { scenario: SCENARIOS.plain, at: /^kill-after at operation \d+, link .*\.png$/ },
+  },
+  {
+    bug: "what a crashed download left is never removed",
+    edits: [
+      {
+        file: "core/save.ts",
+        find: "    if (order.recovering && order.owned) await",
+        replace: "    if (false) await",
+      },
+    ],
+    shows: { scenario: SCENARIOS.plain, at: /^kill-after at operation \d+, write .*\.part$/ },
+  },
+  {
+    bug: "two processes share the name of a temporary file",
+    edits: [
+      {
+        file: "core/save.ts",
+        find: `\`\${stem}\${randomBytes(4).toString("hex")}.part\``,
+        replace: `".imggen-download.part"`,
+      },
+      {
+        file: "core/fetch-image.ts",
+        find: "() => createExclusive(temporary, 0o600)",
+        replace: '() => createExclusive(temporary, 0o600).catch(() => open(temporary, "r+"))',
+      },
+      {
+        file: "core/fetch-image.ts",
+        find: `import { chmod, type FileHandle } from "node:fs/promises";`,
+        replace: `import { chmod, type FileHandle, open } from "node:fs/promises";`,
+      },
+    ],
+    shows: { scenario: TOGETHER.generations, at: trouble("download: half", "stall") },
+  },
+];

@@ -1,0 +1,79 @@
+import path from "node:path";
+import type { Operation, OperationKind } from "./operations.ts";
+import { type Incident, STAGES, type Stage } from "./stages.ts";
+import type { DiskMode, Strike } from "./world.ts";
+
+/** One way for a run to be struck, with its name for messages. */
+export interface Point {
+  name: string;
+  /** null: nothing happens. */
+  strike: Strike | null;
+}
+
+export const UNDISTURBED: Point = { name: "undisturbed", strike: null };
+
+/** What strikes each kind of operation. */
+export type Modes = Record<OperationKind, readonly DiskMode[]>;
+
+const POWER_CUTS = ["power cut: bytes", "power cut: names"] as const;
+
+/**
+ * What can strike each kind of operation. Half a write has no counterpart elsewhere; a disk that is full is
+ * felt where room is needed; killed after a read is killed before whatever comes next.
+ */
+export const EVERY_MODE: Modes = {
+  write: ["kill-before", "half-written", "kill-after", "short", "EIO", "ENOSPC", ...POWER_CUTS],
+  create: ["kill-before", "kill-after", "EIO", "ENOSPC", ...POWER_CUTS],
+  sync: ["kill-before", "kill-after", "EIO", "ENOSPC", ...POWER_CUTS],
+  change: ["kill-before", "kill-after", "EIO", ...POWER_CUTS],
+  read: ["kill-before", "EIO", ...POWER_CUTS],
+};
+
+/**
+ * Every state of the disk once: a kill before an operation leaves what one after the operation before it left,
+ * and a power cut takes the most just before a sync.
+ */
+export const EVERY_STATE: Modes = {
+  write: ["half-written", "kill-after", "short", "EIO", "ENOSPC"],
+  create: ["kill-after", "EIO", "ENOSPC"],
+  sync: ["EIO", "ENOSPC", ...POWER_CUTS],
+  change: ["kill-after", "EIO"],
+  read: ["EIO"],
+};
+
+/** The strikes on the operations of a run. */
+export function diskPoints(operations: readonly Operation[], modes: Modes): Point[] {
+  return operations.flatMap(({ number, name, kind, file }) =>
+    modes[kind].map((mode) => ({
+      name: `${mode} at operation ${number}, ${name} ${path.basename(file)}`,
+      strike: { at: number, mode },
+    })),
+  );
+}
+
+/** Every stage that a run reached: the program killed there, or the power cut. */
+export function stagePoints(reached: readonly Stage[]): Point[] {
+  return reached.flatMap((stage, at) => {
+    const nth = reached.slice(0, at + 1).filter((other) => other === stage).length;
+    return (["kill", ...POWER_CUTS] as const).map((mode) => ({
+      name: `${mode} at ${stage}${nth === 1 ? "" : `, time ${nth}`}`,
+      strike: { at: null, mode, stage, nth, incident: "kill" },
+    }));
+  });
+}
+
+/** The same moments, with the connection or the service at fault and the program left alive. */
+export function troublePoints(): Point[] {
+  const silent: Stage[] = ["submit: charged", "poll: arrived", "download: half"];
+  const served: Stage[] = ["submit: body", "submit: charged", "poll: arrived", "download: arrived"];
+  return [
+    ...STAGES.map((stage) => trouble(stage, "reset")),
+    ...silent.map((stage) => trouble(stage, "silence")),
+    ...served.map((stage) => trouble(stage, "HTTP 500")),
+    trouble("download: half", "end"),
+  ];
+}
+
+export function trouble(stage: Stage, incident: Incident): Point {
+  return { name: `${incident} at ${stage}`, strike: { at: null, mode: "trouble", stage, nth: 1, incident } };
+}

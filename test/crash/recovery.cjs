@@ -1,0 +1,36 @@
+// Runs the built program's commands one after the other in this one process, each in the world that its
+// message names: starting a process costs more than most recoveries. Only what ends by itself is run here.
+const fs = require("node:fs");
+const path = require("node:path");
+
+const { main } = require(path.join(process.argv[2], "dist", "main.cjs"));
+
+Math.random = () => 0;
+// The program leaves by its own will once it is done; this process stays for the next command.
+process.exit = () => {};
+const untouched = { ...process.env };
+let said = { stdout: "", stderr: "" };
+
+// The program writes to both streams by their numbers.
+const { write, writeSync } = fs;
+const STREAMS = { 1: "stdout", 2: "stderr" };
+fs.writeSync = (fd, data, ...rest) => {
+  if (!(fd in STREAMS)) return writeSync(fd, data, ...rest);
+  said[STREAMS[fd]] += data.toString();
+  return data.length;
+};
+fs.write = (fd, data, ...rest) => {
+  if (!(fd in STREAMS)) return write(fd, data, ...rest);
+  said[STREAMS[fd]] += data.toString();
+  rest.at(-1)(null, data.length);
+};
+
+process.on("message", async ({ argv, env, cwd }) => {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, untouched, env);
+  process.chdir(cwd);
+  said = { stdout: "", stderr: "" };
+  const code = await main(argv);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);
+  process.send({ code, ...said });
+});

@@ -1,0 +1,22 @@
+import { expect } from "vitest";
+import type { Soak } from "./soak.ts";
+import type { Outcome } from "./try-point.ts";
+
+/** Prints what was tried, and fails with every violation in words. */
+export function expectSound(what: string, outcomes: readonly Outcome[]): void {
+  const wrong = outcomes.filter((outcome) => outcome.wrong.length > 0);
+  console.log(`${what}: ${outcomes.length} tried, ${wrong.length} violations`);
+  expect(wrong.map(({ scenario, point, wrong }) => `${scenario}, ${point}: ${wrong.join("; ")}`)).toEqual([]);
+  // A strike that never came proves nothing.
+  expect(outcomes.filter(({ struck }) => !struck).map(({ point }) => point)).toEqual([]);
+}
+
+export function expectSurvived(result: Soak, seed: number): void {
+  const { requests, kills, charges, saved, wrong } = result;
+  console.log(
+    `soak, seed ${seed}: ${kills} kills over ${requests} requests, ${charges} charged, ${saved} saved, ` +
+      `${charges - saved} reported as unknown, ${wrong.length} violations`,
+  );
+  expect(wrong).toEqual([]);
+  expect(charges).toBeGreaterThan(0);
+}

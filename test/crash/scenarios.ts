@@ -1,0 +1,128 @@
+import path from "node:path";
+import { buildPng } from "../lib/image/builders.ts";
+import type { Stage } from "./stages.ts";
+
+/** The folders of a world, as command lines name them. */
+export interface Places {
+  home: string;
+  out: string;
+}
+
+/** A command of a scenario. */
+export interface Step {
+  argv: (places: Places) => string[];
+  /** Prompts of the requests that it may buy, each once. */
+  buys: string[];
+  /** A second process, started when the dealings of the first reach this stage. */
+  beside?: { step: Step; when: Stage };
+}
+
+/**
+ * What a user does, as data: commands one after the other, of which one is crashed. Whatever they leave is
+ * then finished by `resume`.
+ */
+export interface Scenario {
+  name: string;
+  steps: Step[];
+  /** Which step is crashed, from 0; the ones before it run undisturbed. */
+  crashed: number;
+  imagesPerTask: number;
+  /** So many looks at a task find it still running. */
+  runningLooks: number;
+  /** Path below the output folder of an image, which counts from 1 within its task. */
+  place: (charge: { taskId: string; prompt: string }, image: number) => string;
+  /** Files of the user's in the output folder, by name: nothing may change them. */
+  before: Record<string, Buffer>;
+}
+
+const QUICK = ["--json", "--poll-interval", "100ms"];
+
+export const RESUME: readonly string[] = ["resume", ...QUICK];
+
+/** Buys one picture of `prompt` into the output folder. */
+export function generate(prompt: string, ...flags: string[]): Step {
+  const argv = ({ out }: Places) => ["generate", prompt, ...QUICK, "--output", `${out}/`, ...flags];
+  return { argv, buys: [prompt] };
+}
+
+const resume: Step = { argv: () => [...RESUME], buys: [] };
+
+const PLAIN: Scenario = {
+  name: "generate",
+  steps: [generate("a fox")],
+  crashed: 0,
+  imagesPerTask: 1,
+  runningLooks: 0,
+  place: ({ taskId, prompt }, image) => {
+    const number = image === 1 ? "" : `-${image}`;
+    return `${prompt.replaceAll(" ", "-")}-${taskId.replace("-", "")}${number}.png`;
+  },
+  before: {},
+};
+
+const RESUMED: Scenario = {
+  ...PLAIN,
+  name: "resume of an accepted task",
+  steps: [generate("a fox", "--no-wait"), resume],
+  crashed: 1,
+};
+
+const EXACT: Step = {
+  argv: ({ out }) => ["generate", "a fox", ...QUICK, "--output", path.join(out, "exact.png")],
+  buys: ["a fox"],
+};
+
+/** The ways to be crashed at every point. */
+export const SCENARIOS = {
+  plain: PLAIN,
+  noWait: { ...PLAIN, name: "generate --no-wait", steps: [generate("a fox", "--no-wait")] },
+  resumed: RESUMED,
+  exactPath: {
+    ...PLAIN,
+    name: "generate to an exact path",
+    steps: [EXACT],
+    place: (_charge, image) => (image === 1 ? "exact.png" : `exact-${image}.png`),
+  },
+  nameTaken: {
+    ...PLAIN,
+    name: "generate where the name is taken",
+    steps: [generate("a fox", "--name", "fox")],
+    place: (_charge, image) => `fox-${image + 1}.png`,
+    before: { "fox.png": buildPng(3, 3) },
+  },
+  severalImages: { ...PLAIN, name: "generate of three images", imagesPerTask: 3 },
+  severalImagesResumed: { ...RESUMED, name: "resume of three images", imagesPerTask: 3 },
+} satisfies Record<string, Scenario>;
+
+/** For trouble with the network or the service, which waits for nothing. */
+export const IMPATIENT: Scenario = {
+  ...PLAIN,
+  name: "generate with a short --request-timeout",
+  steps: [generate("a fox", "--request-timeout", "700ms", "--quiet")],
+};
+
+export const TIMED_OUT: Scenario = {
+  ...PLAIN,
+  name: "generate with a short --timeout",
+  steps: [generate("a fox", "--timeout", "150ms")],
+  runningLooks: 3,
+};
+
+/** Two processes at once on one ledger and one folder: the first is held up until the second has ended. */
+export const TOGETHER = {
+  resumes: {
+    ...RESUMED,
+    name: "two resumes at once",
+    steps: [generate("a fox", "--no-wait"), { ...resume, beside: { step: resume, when: "poll: arrived" } }],
+  },
+  generateAndResume: {
+    ...PLAIN,
+    name: "resume beside generate",
+    steps: [{ ...generate("a fox"), beside: { step: resume, when: "poll: arrived" } }],
+  },
+  generations: {
+    ...PLAIN,
+    name: "two generations at once",
+    steps: [{ ...generate("a fox"), beside: { step: generate("an owl"), when: "download: half" } }],
+  },
+} satisfies Record<string, Scenario>;

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ledgerTasks, unsavedCharges } from "./disk.ts";
+import { judgeRecovery } from "./judge-recovery.ts";
+import { idsIn, judgeRun } from "./judge-run.ts";
+import { randomFrom } from "./random.ts";
+import { generate, RESUME, SCENARIOS, type Scenario } from "./scenarios.ts";
+import { inWorld, type Program, WORKERS } from "./try-point.ts";
+import type { CrashWorld, Run } from "./world.ts";
+
+export interface Soak {
+  requests: number;
+  kills: number;
+  charges: number;
+  saved: number;
+  wrong: string[];
+}
+
+/**
+ * Buys many images into one folder with one ledger, several at once, and kills the programs at moments that
+ * nobody chose: each purchase, and resumes after it, until there were enough kills.
+ */
+export async function soak(
+  size: { requests: number; kills: number },
+  seed: number,
+  program: Program,
+): Promise<Soak> {
+  const steps = Array.from({ length: size.requests }, (_, at) => generate(`a fox ${at}`));
+  const scenario: Scenario = { ...SCENARIOS.plain, name: "soak", steps };
+  return inWorld(scenario, program, async (world, recover) => {
+    const runs = await killOften(world, size.kills / size.requests, randomFrom(seed));
+    const tasks = ledgerTasks(world);
+    const wrong = runs.flatMap((run) => judgeRun(world, run, tasks));
+    wrong.push(...(await judgeRecovery(world, [], recover)), ...(await judgeHistory(world)));
+    const kills = runs.filter(({ signal }) => signal !== null).length;
+    const charges = world.service.charges.length;
+    return { requests: steps.length, kills, charges, saved: charges - unsavedCharges(world).size, wrong };
+  });
+}
+
+async function killOften(world: CrashWorld, killsEach: number, random: () => number): Promise<Run[]> {
+  const runs: Run[] = [];
+  let kills = 0;
+  const { steps } = world.scenario;
+  const start = performance.now();
+  runs.push(
+    ...(await Promise.all(steps.slice(0, WORKERS).map(({ argv }) => world.begin(argv(world)).ended))),
+  );
+  // As long as a command takes with as many beside it: every moment of it may be its last.
+  const longestMs = 1.5 * (performance.now() - start);
+  const crash = async (argv: readonly string[]) => {
+    const run = await killed(world, argv, random() * longestMs);
+    runs.push(run);
+    if (run.signal !== null) kills += 1;
+  };
+  const purchases = steps.slice(WORKERS).entries();
+  const worker = async () => {
+    for (const [at, { argv }] of purchases) {
+      await crash(argv(world));
+      while (kills < (at + 1 + WORKERS) * killsEach) await crash(RESUME);
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, worker));
+  return runs;
+}
+
+async function killed(world: CrashWorld, argv: readonly string[], afterMs: number): Promise<Run> {
+  const { child, ended } = world.begin(argv);
+  const alarm = sleep(afterMs).then(() => child.kill("SIGKILL"));
+  const run = await ended;
+  await alarm;
+  return run;
+}
+
+/** Every task that was saved is in the history too. */
+async function judgeHistory(world: CrashWorld): Promise<string[]> {
+  const { stdout } = await world.run(["history", "--all", "--json"]);
+  const known = new Set(idsIn(stdout));
+  const unsaved = unsavedCharges(world);
+  const saved = world.service.charges.map(({ taskId }) => taskId).filter((id) => !unsaved.has(id));
+  return saved.filter((id) => !known.has(id)).map((id) => `${id} is saved and not in the history`);
+}

@@ -1,0 +1,104 @@
+import { mapConcurrent } from "../../src/lib/concurrency.ts";
+import { judgeRecovery, type Recover } from "./judge-recovery.ts";
+import { judgeRun } from "./judge-run.ts";
+import { diskPoints, EVERY_MODE, type Point, stagePoints } from "./points.ts";
+import type { Recovery } from "./recovery.ts";
+import type { Scenario } from "./scenarios.ts";
+import { CrashWorld, type Run, type Strike } from "./world.ts";
+
+/** What a try came to. */
+export interface Outcome {
+  scenario: string;
+  point: string;
+  /** Whether everything that was to happen has happened. */
+  struck: boolean;
+  /** What is wrong, in words; empty where all is well. */
+  wrong: string[];
+}
+
+/** A built program on trial. */
+export interface Program {
+  /** Holds its `bin` and `dist`. */
+  folder: string;
+  /** Runs what is not struck; null: each in a process of its own. */
+  recovery: Recovery | null;
+}
+
+/** Works in a world of its own, gone after it. */
+export async function inWorld<Result>(
+  scenario: Scenario,
+  program: Program,
+  work: (world: CrashWorld, recover: Recover) => Promise<Result>,
+): Promise<Result> {
+  const world = new CrashWorld(scenario, program.folder);
+  const { recovery } = program;
+  const recover: Recover = (argv) => (recovery ? world.recover(argv, recovery) : world.run(argv));
+  await world.open();
+  try {
+    return await work(world, recover);
+  } finally {
+    await world.close();
+  }
+}
+
+/** Runs a scenario's commands up to the one that is crashed, which is struck. */
+export async function runScenario(world: CrashWorld, strike: Strike | null): Promise<Run[]> {
+  const { steps, crashed, name } = world.scenario;
+  for (const { argv } of steps.slice(0, crashed)) await world.run(argv(world));
+  const step = steps[crashed];
+  if (!step) throw new Error(`"${name}" has no step ${crashed}`);
+  return world.runStep(step, strike);
+}
+
+/** The points that a scenario's crashed step can be struck at, learned from a run that nothing happens to. */
+export async function pointsOf(scenario: Scenario, program: Program, modes = EVERY_MODE): Promise<Point[]> {
+  return inWorld(scenario, program, async (world) => {
+    await runScenario(world, null);
+    const { operations } = world.log();
+    const last = operations.filter(({ pid }) => pid === operations.at(-1)?.pid);
+    return [...diskPoints(last, modes), ...stagePoints(world.service.watch.reached)];
+  });
+}
+
+/** Late bytes and a second process are no reason to fail; what another is at work on is pending, exit 6. */
+function judgeUndisturbed(runs: readonly Run[]): string[] {
+  const failed = runs.filter(({ code }) => code !== 0 && code !== 6);
+  return failed.map(({ argv, code, stdout }) => `${argv[0]} ends with ${code}, undisturbed: ${stdout}`);
+}
+
+function isMereDelay(strike: Strike): boolean {
+  return strike.at === null && strike.incident === "stall";
+}
+
+/** Programs at work at once: many of them wait, for a poll or for the disk. */
+export const WORKERS = 4;
+
+/** Strikes a scenario at each of its points. */
+export async function trySingles(
+  scenario: Scenario,
+  program: Program,
+  modes = EVERY_MODE,
+): Promise<Outcome[]> {
+  const points = await pointsOf(scenario, program, modes);
+  return mapConcurrent(points, WORKERS, (point) => tryPoint(scenario, point, program));
+}
+
+/** Strikes a scenario at one point, recovers, and judges. */
+export async function tryPoint(
+  scenario: Scenario,
+  { name, strike }: Point,
+  program: Program,
+): Promise<Outcome> {
+  return inWorld(scenario, program, async (world, recover) => {
+    const runs = await runScenario(world, strike);
+    const wrong = runs.flatMap((run) => judgeRun(world, run));
+    if (strike === null || isMereDelay(strike)) wrong.push(...judgeUndisturbed(runs));
+    wrong.push(...(await judgeRecovery(world, runs, recover)));
+    return {
+      scenario: scenario.name,
+      point: name,
+      struck: strike === null || (runs[0]?.struck ?? false),
+      wrong,
+    };
+  });
+}

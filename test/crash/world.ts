@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { finished } from "../support/program.ts";
+import { type OperationLog, readOperations } from "./operations.ts";
+import { cutPower } from "./power-cut.ts";
+import type { Recovery } from "./recovery.ts";
+import type { Places, Scenario, Step } from "./scenarios.ts";
+import { CrashService } from "./service.ts";
+import { type Stage, type StageStrike, StageWatch } from "./stages.ts";
+
+/** What a file operation can be struck with; see preload.cjs. A power cut is a kill, and what it takes along. */
+export type DiskMode =
+  | "kill-before"
+  | "kill-after"
+  | "half-written"
+  | "short"
+  | "EIO"
+  | "ENOSPC"
+  | "power cut: bytes"
+  | "power cut: names";
+
+export type Strike =
+  | { at: number; mode: DiskMode }
+  | ({ at: null; mode: "kill" | "power cut: bytes" | "power cut: names" | "trouble" } & StageStrike);
+
+/** How a command ended. */
+export interface Run {
+  argv: readonly string[];
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  /** Whether it came to what was to happen. */
+  struck: boolean;
+}
+
+/** The key of every run here. */
+export const KEY = "sk-crash-5f3e9a7c1b8d2046";
+
+/** A fifth off the start of a process: the HTTP parser's machine code is not polished for a run this short. */
+const NODE_FLAGS = ["--liftoff-only"];
+
+/** Waits between tries are drawn from nothing up to a limit; here the draw is always nothing. */
+const SHORTEST_BACKOFF = "--import data:text/javascript,Math.random=()=>0";
+const PRELOAD = path.join(import.meta.dirname, "preload.cjs");
+/** No command here has a reason to take longer. */
+const PATIENCE_MS = 30_000;
+
+/** A home, an output folder and a service, for one try of one scenario. */
+export class CrashWorld implements Places {
+  readonly scenario: Scenario;
+  readonly service: CrashService;
+  readonly folder = mkdtempSync(path.join(tmpdir(), "imggen-crash-"));
+  readonly home = path.join(this.folder, "home");
+  readonly out = path.join(this.folder, "out");
+  /** Whether the disk was made to refuse something, and whether for lack of room. */
+  diskFailed = false;
+  diskFull = false;
+  readonly #program: string;
+
+  /** @param program the folder that holds the built program's `bin` and `dist` */
+  constructor(scenario: Scenario, program: string) {
+    this.scenario = scenario;
+    this.#program = program;
+    this.service = new CrashService(scenario);
+    for (const name of ["home", "out", "limbo"]) mkdirSync(path.join(this.folder, name));
+    for (const [name, bytes] of Object.entries(scenario.before))
+      writeFileSync(path.join(this.out, name), bytes);
+  }
+
+  async open(): Promise<void> {
+    await this.service.listen();
+  }
+
+  async close(): Promise<void> {
+    await this.service.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** What was done to the disk so far, by all commands that were started. */
+  log(): OperationLog {
+    return readOperations(this.#logFile);
+  }
+
+  get #logFile(): string {
+    return path.join(this.folder, "log");
+  }
+
+  /** Runs a command in a process of its own, struck or not. */
+  run(argv: readonly string[], strike: Strike | null = null): Promise<Run> {
+    return this.#run(argv, strike, () => {});
+  }
+
+  /** Runs a step, and beside it the other one where it has one. */
+  async runStep({ argv, beside }: Step, strike: Strike | null = null): Promise<Run[]> {
+    let other: Promise<Run> | null = null;
+    const onStage = (stage: Stage) => {
+      if (!beside || stage !== beside.when || other) return;
+      const { watch } = this.service;
+      other = this.begin(beside.step.argv(this)).ended.finally(() => watch.goOn());
+    };
+    const run = await this.#run(argv(this), strike, onStage);
+    return other ? [run, await other] : [run];
+  }
+
+  async #run(argv: readonly string[], strike: Strike | null, onStage: (stage: Stage) => void): Promise<Run> {
+    const before = this.log().operations.length;
+    if (strike?.mode === "EIO" || strike?.mode === "ENOSPC") this.diskFailed = true;
+    if (strike?.mode === "ENOSPC") this.diskFull = true;
+    let child: ChildProcess | null = null;
+    const watch = new StageWatch(strike?.at === null ? strike : null, () => child?.kill("SIGKILL"), onStage);
+    this.service.watch = watch;
+    child = this.#spawn(argv, this.#crashEnvironment(strike));
+    const run = await finish(child, argv);
+    const { operations } = this.log();
+    if (strike?.mode.startsWith("power cut")) cutPower(operations, strike.mode === "power cut: names");
+    const struck = strike?.at ? operations.length - before >= strike.at : watch.struck;
+    return { ...run, struck };
+  }
+
+  /** Starts a command whose file operations nobody counts: beside others, or for whoever wants to kill it. */
+  begin(argv: readonly string[]): { child: ChildProcess; ended: Promise<Run> } {
+    const child = this.#spawn(argv, { NODE_OPTIONS: SHORTEST_BACKOFF });
+    return { child, ended: finish(child, argv) };
+  }
+
+  #spawn(argv: readonly string[], more: Record<string, string>): ChildProcess {
+    const command = [...NODE_FLAGS, path.join(this.#program, "bin", "imggen.js"), ...argv];
+    const env = { ...this.environment(), ...more };
+    return spawn(process.execPath, command, { cwd: this.out, env, stdio: ["ignore", "pipe", "pipe"] });
+  }
+
+  /** Runs a command to its end in the process that recoveries share. */
+  async recover(argv: readonly string[], recovery: Recovery): Promise<Run> {
+    this.service.watch = new StageWatch(null);
+    const ended = await recovery.run({ argv, env: this.environment(), cwd: this.out });
+    return { argv, signal: null, struck: false, ...ended };
+  }
+
+  /** A clean environment: only what is named here reaches the program. */
+  environment(): Record<string, string> {
+    return {
+      PATH: process.env.PATH ?? "",
+      NO_COLOR: "1",
+      IMGGEN_HOME: this.home,
+      IMGGEN_API_KEY: KEY,
+      IMGGEN_BASE_URL: `${this.service.origin}/api`,
+    };
+  }
+
+  #crashEnvironment(strike: Strike | null): Record<string, string> {
+    const struck = strike !== null && strike.at !== null;
+    const at = struck ? strike.at : null;
+    const mode = struck && strike.mode.startsWith("power cut") ? "kill-before" : strike?.mode;
+    const limbo = path.join(this.folder, "limbo");
+    const facts = { folders: [this.home, this.out], log: this.#logFile, limbo, at, mode };
+    return { NODE_OPTIONS: `--require ${PRELOAD}`, IMGGEN_CRASH: JSON.stringify(facts) };
+  }
+}
+
+/** Waits for a command's end. @throws where it does not end */
+async function finish(child: ChildProcess, argv: readonly string[]): Promise<Run> {
+  const alarm = setTimeout(() => child.kill("SIGABRT"), PATIENCE_MS);
+  const { code, signal, stdout, stderr } = await finished(child);
+  clearTimeout(alarm);
+  if (signal === "SIGABRT") throw new Error(`imggen ${argv.join(" ")} did not end. It said: ${stderr}`);
+  return { argv, code, signal, stdout, stderr, struck: false };
+}

@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { accepts, jsonLines } from "../support/batch-world.ts";
+import { liveService } from "../support/live-server.ts";
+import { finished } from "../support/program.ts";
+import { PICTURE, type ProgramWorld, programWorld } from "../support/program-world.ts";
+import type { ServiceScript } from "../support/scripted-server.ts";
+import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
+import { stopped } from "../support/started.ts";
+
+const BATCH = ["batch", "p.txt", "-m", "z-image", "--name", "{slug}", "--poll-interval", "100ms"];
+
+async function batchOf(rows: number, script: ServiceScript) {
+  const server = await liveService(PICTURE, { submit: accepts, ...script });
+  const world = await programWorld(server);
+  const prompts = Array.from({ length: rows }, (_, index) => `fox ${index}`);
+  await writeFile(path.join(world.folder, "p.txt"), prompts.join("\n"));
+  const args = ["batch", path.join(world.folder, "p.txt"), ...BATCH.slice(2)];
+  const files = prompts.map((prompt) => `${prompt.replace(" ", "-")}.png`).toSorted();
+  return { server, world, args, prompts, files };
+}
+
+const promptsOf = (world: ProgramWorld) =>
+  world.server
+    ?.submits()
+    .map(({ body }) => String(JSON.parse(body).prompt))
+    .toSorted();
+
+it("the same batch twice at once: every row is bought once, every image is whole, and both exit 0", async () => {
+  const { world, args, prompts, files } = await batchOf(24, {
+    submit: late(20, accepts),
+    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
+  });
+  const runs = await Promise.all([world, world].map((same) => same.run([...args, "--json"])));
+  for (const run of runs) {
+    expect(run.code, run.stderr).toBe(0);
+    const summary = jsonLines(run.stdout).at(-1);
+    expect(Number(summary?.saved) + Number(summary?.skipped)).toBe(24);
+  }
+  expect(promptsOf(world)).toEqual(prompts.toSorted());
+  expect(await world.files()).toEqual(files);
+  expect(await world.ledger()).toEqual({ open: [], done: prompts.map(() => "saved") });
+});
+
+it("SIGINT in a batch: nothing more is submitted, what is paid for is named, and the same command goes on", async () => {
+  const running = inTurn(...Array.from({ length: 4 }, () => stillRunning), completedAt("/1.png"));
+  const { world, server, args, prompts, files } = await batchOf(12, { poll: running });
+  const program = world.start(args);
+  const end = finished(program);
+  while (server.requests.filter(({ method }) => method === "GET").length < 4) await pause(5);
+  const submits = server.submits().length;
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(run.code).toBe(130);
+  expect(elapsedMs).toBeLessThan(1_000);
+  expect(server.submits()).toHaveLength(submits);
+  for (const prompt of promptsOf(world) ?? [])
+    expect(run.stderr).toContain(`task-${prompt.replace(" ", "-")}`);
+  const again = await world.run(args);
+  expect(again.code, again.stderr).toBe(0);
+  expect(promptsOf(world)).toEqual(prompts.toSorted());
+  expect(await world.files()).toEqual(files);
+});
+
+it.skipIf(!existsSync("/dev/full"))(
+  "full disk behind a batch's standard output: no more rows are begun, what is under way is saved, and exit 8",
+  async () => {
+    const { world, server, args } = await batchOf(30, {
+      poll: inTurn(stillRunning, stillRunning, stillRunning, completedAt("/1.png")),
+    });
+    const toFull = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
+    const run = await world.run([...args, "--concurrency", "4"], { through: toFull });
+    expect(run.code).toBe(8);
+    expect(run.stderr).toContain("ENOSPC");
+    const { length } = server.submits();
+    expect(length).toBeLessThan(12);
+    expect(await world.files()).toHaveLength(length);
+    const { open, done } = await world.ledger();
+    expect([open, done.length]).toEqual([[], length]);
+  },
+);
+
+it("a batch whose reader has gone saves every row all the same", async () => {
+  const { world, args, files } = await batchOf(6, {});
+  const closed = ["sh", "-c", '"$@" | true', "sh"];
+  const run = await world.run(args, { through: closed });
+  expect(run.stderr).not.toMatch(/^\s+at /m);
+  expect(await world.files()).toEqual(files);
+  expect(await readFile(path.join(world.out, files[0] ?? ""))).toEqual(PICTURE);
+});

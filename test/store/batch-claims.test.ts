@@ -1,0 +1,113 @@
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { BatchClaims } from "../../src/store/batch-claims.ts";
+import { StateFolderError } from "../../src/store/errors.ts";
+import { temporaryFolder } from "../support/program.ts";
+
+const BATCH = "0123456789abcdef";
+const ROW = `${"a".repeat(32)}-1`;
+const OTHER = `${"b".repeat(32)}-1`;
+const ID = "20260131T120000000-00000001";
+const LATER = "20260131T120000001-00000002";
+
+/** The claims of one batch, as several processes see them. */
+async function newClaims() {
+  const ledger = path.join(await temporaryFolder(), "tasks");
+  return { as: () => new BatchClaims(ledger, BATCH), folder: path.join(ledger, "batches", BATCH), ledger };
+}
+
+describe("claiming an attempt at a row", () => {
+  it("gives it to whoever comes first, and tells everybody else whose it is", async () => {
+    const { as } = await newClaims();
+    expect(await as().claim(ROW, 1, ID)).toBe(ID);
+    expect(await as().claim(ROW, 1, LATER)).toBe(ID);
+  });
+
+  it("gives one task to many that come at once, whoever it is", async () => {
+    for (let round = 0; round < 20; round++) {
+      const { as } = await newClaims();
+      const ids = Array.from({ length: 8 }, (_, index) => `20260131T120000000-0000000${index}`);
+      const given = await Promise.all(ids.map((id) => as().claim(ROW, 1, id)));
+      expect(new Set(given).size).toBe(1);
+      expect(ids).toContain(given[0]);
+      expect([...(await as().load()).values()]).toEqual([[given[0]]]);
+    }
+  });
+
+  it("keeps rows, attempts and batches apart", async () => {
+    const { as, ledger } = await newClaims();
+    await as().claim(ROW, 1, ID);
+    expect(await as().claim(OTHER, 1, LATER)).toBe(LATER);
+    expect(await as().claim(ROW, 2, LATER)).toBe(LATER);
+    expect(await new BatchClaims(ledger, "fedcba9876543210").claim(ROW, 1, LATER)).toBe(LATER);
+  });
+
+  it("writes a file for its owner only, whole, and leaves nothing else", async () => {
+    const { as, folder } = await newClaims();
+    await as().claim(ROW, 1, ID);
+    await as().claim(ROW, 1, LATER);
+    expect(await readdir(folder)).toEqual([`${ROW}.1`]);
+    const file = path.join(folder, `${ROW}.1`);
+    expect(await readFile(file, "utf8")).toBe(`${ID}\n`);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it("refuses a state folder that cannot be written, and says that nothing was sent", async () => {
+    const file = path.join(await temporaryFolder(), "file");
+    await writeFile(file, "");
+    const error = await new BatchClaims(file, BATCH).claim(ROW, 1, ID).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StateFolderError);
+    expect(error).toMatchObject({
+      type: "save_failed",
+      charged: "no",
+      message: expect.stringContaining(file),
+    });
+  });
+});
+
+describe("loading a batch's claims", () => {
+  it("finds none where nothing was ever begun, and makes no folder for that", async () => {
+    const { as, ledger } = await newClaims();
+    expect(await as().load()).toEqual(new Map());
+    await expect(stat(ledger)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("lists every row's tasks, first attempt first, however many there are", async () => {
+    const { as } = await newClaims();
+    const ids = Array.from({ length: 12 }, (_, index) => `20260131T1200000${10 + index}-00000001`);
+    for (const [index, id] of ids.entries()) await as().claim(ROW, index + 1, id);
+    await as().claim(OTHER, 1, ID);
+    expect(await as().load()).toEqual(
+      new Map([
+        [ROW, ids],
+        [OTHER, [ID]],
+      ]),
+    );
+  });
+
+  it("passes over what a process left that was killed while it claimed, and the row is free", async () => {
+    const { as, folder } = await newClaims();
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, `.${ROW}.1.0a1b2c3d`), ID.slice(0, 5));
+    await writeFile(path.join(folder, `.${ROW}.1.4e5f6071`), "");
+    expect(await as().load()).toEqual(new Map());
+    expect(await as().claim(ROW, 1, LATER)).toBe(LATER);
+    expect(await as().load()).toEqual(new Map([[ROW, [LATER]]]));
+  });
+
+  it("passes over files that are no claims", async () => {
+    const { as, folder } = await newClaims();
+    await as().claim(ROW, 1, ID);
+    for (const name of ["notes.txt", ROW, `${ROW}.1~`, `${ROW}.x`])
+      await writeFile(path.join(folder, name), "");
+    expect(await as().load()).toEqual(new Map([[ROW, [ID]]]));
+  });
+
+  it("says so where the folder cannot be read", async () => {
+    const { as, folder } = await newClaims();
+    await mkdir(path.join(folder, `${ROW}.1`), { recursive: true });
+    await expect(as().load()).rejects.toBeInstanceOf(StateFolderError);
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
+import type { Intent, TaskEvent } from "../../src/store/task.ts";
+import { fakeClock } from "../support/fake-clock.ts";
+import { temporaryFolder } from "../support/program.ts";
+import { EVENTS, INTENT } from "../support/records.ts";
+import { someProcesses } from "../support/some-processes.ts";
+
+const { accepted, completed, saved, failed, refused, not_sent, unknown, dismissed } = EVENTS;
+const KEY = INTENT.service.keyId;
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+async function newLedger() {
+  const clock = fakeClock();
+  const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(1).as(1));
+  return { ledger, clock };
+}
+
+/** A task that has come so far, and is put away where that is its end. */
+async function task(ledger: Ledger, intent: Partial<Intent>, ...events: TaskEvent[]): Promise<OwnedTask> {
+  const owned = await ledger.begin({ ...INTENT, ...intent });
+  for (const event of events) await owned.file.record(event);
+  const ends = events.at(-1)?.type;
+  const isOver = ends !== undefined && !["accepted", "completed", "unknown"].includes(ends);
+  await (isOver ? ledger.finish(owned) : owned.release());
+  return owned;
+}
+
+describe("what an account was charged since a moment", () => {
+  it("is the documented cost of all that was or may have been charged, finished or not", async () => {
+    const { ledger, clock } = await newLedger();
+    const since = clock.now();
+    await task(ledger, { credits: 1 });
+    await task(ledger, { credits: 2 }, unknown);
+    await task(ledger, { credits: 4 }, accepted);
+    await task(ledger, { credits: 8 }, accepted, completed);
+    await task(ledger, { credits: 16 }, accepted, completed, saved);
+    await task(ledger, { credits: 32 }, accepted, failed);
+    await task(ledger, { credits: 64 }, unknown, dismissed);
+    expect(await ledger.creditsSince(since, KEY)).toBe(127);
+  });
+
+  it("leaves out what was refused or never sent, and what nobody can price", async () => {
+    const { ledger, clock } = await newLedger();
+    const since = clock.now();
+    await task(ledger, {}, refused);
+    await task(ledger, {}, not_sent);
+    await task(ledger, { credits: null }, accepted, completed, saved);
+    await task(ledger, { credits: null }, accepted);
+    expect(await ledger.creditsSince(since, KEY)).toBe(0);
+  });
+
+  it("leaves out what another key bought", async () => {
+    const { ledger, clock } = await newLedger();
+    const since = clock.now();
+    const service = { ...INTENT.service, keyId: "fedcba9876543210" };
+    await task(ledger, { service }, accepted);
+    await task(ledger, { service }, accepted, completed, saved);
+    await task(ledger, {}, accepted, completed, saved);
+    expect(await ledger.creditsSince(since, KEY)).toBe(2);
+    expect(await ledger.creditsSince(since, service.keyId)).toBe(4);
+  });
+
+  it("begins with the moment itself, to the millisecond, over folders of days and minutes", async () => {
+    const { ledger, clock } = await newLedger();
+    for (let day = 0; day < 3; day++) {
+      await task(ledger, { credits: 1 }, accepted, completed, saved);
+      await task(ledger, { credits: 1 }, accepted);
+      clock.advance(DAY);
+    }
+    await task(ledger, { credits: 1 }, accepted, completed, saved);
+    const now = clock.now();
+    const spentSince = (moment: number) => ledger.creditsSince(moment, KEY);
+    expect(await spentSince(now)).toBe(1);
+    expect(await spentSince(now + 1)).toBe(0);
+    expect(await spentSince(now - DAY)).toBe(3);
+    expect(await spentSince(now - DAY + 1)).toBe(1);
+    expect(await spentSince(now - 30 * DAY)).toBe(7);
+  });
+
+  it("is nothing where there is no ledger yet", async () => {
+    const { ledger } = await newLedger();
+    expect(await ledger.creditsSince(0, KEY)).toBe(0);
+  });
+});
+
+describe("the latest tasks of one kind", () => {
+  const kind = { model: "gamma-image-2" };
+  const end: TaskEvent[] = [accepted, completed, saved];
+
+  it("are those of the same model, quality and service, oldest first", async () => {
+    const { ledger, clock } = await newLedger();
+    const request = (prompt: string, quality?: string) => ({
+      request: { ...INTENT.request, prompt, ...(quality !== undefined && { quality }) },
+    });
+    await task(ledger, request("first"), ...end);
+    clock.advance(2 * MINUTE);
+    await task(ledger, request("of 2K", "2K"), ...end);
+    await task(ledger, { request: { prompt: "of another model", model: "z-image" } }, ...end);
+    await task(ledger, { service: { ...INTENT.service, baseUrl: "https://other.example/api" } }, ...end);
+    clock.advance(DAY);
+    await task(ledger, request("second"), ...end);
+    const prompts = async (quality?: string) => {
+      const wanted = { ...kind, ...(quality !== undefined && { quality }) };
+      const records = await ledger.recentOfKind(wanted, INTENT.service);
+      return records.map(({ intent }) => intent.request.prompt);
+    };
+    expect(await prompts()).toEqual(["first", "second"]);
+    expect(await prompts("2K")).toEqual(["of 2K"]);
+    expect(await prompts("4K")).toEqual([]);
+  });
+
+  it("are of any key: how long a task takes is not the key's doing", async () => {
+    const { ledger } = await newLedger();
+    await task(ledger, { service: { ...INTENT.service, keyId: "fedcba9876543210" } }, ...end);
+    expect(await ledger.recentOfKind(kind, INTENT.service)).toHaveLength(1);
+  });
+
+  it("are 50 at the most, the newest, and none that is unfinished", async () => {
+    const { ledger, clock } = await newLedger();
+    for (let each = 0; each < 55; each++) {
+      await task(ledger, { credits: each }, ...end);
+      clock.advance(each % 10 === 0 ? MINUTE : 1);
+    }
+    await task(ledger, { credits: 99 }, accepted);
+    const credits = (await ledger.recentOfKind(kind, INTENT.service)).map(({ intent }) => intent.credits);
+    expect(credits).toEqual(Array.from({ length: 50 }, (_, index) => index + 5));
+  });
+
+  it("are none where there is no ledger yet", async () => {
+    const { ledger } = await newLedger();
+    expect(await ledger.recentOfKind(kind, INTENT.service)).toEqual([]);
+  });
+});

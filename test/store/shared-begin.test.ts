@@ -1,0 +1,110 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { StateFolderError } from "../../src/store/errors.ts";
+import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
+import { fakeClock } from "../support/fake-clock.ts";
+import { temporaryFolder } from "../support/program.ts";
+import { EVENTS, INTENT, linesOf } from "../support/records.ts";
+import { identity, someProcesses } from "../support/some-processes.ts";
+
+async function newLedger(...pids: number[]) {
+  const state = await temporaryFolder();
+  const world = someProcesses(1, ...pids);
+  const as = (pid: number) => new Ledger(state, fakeClock(), world.as(pid));
+  return { as, world, open: path.join(state, "tasks", "open"), state };
+}
+
+/** Begins a task under a name that others know too; its file is closed after the test at the latest. */
+async function beginAs(ledger: Ledger, id: string): Promise<OwnedTask | "taken"> {
+  const task = await ledger.beginAs(id, INTENT);
+  if (task !== "taken") onTestFinished(() => task.file.close());
+  return task;
+}
+
+const begun = async (ledger: Ledger, id: string): Promise<OwnedTask> => {
+  const task = await beginAs(ledger, id);
+  if (task === "taken") throw new Error("taken");
+  return task;
+};
+
+describe("beginning a task under a name that several processes know", () => {
+  it("puts the intent on disk, as beginning any other task does", async () => {
+    const { as, open } = await newLedger();
+    const id = as(1).newId();
+    const { record, file } = await begun(as(1), id);
+    expect(record).toMatchObject({
+      id,
+      intent: INTENT,
+      owner: identity(1),
+      progress: { status: "intended" },
+    });
+    expect(await readdir(open)).toEqual([`${id}.jsonl`]);
+    expect(await readFile(file.path, "utf8")).toBe(linesOf(EVENTS.intent));
+  });
+
+  it("is for exactly one of them, however many come at once, and leaves nothing of the others", async () => {
+    for (let round = 0; round < 20; round++) {
+      const { as, open } = await newLedger(2, 3, 4);
+      const id = as(1).newId();
+      const tasks = await Promise.all([1, 2, 3, 4].map((pid) => beginAs(as(pid), id)));
+      const owned = tasks.filter((task) => task !== "taken");
+      expect(owned).toHaveLength(1);
+      expect(await readdir(open)).toEqual([`${id}.jsonl`]);
+      const entry = await as(1).read(id);
+      expect(entry).toMatchObject({ kind: "task", record: { owner: owned[0]?.record.owner } });
+    }
+  });
+
+  it("is taken where another has begun it, be that one dead by now: what it sent nobody knows", async () => {
+    const { as, world } = await newLedger(2);
+    const id = as(1).newId();
+    await begun(as(2), id);
+    expect(await beginAs(as(1), id)).toBe("taken");
+    world.die(2);
+    expect(await beginAs(as(1), id)).toBe("taken");
+  });
+
+  it("is taken where another has begun and finished it since it was looked at, and stays finished", async () => {
+    const { as, open } = await newLedger(2);
+    const id = as(1).newId();
+    expect(await as(1).read(id)).toBeNull();
+    const other = await begun(as(2), id);
+    await other.file.record(EVENTS.accepted);
+    await other.file.record(EVENTS.completed);
+    await other.file.record(EVENTS.saved);
+    await as(2).finish(other);
+    expect(await beginAs(as(1), id)).toBe("taken");
+    expect(await readdir(open)).toEqual([]);
+    expect(await as(1).read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
+  });
+
+  it("is noticed as taken even by a process that has listed the finished tasks before", async () => {
+    const { as } = await newLedger(2);
+    const ledger = as(1);
+    const [id, before] = [ledger.newId(), ledger.newId()];
+    await ledger.finish(await begun(ledger, before));
+    expect(await ledger.read(before)).not.toBeNull();
+    expect(await ledger.read(id)).toBeNull();
+    await as(2).finish(await begun(as(2), id));
+    expect(await beginAs(ledger, id)).toBe("taken");
+  });
+
+  it("takes no notice of what a process left that was killed while it began", async () => {
+    const { as, open } = await newLedger();
+    const id = as(1).newId();
+    await mkdir(open, { recursive: true });
+    await writeFile(path.join(open, `${id}.jsonl.draft-0a1b2c3d`), linesOf(EVENTS.intent).slice(0, 40));
+    expect(await as(1).unfinished()).toEqual([]);
+    expect(await as(1).read(id)).toBeNull();
+    await begun(as(1), id);
+    expect(await as(1).unfinished()).toHaveLength(1);
+  });
+
+  it("refuses a state folder that cannot be written", async () => {
+    const file = path.join(await temporaryFolder(), "file");
+    await writeFile(file, "");
+    const ledger = new Ledger(path.join(file, "state"), fakeClock(), someProcesses(1).as(1));
+    await expect(ledger.beginAs(ledger.newId(), INTENT)).rejects.toBeInstanceOf(StateFolderError);
+  });
+});

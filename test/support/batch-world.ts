@@ -1,0 +1,68 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { type CommandWorld, commandWorld, type Document, submitted } from "./command-world.ts";
+import type { RunOptions } from "./in-process.ts";
+import { type Behaviour, type ServiceScript, success } from "./scripted-server.ts";
+
+/** What a batch said to a script: an object for each row, in the order of their ends, and the last one. */
+export interface BatchJson {
+  code: number;
+  rows: Document[];
+  summary: Document;
+  stderr: string;
+}
+
+/** A world in which batches run: manifests by their text. */
+export interface BatchWorld extends CommandWorld {
+  /** Writes a manifest into the current folder. @returns its name */
+  manifest(name: string, ...lines: readonly (string | object)[]): Promise<string>;
+  /** Runs `batch … --json`, and fails where standard output holds anything but JSON lines. */
+  batchJson(args: readonly string[], options?: Partial<RunOptions>): Promise<BatchJson>;
+  /** The prompts of all submits, in order. */
+  prompts(): string[];
+}
+
+/** A model whose price is documented: 2 credits, and 4 for 2K. */
+export const PRICED = "gamma-image-2";
+export const TWO_CREDITS = ["-m", PRICED, "-q", "1K"];
+
+export async function batchWorld(script: ServiceScript = {}): Promise<BatchWorld> {
+  const world = await commandWorld(script);
+  return {
+    ...world,
+    async manifest(name, ...lines) {
+      const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+      await writeFile(path.join(world.cwd, name), `${text.join("\n")}\n`);
+      return name;
+    },
+    async batchJson(args, options) {
+      const { code, stdout, stderr } = await world.run(["batch", ...args, "--json"], options);
+      const documents = jsonLines(stdout);
+      const summary = documents.pop() as Document;
+      return { code, rows: documents, summary, stderr };
+    },
+    prompts: () => submitted(world).map((body) => (body as { prompt: string }).prompt),
+  };
+}
+
+/** Standard output as JSON lines, each a whole document. */
+export function jsonLines(stdout: string): Document[] {
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+/** Takes a submit, and names its task after its prompt: `a fox` becomes `task-a-fox`. */
+export const accepts: Behaviour = ({ body }, socket) => {
+  socket.write(success({ taskId: `task-${promptOf(body).replaceAll(" ", "-")}` }));
+};
+
+/** Answers each submit by its prompt; what is not named is accepted. */
+export function byPrompt(behaviours: Record<string, Behaviour>): Behaviour {
+  return (request, socket) => (behaviours[promptOf(request.body)] ?? accepts)(request, socket);
+}
+
+function promptOf(body: string): string {
+  return String(JSON.parse(body).prompt);
+}
