@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { EXIT_CODES } from "../src/cli/exit-codes.ts";
 import { startSandbox } from "../src/sandbox/server.ts";
-import { SETTING_NAMES } from "../src/store/settings.ts";
+import { SETTING_NAMES } from "../src/store/settings-file.ts";
 import { runCommand } from "./support/in-process.ts";
 import { temporaryFolder } from "./support/program.ts";
 

@@ -1,4 +1,4 @@
-import { SETTING_NAMES, type SettingName, type Settings, type SettingsStore } from "../store/settings.ts";
+import { SETTING_NAMES, type SettingName, type Settings } from "../store/settings-file.ts";
 import type { Environment } from "./context.ts";
 import { wholeNumberOption } from "./options.ts";
 
@@ -25,12 +25,13 @@ export const CONFIRM_ABOVE_CREDITS = 100;
 /** Settings as they apply: flag over environment over config file. The file is read once, when it is needed. */
 export class EffectiveSettings {
   readonly #env: Environment;
-  readonly #store: SettingsStore;
-  #file: Promise<Settings> | undefined;
+  readonly #read: () => Settings;
+  #file: Settings | undefined;
 
-  constructor(env: Environment, store: SettingsStore) {
+  /** @param read reads the config file @throws SettingsError */
+  constructor(env: Environment, read: () => Settings) {
     this.#env = env;
-    this.#store = store;
+    this.#read = read;
   }
 
   /** The value that applies; undefined where nobody set one. @throws SettingsError */
@@ -42,8 +43,8 @@ export class EffectiveSettings {
     const variable = VARIABLES[name];
     const fromEnv = variable && this.#env[variable];
     if (variable && fromEnv) return { value: fromEnv, source: "environment", label: variable };
-    this.#file ??= this.#store.read();
-    const fromFile = (await this.#file)[name];
+    this.#file ??= this.#read();
+    const fromFile = this.#file[name];
     if (fromFile === undefined) return undefined;
     return { value: fromFile, source: "config", label: `${name} in the config` };
   }

@@ -1,4 +1,5 @@
-import { fstatSync, write, writeSync } from "node:fs";
+import { fstatSync, type Stats, write, writeSync } from "node:fs";
+import { platform } from "node:os";
 import { errorCode } from "../lib/error-code.ts";
 
 /** A stream that the program writes to, as much of it as it needs. */
@@ -37,10 +38,15 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
 function isPlain(fd: number): boolean {
   try {
     const kind = fstatSync(fd);
-    return kind.isFile() || kind.isFIFO() || kind.isSocket();
+    return kind.isFile() || kind.isFIFO() || kind.isSocket() || isMemoryDevice(kind);
   } catch {
     return false;
   }
+}
+
+/** /dev/null and its like, on Linux: never a terminal. */
+function isMemoryDevice(kind: Stats): boolean {
+  return platform() === "linux" && kind.isCharacterDevice() && kind.rdev >> 8 === 1;
 }
 
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {

@@ -1,4 +1,5 @@
-import { SettingsStore } from "../store/settings.ts";
+import type { SettingsStore } from "../store/settings.ts";
+import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { Console } from "./console.ts";
 import { type Context, type Folders, foldersOf } from "./context.ts";
 import { EffectiveSettings } from "./effective-settings.ts";
@@ -21,7 +22,6 @@ export class Session {
   readonly folders: Folders;
   readonly console: Console;
   readonly settings: EffectiveSettings;
-  readonly settingsStore: SettingsStore;
 
   /** The command that is running, as it can be pasted into a shell. */
   readonly commandLine: string;
@@ -32,8 +32,13 @@ export class Session {
     this.commandLine = ["imggen", ...argv.map(shellWord)].join(" ");
     this.folders = foldersOf(context.env);
     this.console = new Console(context, { quiet: options.quiet === true });
-    this.settingsStore = new SettingsStore(this.folders.config, context.processes);
-    this.settings = new EffectiveSettings(context.env, this.settingsStore);
+    this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
+  }
+
+  /** The settings to be changed. Loaded late: most commands only read them. */
+  async settingsStore(): Promise<SettingsStore> {
+    const { SettingsStore } = await import("../store/settings.ts");
+    return new SettingsStore(this.folders.config, this.context.processes);
   }
 
   /** The one JSON document of a command's success. */

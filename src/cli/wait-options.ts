@@ -1,4 +1,4 @@
-import { uniformCadence } from "../core/cadence.ts";
+import { uniformCadence } from "../core/cadence/fixed.ts";
 import type { WaitSettings } from "../core/wait-settings.ts";
 import { durationOption } from "./options.ts";
 import type { Session } from "./session.ts";

@@ -1,60 +1,26 @@
-import { chmod, readFile, stat } from "node:fs/promises";
-import { platform } from "node:os";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { createExclusive, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
 import type { Processes } from "../lib/processes.ts";
+import { takeClaim } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
-
-/** Names a settings file may hold, as `imggen config` shows them. All values are texts. */
-export const SETTING_NAMES = [
-  "apiKey",
-  "baseUrl",
-  "model",
-  "ratio",
-  "quality",
-  "output",
-  "timeout",
-  "confirmAbove",
-  "dailyCredits",
-] as const;
-
-export type SettingName = (typeof SETTING_NAMES)[number];
-export type Settings = { [Name in SettingName]?: string };
-
-const CREDITS: ReadonlySet<SettingName> = new Set(["confirmAbove", "dailyCredits"]);
+import { readObject, readSettings, type SettingName, type Settings, settingsFile } from "./settings-file.ts";
 
 const WAIT_FOR_OTHERS_MS = 5_000;
 
-/** The settings file: read plainly, so that a command starts at once, and written through conf. */
+/** The settings file as login, logout and config change it: through conf. */
 export class SettingsStore {
   readonly file: string;
   readonly #processes: Processes;
 
   constructor(folder: string, processes: Processes) {
-    this.file = path.join(folder, "config.json");
+    this.file = settingsFile(folder);
     this.#processes = processes;
   }
 
-  /**
-   * The settings; none where there is no file. Modes wider than the owner's are narrowed.
-   * @throws SettingsError where the file is damaged or cannot be read
-   */
+  /** @throws SettingsError where the file is damaged or cannot be read */
   async read(): Promise<Settings> {
-    let text: string;
-    try {
-      text = await readFile(this.file, "utf8");
-    } catch (error) {
-      const code = errorCode(error);
-      if (code === "ENOENT" || code === "ENOTDIR") return {};
-      throw new SettingsError("usage", `The settings file cannot be read: ${this.file} (${code}).`, {
-        cause: error,
-      });
-    }
-    await narrowMode(path.dirname(this.file), 0o700);
-    await narrowMode(this.file, 0o600);
-    return parseSettings(text, this.file);
+    return readSettings(this.file);
   }
 
   /**
@@ -81,8 +47,6 @@ export class SettingsStore {
   }
 
   async #waitForTurn(folder: string): Promise<() => Promise<void>> {
-    // Loaded where it is needed: every command reads settings, and few write them.
-    const { takeClaim } = await import("./claim.ts");
     for (const end = performance.now() + WAIT_FOR_OTHERS_MS; ; ) {
       const turn = await takeClaim(folder, "config", null, this.#processes);
       if (!turn.held) return () => turn.claim.release();
@@ -123,54 +87,5 @@ export class SettingsStore {
       await handle.close();
       await removeIfPresent(probe);
     }
-  }
-}
-
-/** Reads the file's text. @throws SettingsError where it is damaged */
-export function parseSettings(text: string, file: string): Settings {
-  const json = readObject(text, file);
-  const settings: Settings = {};
-  for (const name of SETTING_NAMES) {
-    const value = Object.hasOwn(json, name) ? json[name] : undefined;
-    if (value === undefined) continue;
-    // A number of credits is what a person would write as a number.
-    const isText = typeof value === "string" || (typeof value === "number" && CREDITS.has(name));
-    if (!isText) throw corrupt(file, `"${name}" is not a text`);
-    settings[name] = String(value);
-  }
-  return settings;
-}
-
-/** A byte-order mark is tolerated, an empty file is no settings. */
-function readObject(text: string, file: string): Record<string, unknown> {
-  const body = text.replace(/^\uFEFF/, "").trim();
-  if (body === "") return {};
-  let json: unknown;
-  try {
-    json = JSON.parse(body);
-  } catch (error) {
-    throw corrupt(file, "it is not JSON", error);
-  }
-  if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw corrupt(file, "it is not a JSON object");
-  }
-  return json as Record<string, unknown>;
-}
-
-function corrupt(file: string, why: string, cause?: unknown): SettingsError {
-  return new SettingsError("usage", `The settings file is damaged: ${file} (${why}).`, {
-    hint: "It was left as it is. Mend it or move it away, then try again.",
-    cause,
-  });
-}
-
-/** Takes from others what is the owner's; a file that is somebody else's to change is read as it is. */
-async function narrowMode(file: string, mode: number): Promise<void> {
-  if (platform() === "win32") return;
-  try {
-    const { mode: now } = await stat(file);
-    if ((now & 0o777 & ~mode) !== 0) await chmod(file, mode);
-  } catch (error) {
-    if (!["EPERM", "EACCES", "EROFS"].includes(errorCode(error) ?? "")) throw error;
   }
 }

@@ -5,7 +5,7 @@ import { maskKey } from "../../lib/redact.ts";
 import { DEFAULT_MODEL } from "../../models/matrix.ts";
 import { canonicalQuality } from "../../models/quality.ts";
 import { isWellFormedRatio } from "../../models/ratio.ts";
-import { SETTING_NAMES, type SettingName } from "../../store/settings.ts";
+import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
 import { checkBaseUrl } from "../account.ts";
 import type { RunWith } from "../command.ts";
 import { CONFIRM_ABOVE_CREDITS, type Effective } from "../effective-settings.ts";
@@ -117,7 +117,7 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
     });
   }
   const checked = CHECKS[name](value);
-  await session.settingsStore.update({ [name]: checked });
+  await (await session.settingsStore()).update({ [name]: checked });
   if (session.options.json) await session.json({ ok: true, name, value: checked });
   else await session.console.note(printable(`${name} is now ${checked}`));
   return 0;
@@ -125,14 +125,14 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
 
 async function runUnset(session: Session, text: string): Promise<number> {
   const name = settingName(text);
-  await session.settingsStore.update({ [name]: undefined });
+  await (await session.settingsStore()).update({ [name]: undefined });
   if (session.options.json) await session.json({ ok: true, name, value: null });
   else await session.console.note(`${name} is no longer set.`);
   return 0;
 }
 
 async function runPath(session: Session): Promise<number> {
-  const { file } = session.settingsStore;
+  const { file } = await session.settingsStore();
   if (session.options.json) await session.json({ ok: true, path: file });
   else await session.console.result(file);
   return 0;

@@ -37,21 +37,22 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   }
   const baseUrl = await baseUrlOf(options, session);
   // A damaged settings file is told before anybody types a key.
-  await session.settingsStore.read();
+  const store = await session.settingsStore();
+  await store.read();
   const apiKey = checkApiKey((await askKey(session)).trim(), "This");
   const verified = options.verify && baseUrl !== null ? await verify(baseUrl, apiKey, session) : false;
   const changes = options.baseUrl === undefined || baseUrl === null ? { apiKey } : { apiKey, baseUrl };
-  await session.settingsStore.update(changes);
+  await store.update(changes);
   if (session.options.json) {
     await session.json({
       ok: true,
       apiKey: maskKey(apiKey),
       baseUrl,
       verified,
-      file: session.settingsStore.file,
+      file: store.file,
     });
   } else {
-    await session.console.note(`Stored ${maskKey(apiKey)} in ${session.settingsStore.file}`);
+    await session.console.note(`Stored ${maskKey(apiKey)} in ${store.file}`);
   }
   return 0;
 }

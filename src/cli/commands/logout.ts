@@ -11,9 +11,10 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runLogout(session: Session): Promise<number> {
-  const { apiKey, baseUrl } = await session.settingsStore.read();
+  const store = await session.settingsStore();
+  const { apiKey, baseUrl } = await store.read();
   const stored = apiKey !== undefined || baseUrl !== undefined;
-  if (stored) await session.settingsStore.update({ apiKey: undefined, baseUrl: undefined });
+  if (stored) await store.update({ apiKey: undefined, baseUrl: undefined });
   if (session.options.json) await session.json({ ok: true, removed: stored });
   else await session.console.note(stored ? "Removed the API key and the base URL." : "No key was stored.");
   const variable = session.context.env.IMGGEN_API_KEY;

@@ -1,0 +1,98 @@
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { platform } from "node:os";
+import path from "node:path";
+import { errorCode } from "../lib/error-code.ts";
+import { SettingsError } from "./errors.ts";
+
+/** Names a settings file may hold, as `imggen config` shows them. All values are texts. */
+export const SETTING_NAMES = [
+  "apiKey",
+  "baseUrl",
+  "model",
+  "ratio",
+  "quality",
+  "output",
+  "timeout",
+  "confirmAbove",
+  "dailyCredits",
+] as const;
+
+export type SettingName = (typeof SETTING_NAMES)[number];
+export type Settings = { [Name in SettingName]?: string };
+
+const CREDITS: ReadonlySet<SettingName> = new Set(["confirmAbove", "dailyCredits"]);
+
+/** Where the settings of a config folder are. */
+export function settingsFile(folder: string): string {
+  return path.join(folder, "config.json");
+}
+
+/**
+ * The settings; none where there is no file. Modes wider than the owner's are narrowed. Reads plainly and at
+ * once: every command begins with it, and Node has what it takes loaded already.
+ * @throws SettingsError where the file is damaged or cannot be read
+ */
+export function readSettings(file: string): Settings {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return {};
+    throw new SettingsError("usage", `The settings file cannot be read: ${file} (${code}).`, {
+      cause: error,
+    });
+  }
+  narrowMode(path.dirname(file), 0o700);
+  narrowMode(file, 0o600);
+  return parseSettings(text, file);
+}
+
+/** Reads the file's text. @throws SettingsError where it is damaged */
+function parseSettings(text: string, file: string): Settings {
+  const json = readObject(text, file);
+  const settings: Settings = {};
+  for (const name of SETTING_NAMES) {
+    const value = Object.hasOwn(json, name) ? json[name] : undefined;
+    if (value === undefined) continue;
+    // A number of credits is what a person would write as a number.
+    const isText = typeof value === "string" || (typeof value === "number" && CREDITS.has(name));
+    if (!isText) throw corrupt(file, `"${name}" is not a text`);
+    settings[name] = String(value);
+  }
+  return settings;
+}
+
+/** A byte-order mark is tolerated, an empty file is no settings. */
+export function readObject(text: string, file: string): Record<string, unknown> {
+  const body = text.replace(/^\uFEFF/, "").trim();
+  if (body === "") return {};
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch (error) {
+    throw corrupt(file, "it is not JSON", error);
+  }
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw corrupt(file, "it is not a JSON object");
+  }
+  return json as Record<string, unknown>;
+}
+
+function corrupt(file: string, why: string, cause?: unknown): SettingsError {
+  return new SettingsError("usage", `The settings file is damaged: ${file} (${why}).`, {
+    hint: "It was left as it is. Mend it or move it away, then try again.",
+    cause,
+  });
+}
+
+/** Takes from others what is the owner's; a file that is somebody else's to change is read as it is. */
+function narrowMode(file: string, mode: number): void {
+  if (platform() === "win32") return;
+  try {
+    const { mode: now } = statSync(file);
+    if ((now & 0o777 & ~mode) !== 0) chmodSync(file, mode);
+  } catch (error) {
+    if (!["EPERM", "EACCES", "EROFS"].includes(errorCode(error) ?? "")) throw error;
+  }
+}
