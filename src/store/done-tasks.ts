@@ -74,15 +74,19 @@ export class DoneTasks {
     return found;
   }
 
-  /** What tasks of an account that were begun since a moment have cost. @param since an id sorts after it */
-  async creditsSince(since: string, keyId: string): Promise<number> {
-    let credits = 0;
+  /**
+   * Counts what each task of an account has cost that was begun since a moment.
+   * @param since an id sorts after it
+   * @param credits by the tasks' ids: what is here is added, or takes the place of what was counted before
+   */
+  async countSince(since: string, keyId: string, credits: Map<string, number>): Promise<void> {
     const firstDay = path.dirname(doneFolder(since));
     for (const day of (await listFolder(this.#folder)).filter((each) => each >= firstDay)) {
-      for await (const { name } of this.#namesOf(day))
-        if (name >= since) credits += creditsOfName(name, keyId);
+      for await (const { name } of this.#namesOf(day)) {
+        const id = idOfName(name);
+        if (id !== undefined && id >= since) credits.set(id, creditsOfName(name, keyId));
+      }
     }
-    return credits;
   }
 
   async #list(folder: string): Promise<Map<string, string>> {

@@ -131,15 +131,15 @@ export class LedgerReader {
    */
   async creditsSince(sinceMs: number, keyId: string): Promise<number> {
     const since = timeOfId(sinceMs);
-    // The unfinished first: what is finished between the two is counted twice, and never not at all.
-    const open = await this.unfinished();
-    let credits = 0;
-    for (const entry of open) {
+    // The unfinished first: what is put away between the two looks is in both, and counts once.
+    const counted = new Map<string, number>();
+    for (const entry of await this.unfinished()) {
       if (entry.kind !== "task" || entry.record.id < since || !mayBePaid(entry.record)) continue;
-      const { intent } = entry.record;
-      if (intent.service.keyId === keyId) credits += intent.credits ?? 0;
+      const { id, intent } = entry.record;
+      if (intent.service.keyId === keyId) counted.set(id, intent.credits ?? 0);
     }
-    return credits + (await this.guarded(() => this.done.creditsSince(since, keyId)));
+    await this.guarded(() => this.done.countSince(since, keyId, counted));
+    return [...counted.values()].reduce((sum, credits) => sum + credits, 0);
   }
 
   async *#search(
