@@ -23,16 +23,24 @@ export class Session {
   readonly console: Console;
   readonly settings: EffectiveSettings;
 
-  /** The command that is running, as it can be pasted into a shell. */
-  readonly commandLine: string;
+  readonly #argv: readonly string[];
 
   constructor(context: Context, options: GlobalOptions, argv: readonly string[]) {
     this.context = context;
     this.options = options;
-    this.commandLine = ["imggen", ...argv.map(shellWord)].join(" ");
+    this.#argv = argv;
     this.folders = foldersOf(context.env);
     this.console = new Console(context, { quiet: options.quiet === true });
     this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
+  }
+
+  /** The command that is running, as it can be pasted into a shell. @param flag one more, where it lacks it */
+  commandLine(flag?: string): string {
+    const end = this.#argv.indexOf("--");
+    const at = end === -1 ? this.#argv.length : end;
+    const lacks = flag !== undefined && !this.#argv.slice(0, at).includes(flag);
+    const words = lacks ? this.#argv.toSpliced(at, 0, flag) : this.#argv;
+    return ["imggen", ...words.map(shellWord)].join(" ");
   }
 
   /** The settings to be changed. Loaded late: most commands only read them. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
-import { creditsOfName, doneFolder, doneName, hasTag, idOfName } from "./ledger-name.ts";
+import { creditsByName, doneFolder, doneName, hasTag, idOfName } from "./ledger-name.ts";
 import type { TaskRecord } from "./task.ts";
 
 /** The finished tasks: `done/<day>/<hour and minute>/`, each found by its name. */
@@ -80,11 +80,12 @@ export class DoneTasks {
    * @param credits by the tasks' ids: what is here is added, or takes the place of what was counted before
    */
   async countSince(since: string, keyId: string, credits: Map<string, number>): Promise<void> {
+    const creditsOf = creditsByName(keyId);
     const firstDay = path.dirname(doneFolder(since));
     for (const day of (await listFolder(this.#folder)).filter((each) => each >= firstDay)) {
       for await (const { name } of this.#namesOf(day)) {
         const id = idOfName(name);
-        if (id !== undefined && id >= since) credits.set(id, creditsOfName(name, keyId));
+        if (id !== undefined && id >= since) credits.set(id, creditsOf(name));
       }
     }
   }

@@ -56,10 +56,13 @@ export function hasTag(name: string, tag: string): boolean {
   return name.includes(`.${tag}.`);
 }
 
-/** What a finished task of an account has cost, by its file's name; 0 where it is another's, or cost nothing. */
-export function creditsOfName(name: string, keyId: string): number {
-  if (!hasTag(name, keyTag(keyId))) return 0;
-  return Number(/\.c(\d+)\./.exec(name)?.[1] ?? 0);
+/**
+ * Tells by its file's name what a finished task of an account has cost: 0 where it is another's, or cost
+ * nothing. Made once for many names.
+ */
+export function creditsByName(keyId: string): (name: string) => number {
+  const tag = keyTag(keyId);
+  return (name) => (hasTag(name, tag) ? Number(/\.c(\d+)\./.exec(name)?.[1] ?? 0) : 0);
 }
 
 /** By the service's id. */

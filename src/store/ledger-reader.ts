@@ -51,9 +51,11 @@ export class LedgerReader {
 
   /** The file of the task with this id of the ledger's own, unfinished or finished; null where there is none. */
   async read(id: string): Promise<LedgerEntry | null> {
-    return this.guarded(
-      async () => (await readEntry(this.openFolder, openName(id))) ?? (await this.done.read(id)),
-    );
+    return this.guarded(async () => {
+      const open = await readEntry(this.openFolder, openName(id));
+      if (open?.kind === "task" && open.record.progress.status !== "intended") return open;
+      return (await this.done.read(id)) ?? open;
+    });
   }
 
   /** Every task, newest first, each read only when it is asked for. */

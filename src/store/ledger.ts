@@ -65,6 +65,8 @@ export class Ledger extends LedgerReader {
    */
   async beginAs(id: string, intent: Intent): Promise<OwnedTask | "taken"> {
     return this.#guardedBegin(async () => {
+      // Looked at before as well as after: whoever is killed between the two must not leave it begun twice.
+      if ((await this.done.read(id)) !== null) return "taken";
       const line = await this.#intentLine(intent);
       const file = await TaskFile.createWhole(this.#fileOf(id), line, this.#makeRoom);
       if (file === null) return "taken";

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { accepts, type BatchWorld, batchWorld, byPrompt, TWO_CREDITS } from "../support/batch-world.ts";
+import type { Behaviour } from "../support/scripted-server.ts";
 import { late, reset, stillRunning } from "../support/scripts.ts";
 
 const BATCH = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out"];
@@ -146,7 +147,7 @@ describe("confirmAbove", () => {
 });
 
 describe("dailyCredits", () => {
-  const limited = async (limit: number, submit = accepts) => {
+  const limited = async (limit: number, submit: Behaviour = accepts): Promise<BatchWorld> => {
     const world = await batchWorld({ submit });
     await world.run(["config", "set", "dailyCredits", String(limit)]);
     return world;
@@ -197,6 +198,19 @@ describe("dailyCredits", () => {
       expect(summary).toMatchObject({ saved: 40, credits: 80 });
       expect(code).toBe(0);
     }
+  });
+
+  it("that is used up by others meanwhile ends the batch: exit 10, and the rest is not sent", async () => {
+    const world = await limited(8, async (request, socket) => {
+      if (world.server.submits().length === 1) await world.run(["generate", "a hen", ...TWO_CREDITS]);
+      return accepts(request, socket);
+    });
+    await world.manifest("p.txt", ...foxes(4));
+    const { code, rows, summary, stderr } = await world.batchJson([...BATCH.slice(1), "--concurrency", "1"]);
+    expect(code, stderr).toBe(10);
+    expect(summary).toMatchObject({ saved: 3, failed: 1, notSent: 1, credits: 6 });
+    expect(rows.at(-1)).toMatchObject({ line: 4, charged: "no", error: { type: "budget_exceeded" } });
+    expect(world.server.submits()).toHaveLength(4);
   });
 
   it("lets what is paid for be finished", async () => {

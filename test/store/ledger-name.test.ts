@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import {
-  creditsOfName,
+  creditsByName,
   doneFolder,
   doneName,
   fileTag,
@@ -55,14 +55,14 @@ it("a name with as many images as a task can have fits a file system", () => {
 
 it("a name tells what the task has cost its account, and no other", () => {
   const name = doneName(saved([]));
-  expect(creditsOfName(name, keyId)).toBe(8);
-  expect(creditsOfName(name, "fedcba9876543210")).toBe(0);
-  expect(creditsOfName(doneName(saved([], null)), keyId)).toBe(0);
+  expect(creditsByName(keyId)(name)).toBe(8);
+  expect(creditsByName("fedcba9876543210")(name)).toBe(0);
+  expect(creditsByName(keyId)(doneName(saved([], null)))).toBe(0);
 });
 
 it("what was refused or never sent has cost nothing", () => {
   const record: TaskRecord = { ...saved([]), progress: { status: "not_sent", why: "offline" } };
-  expect(creditsOfName(doneName(record), keyId)).toBe(0);
+  expect(creditsByName(keyId)(doneName(record))).toBe(0);
 });
 
 it("a name never gives the key's fingerprint away, nor the prompt", () => {

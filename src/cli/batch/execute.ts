@@ -41,8 +41,8 @@ export interface BatchResult {
   stopped: ImggenError | null;
 }
 
-// Another process on the same batch has its own time-outs; so long its rows are waited for.
-const PATIENCE_WITH_OTHERS_MS = 180_000;
+// Another process on the same batch has its own time-outs; so long its rows are waited for: as 4K takes.
+const PATIENCE_WITH_OTHERS_MS = 600_000;
 
 /**
  * Plans a batch, agrees on its cost, and runs it. Each row is told of as it ends.
@@ -85,7 +85,8 @@ async function runAgreed(
   await agreeOnCosts(plan, order.allowance, session);
   await preparePlace(plan.rows, place);
   const onOutage = (outage: Parameters<BatchProgress["showOutage"]>[0]) => progress.showOutage(outage);
-  const gate = new Gate(connection.service, { clock, random, onOutage });
+  const onPause = (ms: number) => progress.showPause(ms);
+  const gate = new Gate(connection.service, { clock, random, onOutage, onPause });
   const tally = new Tally(order.nameOf);
   const run = { place, wait, resubmitUnknown, claims, gate, deps };
   const options = {

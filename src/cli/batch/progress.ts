@@ -12,10 +12,14 @@ import { creditsText } from "../text.ts";
 export interface BatchProgress {
   show(event: TaskProgressEvent): void;
   showOutage(outage: { down: true; why: string } | { down: false }): void;
+  /** All rows are held back for so long. */
+  showPause(ms: number): void;
   begin(): void;
   end(end: RowEnd, tally: Tally): void;
   stop(): void;
 }
+
+const WORTH_A_WORD_MS = 5_000;
 
 /** @param rows how many there are @param nameOf what each is called */
 export async function createBatchProgress(
@@ -48,6 +52,10 @@ export async function createBatchProgress(
     showOutage(outage) {
       const word = outage.down ? `Submitting is paused: ${outage.why}.` : "The service is back.";
       void console.note(printable(word));
+    },
+    showPause(ms) {
+      if (ms < WORTH_A_WORD_MS) return;
+      void console.note(`The service is busy (HTTP 429): all rows wait ${formatDuration(ms)}.`);
     },
     begin() {
       begun += 1;

@@ -1,10 +1,12 @@
 import type { Cost } from "../../core/batch/plan.ts";
 import type { RowEnd } from "../../core/batch/row-end.ts";
 import type { Tally } from "../../core/batch/tally.ts";
+import type { ErrorType } from "../../lib/errors.ts";
 import { printable } from "../../lib/escape.ts";
 import { EXIT_CODES, exitCodeOf } from "../exit-codes.ts";
 import { describeFailure } from "../failure.ts";
 import { failureJson, reportJson } from "../json.ts";
+import type { Session } from "../session.ts";
 import { costText } from "./costs.ts";
 import type { BatchResult } from "./execute.ts";
 
@@ -40,8 +42,8 @@ function documented({ credits, undocumented }: Cost): number | null {
   return undocumented > 0 ? null : credits;
 }
 
-/** What became of a batch, and what a person can do about it. @param command that goes on with it */
-export function summaryLines({ tally, rows, stopped }: BatchResult, command: string): string[] {
+/** What became of a batch, and what a person can do about it. */
+export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
   const { saved, skipped, failed, unknown, pending, notSent, cost } = tally;
   const counts = [
     `${saved + skipped} saved${skipped > 0 ? ` (${skipped} of them before)` : ""}`,
@@ -58,17 +60,17 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, command: str
   }
   for (const [what, count] of tally.drifts) lines.push(`  warning: ${what} (${rowsText(count)})`);
   if (stopped) lines.push(`Stopped: ${stopped.message}`);
-  return [...lines, ...nextSteps(tally, command)].map(printable);
+  return [...lines, ...nextSteps(tally, session)].map(printable);
 }
 
-function nextSteps(tally: Tally, command: string): string[] {
+function nextSteps(tally: Tally, session: Session): string[] {
   const { failed, refused, unknown, pending, notSent } = tally;
   const steps: string[] = [];
-  if (pending + notSent + refused > 0) steps.push(`Go on with: ${command}`);
-  if (unknown > 0)
-    steps.push(
-      `Rows of unknown outcome may have been charged; to buy them again: ${command} --resubmit-unknown`,
-    );
+  if (pending + notSent + refused > 0) steps.push(`Go on with: ${session.commandLine()}`);
+  if (unknown > 0) {
+    const again = session.commandLine("--resubmit-unknown");
+    steps.push(`Rows of unknown outcome may have been charged; to buy them again: ${again}`);
+  }
   if (failed > 0)
     steps.push(
       "A row that was bought and failed is not bought again by itself: change it, or imggen rerun <task id>",
@@ -80,8 +82,16 @@ function rowsText(count: number): string {
   return count === 1 ? "1 row" : `${count} rows`;
 }
 
+/** What ends a batch with a code of its own: the account, or a signal. */
+const TELLING: ReadonlySet<ErrorType> = new Set([
+  "auth_required",
+  "insufficient_credits",
+  "subscription_required",
+  "interrupted",
+]);
+
 /** 0 where every row is saved; else why it ended early, or that some rows are not. */
 export function exitCodeOfBatch({ tally, stopped }: BatchResult): number {
-  if (stopped && stopped.type !== "budget_exceeded") return exitCodeOf(stopped);
+  if (stopped && TELLING.has(stopped.type)) return exitCodeOf(stopped);
   return tally.isComplete ? 0 : EXIT_CODES.partial;
 }

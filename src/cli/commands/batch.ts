@@ -70,7 +70,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const rows = await readRows(source, defaults, session);
   const result = await executeBatch({ ...order, rows }, session, (end) => showRow(end, session));
   if (session.options.json) await session.json(summaryJson(result));
-  else for (const line of summaryLines(result, session.commandLine)) await session.console.note(line);
+  else for (const line of summaryLines(result, session)) await session.console.note(line);
   return exitCodeOfBatch(result);
 }
 

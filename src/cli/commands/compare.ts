@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { checkBatchBudget } from "../../core/batch/batch-budget.ts";
 import { add, type Cost } from "../../core/batch/plan.ts";
-import type { RowEnd } from "../../core/batch/row.ts";
+import type { RowEnd } from "../../core/batch/row-end.ts";
 import { type Comparison, compareCells } from "../../core/compare.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { cellLabel, comparisonTable, plannedTable } from "../batch/compare-table.ts";
@@ -83,7 +83,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     });
   } else {
     await session.console.result(comparisonTable(ends, comparison, session));
-    for (const line of summaryLines(result, session.commandLine)) await session.console.note(line);
+    for (const line of summaryLines(result, session)) await session.console.note(line);
   }
   return exitCodeOfBatch(result);
 }

@@ -6,6 +6,8 @@ export interface PaceDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** Uniform in [0, 1). */
   random: () => number;
+  /** Told when all requests are held back, for how many milliseconds. */
+  onPause?: (ms: number) => void;
 }
 
 const RATE_LIMITED: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 1000 };
@@ -60,6 +62,7 @@ export class Pace {
     this.#refusals += 1;
     const pauseMs = backoffMs(RATE_LIMITED, this.#refusals, retryAfterMs, this.#deps.random);
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#deps.clock.monotonicMs() + pauseMs);
+    this.#deps.onPause?.(pauseMs);
     this.#width = Math.max(1, Math.floor(Math.min(this.#width, this.#underWay) / 2));
   }
 

@@ -1,3 +1,4 @@
+import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/errors.ts";
 import { nameIsTaken } from "../../lib/publish.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
@@ -24,8 +25,6 @@ import {
 import { type BatchPlace, destinationOf } from "./rows.ts";
 import { standingOf } from "./standing.ts";
 
-export type { RowEnd };
-
 /** What all rows of a run share. */
 export interface BatchRun {
   place: BatchPlace;
@@ -44,6 +43,15 @@ const STOPS: ReadonlySet<ErrorType> = new Set([
   "budget_exceeded",
 ]);
 
+/** What a disk answers that will take no other image either. */
+const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
+
+/** Whether to buy further rows would be in vain. What is under way is finished all the same. */
+function endsAll(error: ImggenError): boolean {
+  if (STOPS.has(error.type)) return true;
+  return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
+}
+
 /**
  * Takes one row as far as it goes: buys it, or goes on from where an earlier run left it.
  * @returns "held" while another process is at work on it
@@ -53,7 +61,7 @@ export async function runRow(row: PlannedRow, run: BatchRun): Promise<RowEnd | "
   for (;;) {
     const step = await nextStep(row, run).catch((error: unknown) => troubled(row, error, run));
     if (step === "again") continue;
-    if (step !== "held" && step.error && STOPS.has(step.error.type)) run.gate.stop(step.error);
+    if (step !== "held" && step.error && endsAll(step.error)) run.gate.stop(step.error);
     return step;
   }
 }

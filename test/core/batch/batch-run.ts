@@ -1,0 +1,68 @@
+import { Gate } from "../../../src/core/batch/gate.ts";
+import type { PlannedRow } from "../../../src/core/batch/plan.ts";
+import type { BatchRun } from "../../../src/core/batch/row.ts";
+import type { RowEnd } from "../../../src/core/batch/row-end.ts";
+import { type RunOptions, runRows } from "../../../src/core/batch/run.ts";
+import { uniformCadence } from "../../../src/core/cadence.ts";
+import { intentOf } from "../../../src/core/generate.ts";
+import { BatchClaims } from "../../../src/store/batch-claims.ts";
+import type { OwnedTask } from "../../../src/store/ledger.ts";
+import { accepts } from "../../support/batch-world.ts";
+import { png } from "../../support/images.ts";
+import { liveService } from "../../support/live-server.ts";
+import type { ServiceScript } from "../../support/scripted-server.ts";
+import { someProcesses } from "../../support/some-processes.ts";
+import { taskWorld } from "../../support/task-world.ts";
+
+/** A run of one process, and another process's ledger of the same tasks. */
+export async function newRun(script: ServiceScript = {}) {
+  const server = await liveService(png(), { submit: accepts, ...script });
+  const processes = someProcesses(1, 2);
+  const world = await taskWorld(server.baseUrl, { processes: processes.as(1) });
+  const other = await taskWorld(server.baseUrl, {
+    processes: processes.as(2),
+    stateFolder: world.stateFolder,
+    output: world.output,
+  });
+  const { deps, clock } = world;
+  const claims = new BatchClaims(deps.ledger.folder, "0123456789abcdef");
+  const gate = new Gate(deps.connection.service, { clock, random: () => 0, onOutage: () => {} });
+  const run: BatchRun = {
+    place: { folder: world.output, template: "{slug}.{ext}", overwrite: false },
+    wait: { timeoutMs: 10_000, cadence: uniformCadence(1000) },
+    resubmitUnknown: false,
+    claims,
+    gate,
+    deps,
+  };
+  const ends: RowEnd[] = [];
+  const started: PlannedRow[] = [];
+  const go = (rows: readonly PlannedRow[], options: Partial<RunOptions> = {}) =>
+    runRows(
+      rows,
+      {
+        concurrency: 4,
+        patienceMs: 60_000,
+        onStart: (row) => void started.push(row),
+        onEnd: async (end) => void ends.push(end),
+        ...options,
+      },
+      run,
+    );
+  return { server, world, other, processes, claims, run, ends, started, go };
+}
+
+/** Another process begins a row, as the batch in it would. */
+export async function begunByOther(
+  { other, claims, run }: Awaited<ReturnType<typeof newRun>>,
+  row: PlannedRow,
+): Promise<OwnedTask> {
+  const id = await claims.claim(row.key, 1, other.deps.ledger.newId());
+  const destination = { kind: "folder", ...run.place } as const;
+  const task = await other.deps.ledger.beginAs(
+    id,
+    intentOf({ checked: row.checked, destination, wait: null }, other.deps),
+  );
+  if (task === "taken") throw new Error("taken");
+  return task;
+}

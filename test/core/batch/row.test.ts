@@ -1,0 +1,245 @@
+import { readdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { PlannedRow } from "../../../src/core/batch/plan.ts";
+import { type BatchRun, runRow } from "../../../src/core/batch/row.ts";
+import type { RowEnd } from "../../../src/core/batch/row-end.ts";
+import { accepts } from "../../support/batch-world.ts";
+import { EVENTS } from "../../support/records.ts";
+import { failure } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
+import { begunByOther, newRun } from "./batch-run.ts";
+import { newRow } from "./some-rows.ts";
+
+async function ended(row: PlannedRow, run: BatchRun): Promise<RowEnd> {
+  const end = await runRow(row, run);
+  if (end === "held") throw new Error("held");
+  return end;
+}
+
+/** The row as a later run finds it, that has never seen it. */
+const again = (row: PlannedRow): PlannedRow => ({ ...row, attempts: [...row.attempts] });
+
+describe("a row that is new", () => {
+  it("is claimed, bought and saved, and reported as bought by this run", async () => {
+    const { run, claims } = await newRun();
+    const row = newRow();
+    expect(await ended(row, run)).toMatchObject({
+      outcome: "saved",
+      bought: true,
+      error: null,
+      report: { taskId: "task-a-fox", charged: "yes", files: { length: 1 } },
+    });
+    expect(await claims.load()).toEqual(new Map([[row.key, row.attempts]]));
+  });
+
+  it("is pending where the wait ends before the task does, and another run finishes it", async () => {
+    const { run, server } = await newRun({ poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")) });
+    const row = newRow();
+    const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
+    expect(await ended(row, hurried)).toMatchObject({
+      outcome: "pending",
+      bought: true,
+      report: { charged: "yes" },
+    });
+    expect(await ended(again(row), run)).toMatchObject({ outcome: "saved", bought: false });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("is failed where the service refuses it, and new to the next run", async () => {
+    const { run, server, claims } = await newRun({
+      submit: inTurn(replies(failure("image_generation.error.busy")), accepts),
+    });
+    const row = newRow();
+    expect(await ended(row, run)).toMatchObject({
+      outcome: "failed",
+      bought: true,
+      report: { charged: "no" },
+    });
+    expect(run.gate.stopped).toBeNull();
+    expect(await ended(again(row), run)).toMatchObject({ outcome: "saved" });
+    expect(server.submits()).toHaveLength(2);
+    expect([...(await claims.load()).values()]).toMatchObject([{ length: 2 }]);
+  });
+
+  it("is not sent, rather than failed, where the day's limit comes between", async () => {
+    const { run, server } = await newRun();
+    const limited = { ...run, deps: { ...run.deps, dailyCredits: 1 } };
+    const row = newRow();
+    expect(await ended(row, limited)).toMatchObject({
+      outcome: "not_sent",
+      report: { charged: "no" },
+      error: { type: "budget_exceeded" },
+    });
+    expect(run.gate.stopped?.type).toBe("budget_exceeded");
+    expect(server.submits()).toEqual([]);
+  });
+
+  it("is not sent where a signal ends the wait for a service that is down", async () => {
+    const { run, world } = await newRun();
+    const row = newRow();
+    const { service } = run.deps.connection;
+    const pass = await run.gate.admit(run.deps.signal);
+    pass?.release();
+    service.submit = async () => {
+      world.interrupt();
+      return { outcome: "not_sent", cause: new Error("refused") as never };
+    };
+    expect(await ended(row, run)).toMatchObject({ outcome: "not_sent", error: { type: "interrupted" } });
+  });
+
+  it("tells where its images differ from what was asked", async () => {
+    const { run } = await newRun();
+    const row = newRow();
+    row.checked.request.ratio = "21:9";
+    const end = await ended(row, run);
+    expect(end.drift).toEqual([expect.stringContaining("21:9")]);
+    expect(end.report?.warnings).toEqual(end.drift);
+  });
+});
+
+describe("a row that an earlier run has saved", () => {
+  async function saved() {
+    const batch = await newRun();
+    const row = newRow();
+    await ended(row, batch.run);
+    const file = path.join(batch.world.output, "a-fox.png");
+    return { ...batch, row, file, requests: batch.server.requests.length };
+  }
+
+  it("is skipped without a word to the service", async () => {
+    const { run, row, server, requests } = await saved();
+    expect(await ended(again(row), run)).toMatchObject({
+      outcome: "skipped",
+      bought: false,
+      error: null,
+      report: { taskId: "task-a-fox", files: { length: 1 } },
+    });
+    expect(server.requests).toHaveLength(requests);
+  });
+
+  it("is fetched again where its image is gone, and not bought again", async () => {
+    const { run, row, server, file, world } = await saved();
+    await rm(file);
+    expect(await ended(again(row), run)).toMatchObject({ outcome: "saved", bought: false });
+    expect(await readdir(world.output)).toEqual(["a-fox.png"]);
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("is skipped where its owner has changed the image since", async () => {
+    const { run, row, server, file, requests } = await saved();
+    await writeFile(file, "retouched");
+    expect(await ended(again(row), run)).toMatchObject({ outcome: "skipped" });
+    expect(server.requests).toHaveLength(requests);
+  });
+});
+
+describe("a row of unknown outcome", () => {
+  async function lost() {
+    const batch = await newRun({ submit: inTurn(reset, accepts) });
+    const row = newRow();
+    expect(await ended(row, batch.run)).toMatchObject({ outcome: "unknown", report: { charged: "unknown" } });
+    return { ...batch, row };
+  }
+
+  it("is left, with what is known of it", async () => {
+    const { run, row, server } = await lost();
+    for (let time = 0; time < 2; time++) {
+      expect(await ended(again(row), run)).toMatchObject({
+        outcome: "unknown",
+        bought: false,
+        error: { type: "outcome_unknown", charged: "unknown" },
+      });
+    }
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("is put aside and bought again on the user's word", async () => {
+    const { run, row, server, world } = await lost();
+    const second = again(row);
+    expect(await ended(second, { ...run, resubmitUnknown: true })).toMatchObject({
+      outcome: "saved",
+      bought: true,
+    });
+    expect(second.attempts).toHaveLength(2);
+    expect(server.submits()).toHaveLength(2);
+    expect(await readdir(path.join(world.stateFolder, "tasks", "open"))).toEqual([]);
+  });
+
+  it("is bought again once where two processes are told to at once", async () => {
+    const { run, row, server, other } = await lost();
+    const resubmit = { ...run, resubmitUnknown: true };
+    const elsewhere = { ...resubmit, deps: other.deps };
+    const ends = await Promise.all([runRow(again(row), resubmit), runRow(again(row), elsewhere)]);
+    expect(server.submits()).toHaveLength(2);
+    for (const end of ends)
+      expect(["saved", "skipped", undefined]).toContain(end === "held" ? undefined : end.outcome);
+  });
+
+  it("that the user has dismissed is still none that was saved", async () => {
+    const { run, row, world } = await lost();
+    const entry = await world.deps.ledger.read(row.attempts[0] ?? "");
+    if (entry?.kind !== "task") throw new Error("no task");
+    const owned = await world.deps.ledger.claim(entry.record);
+    if (typeof owned === "string") throw new Error(owned);
+    await owned.file.record(EVENTS.dismissed);
+    await world.deps.ledger.finish(owned);
+    expect(await ended(again(row), run)).toMatchObject({
+      outcome: "unknown",
+      error: { type: "outcome_unknown", message: expect.stringContaining("dismissed") },
+    });
+    expect(await ended(again(row), { ...run, resubmitUnknown: true })).toMatchObject({ outcome: "saved" });
+  });
+
+  it("whose file is damaged is left to the user, even on the user's word", async () => {
+    const { run, row, server, world } = await lost();
+    const file = path.join(world.stateFolder, "tasks", "open", `${row.attempts[0]}.jsonl`);
+    await writeFile(file, "scribble\n");
+    expect(await ended(again(row), { ...run, resubmitUnknown: true })).toMatchObject({
+      outcome: "unknown",
+      report: null,
+      error: { charged: "unknown", message: expect.stringContaining(file) },
+    });
+    expect(server.submits()).toHaveLength(1);
+  });
+});
+
+describe("a row that was bought", () => {
+  it("and failed is not bought again", async () => {
+    const { run, server } = await newRun({ poll: taskIs({ status: "failed", errorCode: 7 }) });
+    const row = newRow();
+    expect(await ended(row, run)).toMatchObject({ outcome: "failed", report: { charged: "unknown" } });
+    expect(await ended(again(row), run)).toMatchObject({
+      outcome: "failed",
+      error: { type: "generation_failed" },
+    });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("with another key says what is needed, and stops nobody else", async () => {
+    const batch = await newRun();
+    const row = newRow();
+    const task = await begunByOther(batch, row);
+    await task.file.record(EVENTS.accepted);
+    await task.release();
+    batch.processes.die(2);
+    const { deps } = batch.run;
+    const identity = { ...deps.connection.identity, keyId: "fedcba9876543210" };
+    const run = { ...batch.run, deps: { ...deps, connection: { ...deps.connection, identity } } };
+    expect(await ended({ ...row, attempts: [task.record.id] }, run)).toMatchObject({
+      outcome: "failed",
+      error: { charged: "yes", message: expect.stringContaining("another API key") },
+    });
+    expect(run.gate.stopped).toBeNull();
+    expect(batch.server.requests).toEqual([]);
+  });
+
+  it("by a process that is still at it is held", async () => {
+    const batch = await newRun();
+    const row = newRow();
+    const task = await begunByOther(batch, row);
+    expect(await runRow(row, batch.run)).toBe("held");
+    expect(row.attempts).toEqual([task.record.id]);
+    await task.release();
+  });
+});

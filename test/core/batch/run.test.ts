@@ -1,0 +1,198 @@
+import { readdir } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { PlannedRow } from "../../../src/core/batch/plan.ts";
+import { accepts } from "../../support/batch-world.ts";
+import { EVENTS } from "../../support/records.ts";
+import { failure } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, late, replies, stillRunning } from "../../support/scripts.ts";
+import { begunByOther, newRun } from "./batch-run.ts";
+import { newRows } from "./some-rows.ts";
+
+const foxes = (count: number) => newRows(...Array.from({ length: count }, (_, index) => `fox ${index}`));
+
+describe("running a batch's rows", () => {
+  it("takes every row to its end, and tells of each once", async () => {
+    const { go, ends, started, world } = await newRun();
+    expect(await go(foxes(9))).toEqual([]);
+    expect(ends.map(({ outcome }) => outcome)).toEqual(Array(9).fill("saved"));
+    expect(started).toHaveLength(9);
+    expect(await readdir(world.output)).toHaveLength(9);
+  });
+
+  it("has only so many under way at once", async () => {
+    let underWay = 0;
+    let most = 0;
+    const { go } = await newRun();
+    await go(foxes(9), {
+      concurrency: 2,
+      onStart() {
+        underWay += 1;
+        most = Math.max(most, underWay);
+      },
+      async onEnd() {
+        await new Promise(setImmediate);
+        underWay -= 1;
+      },
+    });
+    expect(most).toBe(2);
+  });
+
+  it("of no rows is over at once", async () => {
+    const { go, ends } = await newRun();
+    expect(await go([])).toEqual([]);
+    expect(ends).toEqual([]);
+  });
+
+  it("begins nothing more after a signal, and returns what it did not come to", async () => {
+    const { go, ends, server, world } = await newRun();
+    const rows = foxes(6);
+    const left = await go(rows, {
+      concurrency: 1,
+      async onEnd(end) {
+        ends.push(end);
+        if (ends.length === 2) world.interrupt();
+      },
+    });
+    expect(left).toEqual(rows.slice(2));
+    expect(server.submits()).toHaveLength(2);
+  });
+
+  it("does not tell of a row that a signal met before anything of it was begun", async () => {
+    const { go, ends, run, world } = await newRun();
+    run.gate.pace.slowDown(5000);
+    run.deps.clock.sleep = async (_ms, signal) => {
+      world.interrupt();
+      signal?.throwIfAborted();
+    };
+    const rows = foxes(2);
+    expect(await go(rows, { concurrency: 1 })).toEqual(rows);
+    expect(ends).toEqual([]);
+  });
+
+  it("begins nothing more where a result cannot be told, and fails once what is under way is saved", async () => {
+    const { go, server, world } = await newRun({ submit: inTurn(accepts, late(600, accepts)) });
+    let told = 0;
+    const running = go(foxes(20), {
+      concurrency: 3,
+      async onEnd() {
+        told += 1;
+        if (told === 1) throw new Error("the disk is full");
+      },
+    });
+    await expect(running).rejects.toThrow("the disk is full");
+    expect(told).toBe(3);
+    expect(server.submits()).toHaveLength(3);
+    expect(await readdir(world.output)).toHaveLength(3);
+  });
+
+  it("stops buying with the account, finishes what was accepted, and says why of all the others", async () => {
+    const { go, ends, run, server } = await newRun({
+      submit: inTurn(late(500, accepts), replies(failure("my_credits.no_credits_description"))),
+      poll: inTurn(stillRunning, completedAt("/1.png")),
+    });
+    expect(await go(foxes(8), { concurrency: 2 })).toEqual([]);
+    const outcomes = ends.map(({ outcome }) => outcome).toSorted();
+    expect(outcomes).toEqual(["failed", ...Array(6).fill("not_sent"), "saved"]);
+    for (const { error, outcome } of ends)
+      expect(error?.type ?? outcome).toBe(outcome === "saved" ? "saved" : "insufficient_credits");
+    expect(run.gate.stopped?.type).toBe("insufficient_credits");
+    expect(server.submits()).toHaveLength(2);
+  });
+});
+
+describe("a row that another process is at work on", () => {
+  it("is waited for after all others, and is saved when that one has saved it", async () => {
+    const batch = await newRun();
+    const rows = foxes(3);
+    const task = await begunByOther(batch, rows[0] as PlannedRow);
+    const sleep = batch.world.clock.sleep;
+    let looks = 0;
+    batch.run.deps.clock.sleep = async (ms, signal) => {
+      if (ms === 300 && ++looks === 3) {
+        for (const event of [EVENTS.accepted, EVENTS.completed, EVENTS.saved]) await task.file.record(event);
+        await batch.other.deps.ledger.finish(task);
+      }
+      return sleep(ms, signal);
+    };
+    expect(await batch.go(rows, { concurrency: 1 })).toEqual([]);
+    expect(batch.ends.map(({ row, outcome }) => [row.row, outcome])).toEqual([
+      [2, "saved"],
+      [3, "saved"],
+      [1, "skipped"],
+    ]);
+    expect(batch.started).toHaveLength(3);
+    expect(batch.server.submits()).toHaveLength(2);
+  });
+
+  it("is taken over where that one has died", async () => {
+    const batch = await newRun();
+    const rows = foxes(1);
+    const task = await begunByOther(batch, rows[0] as PlannedRow);
+    await task.file.record({ ...EVENTS.accepted, taskId: "task-of-the-other" });
+    const sleep = batch.world.clock.sleep;
+    batch.run.deps.clock.sleep = (ms, signal) => {
+      if (ms === 300) batch.processes.die(2);
+      return sleep(ms, signal);
+    };
+    expect(await batch.go(rows)).toEqual([]);
+    expect(batch.ends).toMatchObject([
+      { outcome: "saved", report: { taskId: "task-of-the-other" }, bought: false },
+    ]);
+    expect(batch.server.submits()).toEqual([]);
+    await task.release();
+  });
+
+  it("is bought where that one had only claimed it", async () => {
+    const batch = await newRun();
+    const [row] = foxes(1) as [PlannedRow];
+    const id = await batch.claims.claim(row.key, 1, batch.other.deps.ledger.newId());
+    expect(await batch.go([{ ...row, attempts: [id] }])).toEqual([]);
+    expect(batch.ends).toMatchObject([{ outcome: "saved", bought: true, report: { ledgerId: id } }]);
+  });
+
+  it("is bought anew where that one was refused meanwhile", async () => {
+    const batch = await newRun();
+    const [row] = foxes(1) as [PlannedRow];
+    const task = await begunByOther(batch, row);
+    await task.file.record(EVENTS.refused);
+    await batch.other.deps.ledger.finish(task);
+    expect(await batch.go([row])).toEqual([]);
+    expect(batch.ends).toMatchObject([{ outcome: "saved", bought: true, row: { attempts: { length: 2 } } }]);
+  });
+
+  it("is told of as unfinished when patience ends, and is not bought", async () => {
+    const batch = await newRun();
+    const rows = foxes(2);
+    const task = await begunByOther(batch, rows[0] as PlannedRow);
+    expect(await batch.go(rows, { patienceMs: 3000 })).toEqual([]);
+    expect(batch.ends).toMatchObject([
+      { row: { row: 2 }, outcome: "saved" },
+      { row: { row: 1 }, outcome: "pending", error: { type: "pending", charged: "unknown" } },
+    ]);
+    expect(batch.server.submits()).toHaveLength(1);
+    await task.release();
+  });
+
+  it("is not waited for any longer after a signal", async () => {
+    const batch = await newRun();
+    const rows = foxes(1);
+    const task = await begunByOther(batch, rows[0] as PlannedRow);
+    batch.run.deps.clock.sleep = async (_ms, signal) => {
+      batch.world.interrupt();
+      signal?.throwIfAborted();
+    };
+    expect(await batch.go(rows)).toEqual(rows);
+    expect(batch.ends).toEqual([]);
+    await task.release();
+  });
+});
+
+it("a batch's rows, their tasks and their files agree when all is over", async () => {
+  const { go, ends, world } = await newRun();
+  await go(foxes(5));
+  const tasks = path.join(world.stateFolder, "tasks");
+  expect(await readdir(path.join(tasks, "open"))).toEqual([]);
+  const claims = await readdir(path.join(tasks, "batches", "0123456789abcdef"));
+  expect(claims.toSorted()).toEqual(ends.map(({ row }) => `${row.key}.1`).toSorted());
+});
