@@ -45,7 +45,6 @@ async function misplaced(row: PlannedRow, place: BatchPlace): Promise<ManifestPr
 export async function preparePlace(rows: readonly BatchRow[], place: BatchPlace): Promise<void> {
   const folders = new Map<string, BatchRow>();
   for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
-  await mapConcurrent([...folders.values()], FILES_AT_ONCE, (row) =>
-    prepareDestination(destinationOf(row, place)),
-  );
+  // One after the other: where one cannot be used, no other is left half tried.
+  for (const row of folders.values()) await prepareDestination(destinationOf(row, place));
 }
