@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { buildPng } from "../lib/image/builders.ts";
 import { liveService } from "../support/live-server.ts";
 import { runProgram, temporaryFolder } from "../support/program.ts";
 import { PICTURE, programWorld } from "../support/program-world.ts";
@@ -64,6 +66,25 @@ it("-o - into a pipe whose reader has left: exit 8, no stack trace, and resume s
   expect(run.stderr).toContain("imggen resume task-1");
   expect((await shell("imggen resume task-1")).code).toBe(0);
   expect(await world.files()).toEqual(["a-fox-task1.png"]);
+});
+
+it("a reader that takes its time gets every byte, through a pipe or in a file, in order", async () => {
+  const { shell } = await shellWorld();
+  const slow = await shell("imggen models --json | (sleep 0.5; cat) | sha256sum");
+  const plain = await shell("imggen models --json > models.json; sha256sum < models.json");
+  expect(slow.stdout).toMatch(/^[0-9a-f]{64} /);
+  expect(slow.stdout).toBe(plain.stdout);
+});
+
+it("an image larger than a pipe holds reaches a slow reader whole", async () => {
+  // In chunks of one byte each, which take thirteen: several times what a pipe holds.
+  const large = buildPng(4000, 4000, 1);
+  expect(large.length).toBeGreaterThan(150_000);
+  const server = await liveService(large);
+  const world = await programWorld(server);
+  const script = `"${process.execPath}" "${BIN}" generate "a fox" -o - --poll-interval 100ms | (sleep 1; sha256sum)`;
+  const run = await world.run([], { through: ["bash", "-c", script], cwd: world.out });
+  expect(run.stdout.split(" ")[0]).toBe(createHash("sha256").update(large).digest("hex"));
 });
 
 it("imggen models | head -1 ends in silence", async () => {
