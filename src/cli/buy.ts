@@ -56,7 +56,7 @@ export async function buy(order: BuyOrder, session: Session): Promise<TaskReport
 async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
   if (report.charged === "no") return report;
   try {
-    await dismissTask(repeated, `bought again as ${report.ledgerId}`, deps);
+    await dismissTask(repeated, { why: "bought again", replacement: report.ledgerId }, deps);
     return report;
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;

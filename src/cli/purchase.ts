@@ -62,7 +62,6 @@ export async function purchase(
 ): Promise<number> {
   const requestTimeoutMs = requestTimeout(flags);
   const wait = await waitSettings(flags, session);
-  checkCap(checked, flags);
   const output = await session.settings.get("output", { value: flags.output, label: "--output" });
   const toStandardOutput = output?.value === "-";
   if (toStandardOutput) requireOneImageOut(checked, flags, session, output.label);
@@ -75,6 +74,7 @@ export async function purchase(
     const report = await reuse(checked, options, requestTimeoutMs, session);
     if (report) return showReport(report, session);
   }
+  checkCap(checked, flags);
   const destination = await place();
   for (const warning of checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(checked, session);

@@ -1,6 +1,7 @@
 import { Cadences } from "../core/cadences.ts";
 import type { Connection, TaskDeps } from "../core/deps.ts";
 import type { OnTaskProgress } from "../core/events.ts";
+import { SANDBOX_SERVICE } from "./connect.ts";
 import { openLedger } from "./ledger.ts";
 import type { Session } from "./session.ts";
 
@@ -23,7 +24,9 @@ export async function taskDeps(
     fileMode,
     random,
     writeOut: (bytes) => session.console.imageBytes(bytes),
-    dailyCredits: await session.settings.dailyCredits(),
+    // The sandbox is free.
+    dailyCredits:
+      connection.identity.baseUrl === SANDBOX_SERVICE ? null : await session.settings.dailyCredits(),
     downloadIdleMs: requestTimeoutMs,
   };
 }

@@ -1,3 +1,4 @@
+import type { Connection, TaskDeps } from "../core/deps.ts";
 import type { TaskProgressEvent } from "../core/events.ts";
 import type { ResumeDeps } from "../core/resume.ts";
 import { Connections } from "./connect.ts";
@@ -15,9 +16,13 @@ export async function withTasks<Result>(
   const connections = new Connections(session, requestTimeoutMs);
   const progress = await createProgress(session.console, session.context);
   const onProgress = (event: TaskProgressEvent) => progress.show(event);
+  // One for each connection: tasks of one account learn from each other.
+  const known = new Map<Connection, Promise<TaskDeps>>();
   const depsFor: ResumeDeps["depsFor"] = async (service, taskId) => {
     const connection = await (service ? connections.of(service, taskId) : connections.current());
-    return taskDeps(session, connection, onProgress, requestTimeoutMs);
+    const deps = known.get(connection) ?? taskDeps(session, connection, onProgress, requestTimeoutMs);
+    known.set(connection, deps);
+    return deps;
   };
   try {
     return await work({ ledger: openLedger(session), depsFor });

@@ -31,12 +31,9 @@ export class Cadences {
   async of(request: GenerationRequest | null): Promise<Cadence> {
     if (request === null) return automaticCadence;
     const lesson = await this.#lesson(request);
-    return {
-      nextDelayMs(elapsedMs) {
-        lesson.cadence ??= learnedCadence(lesson.history);
-        return lesson.cadence.nextDelayMs(elapsedMs);
-      },
-    };
+    // One for the whole of a task's wait: looks of two plans could add up to more than either allows.
+    lesson.cadence ??= learnedCadence(lesson.history);
+    return lesson.cadence;
   }
 
   /** Takes note of a task that was seen to complete. */

@@ -8,11 +8,12 @@ import { reportOf, type TaskReport } from "./report.ts";
 
 /**
  * Puts a request of unknown outcome aside, on the user's word: nobody asks about it any more.
+ * @param reason `replacement`: the ledger's name of the task that was bought in its place
  * @throws UsageError where its outcome is known; PendingError while another process is at it
  */
 export async function dismissTask(
   record: TaskRecord,
-  why: string,
+  reason: { why: string; replacement: string | null },
   { ledger, clock }: { ledger: Ledger; clock: Pick<Clock, "now"> },
 ): Promise<TaskReport> {
   const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
@@ -24,7 +25,7 @@ export async function dismissTask(
   }
   const warnings: string[] = [];
   const journal = new Journal(ledger, owned, (message) => warnings.push(message));
-  await journal.write({ type: "dismissed", at: isoTime(clock.now()), why });
+  await journal.write({ type: "dismissed", at: isoTime(clock.now()), ...reason });
   await journal.finish();
   return { ...reportOf(journal.record), warnings };
 }

@@ -30,7 +30,7 @@ export async function submitOnce(
 ): Promise<Purchase> {
   let notSent = 0;
   let rateLimited = 0;
-  const giveUpAtMs = deps.clock.monotonicMs() + patienceMs;
+  let giveUpAtMs: number | null = null;
   for (;;) {
     if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
     deps.onProgress({ type: "submitting" });
@@ -43,8 +43,10 @@ export async function submitOnce(
       await retryPause(backoffMs(SUBMIT_NOT_SENT, notSent, null, deps.random), error.message, deps);
     } else if (reply.outcome === "rate_limited") {
       rateLimited += 1;
-      const asked = reply.retryAfterMs ?? 0;
-      if (rateLimited >= SUBMIT_RATE_LIMITED.attempts || asked > giveUpAtMs - deps.clock.monotonicMs()) {
+      const now = deps.clock.monotonicMs();
+      giveUpAtMs ??= now + patienceMs;
+      const tooLong = (reply.retryAfterMs ?? 0) > giveUpAtMs - now;
+      if (rateLimited >= SUBMIT_RATE_LIMITED.attempts || tooLong) {
         return { outcome: "refused", error: reply.error };
       }
       const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);

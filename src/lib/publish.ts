@@ -1,4 +1,5 @@
-import { link, lstat, rename, unlink } from "node:fs/promises";
+import { link, lstat, readFile, rename, unlink } from "node:fs/promises";
+import { createExclusive, writeAll } from "./durable.ts";
 import { errorCode } from "./error-code.ts";
 
 /** What file systems without hard links (FAT, some network mounts) answer to `link`. */
@@ -24,8 +25,45 @@ export async function publish(
     if (NO_HARD_LINKS.has(errorCode(error) ?? "")) return renameIfFree(temporary, target);
     throw error;
   }
-  await unlink(temporary);
+  // It has its name; that the other one stays is no failure of it.
+  await unlink(temporary).catch(() => {});
   return "published";
+}
+
+/**
+ * As `publish` without `overwrite`, for what must never have two owners. Where there are no hard links the
+ * file is made anew under its name, so that somebody may look at it before it is whole.
+ * @returns "copied" where the temporary file is another one now, and no longer needed
+ */
+export async function publishOnce(
+  temporary: string,
+  target: string,
+): Promise<"published" | "copied" | "exists"> {
+  try {
+    await link(temporary, target);
+    return "published";
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return "exists";
+    if (NO_HARD_LINKS.has(errorCode(error) ?? "")) return copyOnce(temporary, target);
+    throw error;
+  }
+}
+
+async function copyOnce(temporary: string, target: string): Promise<"copied" | "exists"> {
+  const bytes = await readFile(temporary);
+  try {
+    const handle = await createExclusive(target, 0o600);
+    try {
+      await writeAll(handle, bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    return "copied";
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return "exists";
+    throw error;
+  }
 }
 
 /**

@@ -3,12 +3,14 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { createExclusive, makeFolder, removeIfPresent, syncFolder, writeAll } from "../lib/durable.ts";
-import { publish } from "../lib/publish.ts";
+import { publishOnce } from "../lib/publish.ts";
 import { StateFolderError } from "./errors.ts";
 import { listFolder } from "./ledger-entry.ts";
 
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const FILES_AT_ONCE = 32;
+const MOST_LOOKS = 20;
+const LOOK_AGAIN_MS = 25;
 
 /**
  * Which task each row of a batch became: a small file for each attempt, named by the row and the attempt's
@@ -66,7 +68,7 @@ export class BatchClaims {
       } finally {
         await handle.close();
       }
-      if ((await publish(draft, path.join(this.#folder, name), false)) === "exists") return false;
+      if ((await publishOnce(draft, path.join(this.#folder, name))) === "exists") return false;
       await syncFolder(this.#folder);
       return true;
     } finally {
@@ -74,8 +76,14 @@ export class BatchClaims {
     }
   }
 
+  /** Without hard links a claim may be seen before its task's name is in it, and is then waited for. */
   async #read(name: string): Promise<string> {
-    return (await readFile(path.join(this.#folder, name), "utf8")).trim();
+    for (let looks = 1; ; looks++) {
+      const text = await readFile(path.join(this.#folder, name), "utf8");
+      if (text.endsWith("\n")) return text.trim();
+      if (looks === MOST_LOOKS) throw new Error(`${name} is not whole`);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    }
   }
 
   async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {

@@ -4,10 +4,13 @@ import path from "node:path";
 import { createExclusive, isFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
-import { publish } from "../lib/publish.ts";
+import { publishOnce } from "../lib/publish.ts";
 
 /** Who holds the thing, or the claim that makes it ours. */
 export type ClaimResult = { held: true; by: ProcessIdentity } | { held: false; claim: Claim };
+
+const MOST_LOOKS = 5;
+const LOOK_AGAIN_MS = 20;
 
 export interface Claim {
   release(): Promise<void>;
@@ -41,7 +44,9 @@ export async function takeClaim(
  * whoever finds their numbers free finds the thing let go of.
  */
 async function letGo(folder: string, id: string, own: string): Promise<void> {
-  const claims = (await readdir(folder)).filter((name) => /^\d+$/.test(name.replace(`${id}.claim-`, "")));
+  const mark = `${id}.claim-`;
+  const isClaim = (name: string) => name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length));
+  const claims = (await readdir(folder)).filter(isClaim);
   for (const name of claims)
     if (path.join(folder, name) !== own) await removeIfPresent(path.join(folder, name));
   await removeIfPresent(own);
@@ -79,7 +84,7 @@ async function createClaim(file: string, self: ProcessIdentity): Promise<boolean
   try {
     const handle = await createExclusive(draft, 0o600);
     await writeAll(handle, Buffer.from(JSON.stringify(self))).finally(() => handle.close());
-    return (await publish(draft, file, false)) === "published";
+    return (await publishOnce(draft, file)) !== "exists";
   } catch (error) {
     // Swept away before its owner stood in it: then another one is made.
     if (errorCode(error) !== "ENOENT" || !(await isFolder(path.dirname(file)))) throw error;
@@ -91,11 +96,15 @@ async function createClaim(file: string, self: ProcessIdentity): Promise<boolean
 
 /** The owner written in a claim; null where nobody can be made out. */
 async function readOwner(file: string): Promise<ProcessIdentity | "gone" | null> {
-  try {
-    return JSON.parse(await readFile(file, "utf8"));
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return "gone";
-    if (error instanceof SyntaxError) return null;
-    throw error;
+  for (let looks = 1; ; looks++) {
+    try {
+      return JSON.parse(await readFile(file, "utf8"));
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return "gone";
+      if (!(error instanceof SyntaxError)) throw error;
+      // Without hard links it may be seen before its owner is in it.
+      if (looks === MOST_LOOKS) return null;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    }
   }
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
-import { creditsByName, doneFolder, doneName, hasTag, idOfName } from "./ledger-name.ts";
+import { creditsByName, doneFolder, doneName, hasTag, ID_LENGTH, idOfName } from "./ledger-name.ts";
 import type { TaskRecord } from "./task.ts";
 
 /** The finished tasks: `done/<day>/<hour and minute>/`, each found by its name. */
@@ -91,7 +91,7 @@ export class DoneTasks {
   }
 
   async #list(folder: string): Promise<Map<string, string>> {
-    const names = new Map((await listFolder(folder)).map((name) => [idOfName(name) ?? name, name]));
+    const names = new Map((await listFolder(folder)).map((name) => [name.slice(0, ID_LENGTH), name]));
     this.#listed.set(folder, names);
     return names;
   }

@@ -8,6 +8,9 @@ import { mayBePaid, type ServiceIdentity, type TaskRecord } from "./task.ts";
 // names alone: `<id>.t<task id>.r<request>.m<model>.k<key>.c<credits>.f<file>.jsonl`. A tag is a short digest: what
 // it finds is read and compared before it counts.
 
+/** Every id is as long: a time, and eight digits. */
+export const ID_LENGTH = "YYYYMMDDThhmmssSSS-01234567".length;
+
 const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[trmkcf][0-9a-f]+)*)\.jsonl$/;
 
 /** How the names of tasks begin that were begun at a moment, milliseconds since the epoch. */

@@ -24,6 +24,9 @@ export interface OwnedTask {
   release(): Promise<void>;
 }
 
+/** A submit's time-out, and some. */
+const LONGEST_SUBMIT_MS = 150_000;
+
 type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
 
 /** The task files that this process holds, in any ledger it has open. */
@@ -72,11 +75,21 @@ export class Ledger extends LedgerReader {
       if (file === null) return "taken";
       const task = await this.#owned(id, line, file);
       // It may have been begun, finished and put away between our last look and this.
-      if ((await this.done.read(id)) === null) return task;
-      await task.release();
-      await removeIfPresent(file.path);
+      try {
+        if ((await this.done.read(id)) === null) return task;
+      } catch (error) {
+        await this.#withdraw(task);
+        throw error;
+      }
+      await this.#withdraw(task);
       return "taken";
     });
+  }
+
+  /** Takes a task back that was begun, and that nothing was sent for. */
+  async #withdraw(task: OwnedTask): Promise<void> {
+    await task.release().catch(() => {});
+    await removeIfPresent(task.file.path);
   }
 
   async #guardedBegin<Begun>(begin: () => Promise<Begun>): Promise<Begun> {
@@ -117,6 +130,7 @@ export class Ledger extends LedgerReader {
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */
   async claim(record: TaskRecord): Promise<OwnedTask | "held" | "finished"> {
     return this.guarded(async () => {
+      if (this.#mayBeUnderWay(record)) return "held";
       const result = await takeClaim(this.openFolder, record.id, this.#ownerOf(record), this.#processes);
       if (result.held) return "held";
       try {
@@ -127,6 +141,12 @@ export class Ledger extends LedgerReader {
         throw error;
       }
     });
+  }
+
+  /** A process of another machine cannot be asked; a submit of it that is so young is left to it. */
+  #mayBeUnderWay({ owner, progress, submittedAt }: TaskRecord): boolean {
+    if (owner.host === this.#processes.self.host || progress.status !== "intended") return false;
+    return this.#clock.now() - Date.parse(submittedAt) < LONGEST_SUBMIT_MS;
   }
 
   /** Who bought a task and may still be at it; nobody where this very process did and has let go of it. */

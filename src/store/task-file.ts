@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { createExclusive, removeIfPresent, writeAll } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
-import { publish } from "../lib/publish.ts";
+import { publishOnce } from "../lib/publish.ts";
 import { DRAFT_MARK } from "./ledger-name.ts";
 import type { TaskEvent } from "./task.ts";
 import { formatLine } from "./task-lines.ts";
@@ -54,10 +54,10 @@ export class TaskFile {
     const draft = `${path}${DRAFT_MARK}${randomBytes(4).toString("hex")}`;
     const handle = (await TaskFile.create(draft, first, makeRoom)).#handle;
     try {
-      if ((await publish(draft, path, false)) === "published")
-        return new TaskFile(path, handle, false, makeRoom);
+      const result = await publishOnce(draft, path);
+      if (result === "published") return new TaskFile(path, handle, false, makeRoom);
       await handle.close();
-      return null;
+      return result === "copied" ? await TaskFile.reopen(path, makeRoom) : null;
     } finally {
       await removeIfPresent(draft).catch(() => {});
     }

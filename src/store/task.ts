@@ -52,8 +52,8 @@ export type TaskEvent =
   | { type: "not_sent"; at: string; why: string }
   | { type: "refused"; at: string; error: { type: ErrorType; key: string | null; message: string } }
   | { type: "unknown"; at: string; why: string }
-  /** The user has settled what nobody can know: it is not asked about any more. */
-  | { type: "dismissed"; at: string; why: string }
+  /** The user has settled what nobody can know; `replacement` is the task that was bought in its place. */
+  | { type: "dismissed"; at: string; why: string; replacement: string | null }
   | { type: "accepted"; at: string; taskId: string }
   | ({ type: "completed"; at: string; urls: string[] } & Sighting)
   | { type: "failed"; at: string; errorCode: string | null }
@@ -66,7 +66,7 @@ export type Progress =
   | { status: "not_sent"; why: string }
   | { status: "refused"; error: { type: ErrorType; key: string | null; message: string } }
   | { status: "unknown"; why: string }
-  | { status: "dismissed"; why: string }
+  | { status: "dismissed"; why: string; replacement: string | null }
   | { status: "accepted"; taskId: string; acceptedAt: string }
   | ({ status: "completed"; completedAt: string; urls: string[]; sighting: Sighting } & Accepted)
   | ({ status: "failed"; errorCode: string | null } & Accepted)
@@ -102,7 +102,7 @@ function advanceRequest(progress: Progress, event: TaskEvent): Progress {
     case "unknown":
       return { status: "unknown", why: event.why };
     case "dismissed":
-      return { status: "dismissed", why: event.why };
+      return { status: "dismissed", why: event.why, replacement: event.replacement };
     case "accepted":
       return { status: "accepted", taskId: event.taskId, acceptedAt: event.at };
     default:

@@ -21,7 +21,7 @@ export const EVENTS = {
     error: { type: "auth_required", key: "login_required", message: "No." },
   },
   unknown: { type: "unknown", at: AT, why: "silence" },
-  dismissed: { type: "dismissed", at: AT, why: "settled by the user" },
+  dismissed: { type: "dismissed", at: AT, why: "settled by the user", replacement: null },
   accepted: { type: "accepted", at: AT, taskId: "task-1" },
   completed: {
     type: "completed",

@@ -88,7 +88,7 @@ async function runAgreed(
   const onPause = (ms: number) => progress.showPause(ms);
   const gate = new Gate(connection.service, { clock, random, onOutage, onPause });
   const tally = new Tally(order.nameOf);
-  const run = { place, wait, resubmitUnknown, claims, gate, deps };
+  const run = { place, wait, resubmitUnknown, claims, gate, deps, outage: { error: null } };
   const options = {
     concurrency,
     patienceMs: PATIENCE_WITH_OTHERS_MS,

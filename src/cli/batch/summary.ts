@@ -71,7 +71,7 @@ function nextSteps(tally: Tally, session: Session): string[] {
     const again = session.commandLine("--resubmit-unknown");
     steps.push(`Rows of unknown outcome may have been charged; to buy them again: ${again}`);
   }
-  if (failed > 0)
+  if (failed > refused)
     steps.push(
       "A row that was bought and failed is not bought again by itself: change it, or imggen rerun <task id>",
     );

@@ -31,7 +31,7 @@ interface BatchOptions extends DraftFlags, BatchFlags {
 const EXAMPLES = `
 Examples:
   $ imggen batch prompts.txt --sandbox
-  $ imggen batch products.csv --output pictures/ --max-credits 500 --concurrency 8
+  $ imggen batch products.csv -m gamma-image-2 --output pictures/ --max-credits 500 --concurrency 8
   $ imggen batch products.csv --dry-run
   $ imggen batch products.csv --shard 1/4 --output pictures/ --yes
   $ jq -c '{prompt: .title}' books.json | imggen batch - --json`;

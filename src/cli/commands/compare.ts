@@ -34,7 +34,7 @@ const EXAMPLES = `
 Examples:
   $ imggen compare "a red fox" -m gamma-image-2,delta-Image --sandbox
   $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
-  $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/ --max-credits 20`;
+  $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/`;
 
 export function register(command: Command, runWith: RunWith): void {
   command

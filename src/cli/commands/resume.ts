@@ -79,7 +79,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   for (const id of new Set(ids)) {
     const record = await deps.ledger.find(id);
     if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
-    reports.push(await dismissTask(record, "dismissed by the user", deps));
+    reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, deps));
     for (const warning of reports.at(-1)?.warnings ?? []) await session.console.warn(warning);
     await session.console.note(`${record.id} is put aside. imggen history still shows it.`);
   }
@@ -117,6 +117,7 @@ async function resumeAll(options: ResumeOptions, session: Session, deps: ResumeD
 function exitCodeOf({ reports, unreadable }: Resumed): number {
   const codes = reports.map(exitCodeOfReport);
   const unknown = EXIT_CODES.outcome_unknown;
+  if (reports.some(({ error }) => error?.type === "interrupted")) return worstOf(codes);
   return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstOf(codes);
 }
 

@@ -30,6 +30,7 @@ const LOST_IN_A_ROW = 3;
 const PATIENCE_MS = 300_000;
 /** A service that has never answered is more likely misspelled than down. */
 const FIRST_PATIENCE_MS = 5_000;
+const FEWEST_PROBES = 3;
 
 /**
  * Stops submitting while the service is down, and goes on when it is back. Down is: it cannot be reached, or
@@ -45,6 +46,11 @@ export class Breaker {
 
   constructor(deps: BreakerDeps) {
     this.#deps = deps;
+  }
+
+  /** Whether submitting is stopped for now, or for good. */
+  get isDown(): boolean {
+    return this.#outage !== null;
   }
 
   /**
@@ -124,7 +130,9 @@ export class Breaker {
   #waitMs({ sinceMs, probes, costly }: Outage): number | null {
     if (costly) return COSTLY_WAITS_MS[probes] ?? null;
     const patienceMs = this.#hasAnswered ? PATIENCE_MS : FIRST_PATIENCE_MS;
-    if (this.#deps.clock.monotonicMs() - sinceMs >= patienceMs) return null;
+    const isOver = this.#deps.clock.monotonicMs() - sinceMs >= patienceMs;
+    // Each try may take as long as a connection may: a few there are in any case.
+    if (isOver && probes >= FEWEST_PROBES) return null;
     return FREE_WAITS_MS[probes] ?? (FREE_WAITS_MS.at(-1) as number);
   }
 }

@@ -1,10 +1,14 @@
+import { ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/exchange.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
 import { troubleText } from "../../api/trouble.ts";
+import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../models/request.ts";
 import { Breaker, type BreakerDeps, type Ticket } from "./breaker.ts";
 import { Pace, type PaceDeps } from "./pace.ts";
+
+const PATIENCE_MS = 180_000;
 
 /**
  * What all rows of a batch share on their way to the service: one pace, one breaker, and one end, when the
@@ -14,10 +18,13 @@ export class Gate {
   readonly service: ImageService;
   readonly pace: Pace;
   readonly breaker: Breaker;
+  readonly #patienceMs: number;
   #stopped: ImggenError | null = null;
 
-  constructor(service: ImageService, deps: PaceDeps & BreakerDeps) {
+  /** @param deps `patienceMs`: how long the service may ask all rows to wait before the batch gives up */
+  constructor(service: ImageService, deps: PaceDeps & BreakerDeps & { patienceMs?: number }) {
     this.service = service;
+    this.#patienceMs = deps.patienceMs ?? PATIENCE_MS;
     this.pace = new Pace(deps);
     this.breaker = new Breaker(deps);
   }
@@ -38,6 +45,7 @@ export class Gate {
    * @throws the signal's reason
    */
   async admit(signal: AbortSignal): Promise<Pass | null> {
+    if (this.pace.leftMs > this.#patienceMs) this.stop(tooLong(this.pace.leftMs));
     if (this.#stopped) return null;
     const ticket = await this.enter(signal);
     if (ticket === null) return null;
@@ -71,6 +79,8 @@ export class Pass implements ImageService {
   readonly #gate: Gate;
   /** What its next submit goes with; null where it must wait for its turn first. */
   #ticket: Ticket | null;
+  /** What the service said last. */
+  #last: SubmitReply = notSent("it was not tried");
 
   /** @param ticket what the gate has let it through with, so that its first submit goes at once */
   constructor(gate: Gate, ticket: Ticket | null) {
@@ -79,20 +89,23 @@ export class Pass implements ImageService {
   }
 
   async submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
-    let last = notSent("the service cannot be reached");
-    // What never left this machine is sent when the service is back, however long that takes.
-    while (last.outcome === "not_sent" && !signal.aborted) {
-      const ticket = this.#ticket ?? (await this.#gate.enter(signal).catch(() => null));
-      this.#ticket = null;
-      if (ticket === null) break;
-      try {
-        last = await this.#gate.service.submit(request, signal, onSent);
-        this.#report(last, ticket, signal);
-      } finally {
-        this.#gate.leave(ticket);
-      }
+    if (signal.aborted) return this.#last;
+    const ticket = this.#ticket ?? (await this.#further(signal));
+    this.#ticket = null;
+    if (ticket === null) return this.#last;
+    try {
+      this.#last = await this.#gate.service.submit(request, signal, onSent);
+      this.#report(this.#last, ticket, signal);
+      return this.#last;
+    } finally {
+      this.#gate.leave(ticket);
     }
-    return last;
+  }
+
+  /** A turn for a further try; none while the service is down: that is waited for before anything is begun. */
+  async #further(signal: AbortSignal): Promise<Ticket | null> {
+    if (this.#gate.breaker.isDown) return null;
+    return this.#gate.enter(signal).catch(() => null);
   }
 
   async poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
@@ -122,6 +135,11 @@ export class Pass implements ImageService {
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
     else breaker.answered();
   }
+}
+
+function tooLong(ms: number): ServiceError {
+  const wait = formatDuration(ms);
+  return new ServiceError(`The service is busy (HTTP 429) and asks to wait ${wait}.`, { charged: "no" });
 }
 
 function tooBusy(retryAfterMs: number): PollReply {

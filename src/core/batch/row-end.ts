@@ -1,5 +1,5 @@
 import { NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import type { ErrorType, ImggenError } from "../../lib/errors.ts";
+import { type ErrorType, ImggenError } from "../../lib/errors.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import type { TaskRecord } from "../../store/task.ts";
 import { PendingError } from "../errors.ts";
@@ -53,10 +53,23 @@ export function endedWithout(outcome: RowEnd["outcome"], row: PlannedRow, error:
   return { row, outcome, report: null, error, bought: false, drift: [] };
 }
 
-/** @param stopped why no more rows are sent; null where the service is down */
-export function notSent(row: PlannedRow, stopped: ImggenError | null): RowEnd {
-  const down = "The service cannot be reached; this row was not sent.";
-  return endedWithout("not_sent", row, stopped ?? new NetworkError(down));
+/** A row that is not sent any more. @param why what ended it for another row, or for all */
+export function notSent(row: PlannedRow, why: ImggenError | null): RowEnd {
+  return endedWithout("not_sent", row, why === null ? new NetworkError(DOWN) : new NotSentError(why));
+}
+
+const DOWN = "The service cannot be reached; this row was not sent.";
+
+/** What ended the batch, said of a row that cost nothing by it. */
+class NotSentError extends ImggenError {
+  readonly type: ErrorType;
+
+  constructor(why: ImggenError) {
+    const hint =
+      why.type === "network" && why.hint !== null ? why.hint : "It was not sent, and nothing was charged.";
+    super(why.message, { key: why.key ?? undefined, hint, charged: "no", cause: why });
+    this.type = why.type;
+  }
 }
 
 /** A row whose task another process has, and does not let go of. */

@@ -2,12 +2,13 @@ import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/errors.ts";
 import { nameIsTaken } from "../../lib/publish.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
+import { StateFolderError } from "../../store/errors.ts";
 import { isUnknown, type SavedFile, type TaskRecord } from "../../store/task.ts";
 import { requireSameAccount } from "../account.ts";
 import type { TaskDeps } from "../deps.ts";
 import { PendingError } from "../errors.ts";
 import { buyOwned, intentOf } from "../generate.ts";
-import { reportOf } from "../report.ts";
+import { reportOf, type TaskReport } from "../report.ts";
 import { finishOwned, type ResumeDeps, type ResumeOptions, resumeFound } from "../resume.ts";
 import { dismissTask } from "../settle.ts";
 import type { WaitSettings } from "../wait-settings.ts";
@@ -33,6 +34,8 @@ export interface BatchRun {
   claims: BatchClaims;
   gate: Gate;
   deps: TaskDeps;
+  /** Why the service could not be reached, when it last could not. */
+  outage: { error: ImggenError | null };
 }
 
 /** Errors that say of the account, or of its limits, that no further row can be bought. */
@@ -81,6 +84,15 @@ async function nextStep(row: PlannedRow, run: BatchRun): Promise<Step> {
   if (standingOf(entry) === "new") return buyRow(row, entry === null ? (id ?? null) : null, run);
   if (entry?.kind !== "task") return unreadable(row, entry);
   const { record } = entry;
+  return goOn(row, record, run).catch((error: unknown) => {
+    if (!(error instanceof ImggenError) || error === run.deps.signal.reason) throw error;
+    // Whatever went wrong now, what an earlier run has paid for it, or may have, is not undone.
+    return ended(row, { ...reportOf(record), error }, false);
+  });
+}
+
+/** Goes on with a row that has a task, from where that stands. */
+async function goOn(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
   switch (record.progress.status) {
     case "saved":
       return savedBefore(row, record, run);
@@ -100,17 +112,25 @@ async function nextStep(row: PlannedRow, run: BatchRun): Promise<Step> {
 async function buyRow(row: PlannedRow, begun: string | null, run: BatchRun): Promise<Step> {
   const { deps, gate } = run;
   const pass = await gate.admit(deps.signal);
-  if (pass === null) return notSent(row, gate.stopped);
+  if (pass === null) return notSent(row, gate.stopped ?? run.outage.error);
   try {
     const id = begun ?? (await claimRow(row, run));
     const order = { checked: row.checked, destination: destinationOf(row, run.place), wait: run.wait };
     const owned = await deps.ledger.beginAs(id, intentOf(order, deps));
     if (owned === "taken") return "again";
     const connection = { ...deps.connection, service: pass };
-    return ended(row, await buyOwned(owned, order, { ...deps, connection }), true);
+    const report = await buyOwned(owned, order, { ...deps, connection });
+    if (!isOutage(report, run)) return ended(row, report, true);
+    // It never left, and that is on the disk: it is bought when the service is back.
+    run.outage.error = report.error;
+    return "again";
   } finally {
     pass.release();
   }
+}
+
+function isOutage({ error, charged }: TaskReport, { deps, gate }: BatchRun): boolean {
+  return error?.type === "network" && charged === "no" && gate.breaker.isDown && !deps.signal.aborted;
 }
 
 /** Claims the row's next attempt. @returns the task it goes by, be it ours or another process's */
@@ -128,11 +148,15 @@ async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Pr
 }
 
 async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+  if (record.progress.status === "dismissed" && record.progress.replacement !== null)
+    return goOnAs(record.progress.replacement, row, run);
   if (record.progress.status !== "dismissed") {
     const owned = await run.deps.ledger.claim(record);
     if (owned === "held") return "held";
     if (owned === "finished") return "again";
-    await owned.release();
+    await owned.release().catch((error: unknown) => {
+      throw new StateFolderError(run.deps.ledger.folder, error);
+    });
     // It may have come further since it was read.
     if (!isUnknown(owned.record)) return "again";
     if (run.resubmitUnknown && !(await putAside(owned.record, run))) return "again";
@@ -141,10 +165,16 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): P
   return leftUnknown(row, record);
 }
 
+/** The user bought the row again by other means: that task is the row's now. */
+async function goOnAs(id: string, row: PlannedRow, { claims }: BatchRun): Promise<Step> {
+  row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, id));
+  return "again";
+}
+
 /** Whether this process is the one that puts a request of unknown outcome aside, to buy it again. */
 async function putAside(record: TaskRecord, { deps }: BatchRun): Promise<boolean> {
   try {
-    await dismissTask(record, "resubmitted by the user", deps);
+    await dismissTask(record, { why: "resubmitted by the user", replacement: null }, deps);
     return true;
   } catch (error) {
     // Another process was quicker, or is at it.
@@ -165,7 +195,8 @@ async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchRun): 
 }
 
 async function isThere({ path }: SavedFile): Promise<boolean> {
-  return path !== null && (await nameIsTaken(path));
+  // Where the disk does not say, fetching it again does: what is still there is not saved twice.
+  return path !== null && (await nameIsTaken(path).catch(() => false));
 }
 
 function resumeOptions(row: PlannedRow, { wait, place }: BatchRun): ResumeOptions {

@@ -8,7 +8,7 @@ export type Standing = "new" | "unfinished" | "saved" | "failed" | "unknown";
 
 /** @param entry the latest task's file; null where the row has none */
 export function standingOf(entry: LedgerEntry | null): Standing {
-  if (entry === null || entry.kind === "stub") return "new";
+  if (entry === null) return "new";
   // What cannot be read may well have been bought.
   if (entry.kind !== "task") return "unknown";
   switch (entry.record.progress.status) {

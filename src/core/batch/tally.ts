@@ -49,7 +49,7 @@ export class Tally {
     const { outcome, report, bought } = end;
     if (outcome === "not_sent") this.notSent += 1;
     else this[outcome] += 1;
-    if (outcome === "failed" && (report === null || report.charged === "no")) this.refused += 1;
+    if (outcome === "failed" && (report ?? end.error)?.charged === "no") this.refused += 1;
     if (bought && report && report.charged !== "no") add(this.cost, report.credits);
     if (end.error) this.#addTrouble(this.#nameOf(end.row), end.error);
     for (const drift of end.drift) this.#drifts.set(drift, (this.#drifts.get(drift) ?? 0) + 1);

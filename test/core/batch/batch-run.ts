@@ -34,6 +34,7 @@ export async function newRun(script: ServiceScript = {}) {
     claims,
     gate,
     deps,
+    outage: { error: null },
   };
   const ends: RowEnd[] = [];
   const started: PlannedRow[] = [];

@@ -74,8 +74,12 @@ describe("a pass through the gate", () => {
     expect(isIn).toBe(true);
   });
 
-  it("sends what never left again, until it is sent, and tells that the service was down and is back", async () => {
+  it("is no way to send while the service is down: who is admitted next tries, after longer and longer waits", async () => {
     const { gate, sentAtMs, outages } = newGate([notSent(), notSent(), notSent(), TAKEN]);
+    const first = await admitted(gate);
+    expect(await first.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
+    expect(await first.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
+    for (let tries = 0; tries < 2; tries++) await (await admitted(gate)).submit(REQUEST, never());
     expect(await (await admitted(gate)).submit(REQUEST, never())).toEqual(TAKEN);
     expect(sentAtMs).toEqual([0, 500, 1500, 3500]);
     expect(outages).toEqual([true, false]);
@@ -88,9 +92,10 @@ describe("a pass through the gate", () => {
   });
 
   it("gives up with what was never sent where the service stays away", async () => {
-    const { gate } = newGate([notSent()]);
-    expect(await (await admitted(gate)).submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
-    expect(await gate.admit(never())).toBeNull();
+    const { gate, sentAtMs } = newGate([notSent()]);
+    for (let pass = await gate.admit(never()); pass; pass = await gate.admit(never()))
+      expect(await pass.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
+    expect(sentAtMs.length).toBeGreaterThanOrEqual(4);
   });
 
   it("waits for all where one was answered 429, be it a poll", async () => {

@@ -227,7 +227,7 @@ describe("a row that was bought", () => {
     const identity = { ...deps.connection.identity, keyId: "fedcba9876543210" };
     const run = { ...batch.run, deps: { ...deps, connection: { ...deps.connection, identity } } };
     expect(await ended({ ...row, attempts: [task.record.id] }, run)).toMatchObject({
-      outcome: "failed",
+      outcome: "pending",
       error: { charged: "yes", message: expect.stringContaining("another API key") },
     });
     expect(run.gate.stopped).toBeNull();

@@ -41,8 +41,9 @@ describe("a batch's tally", () => {
     const error = new GenerationFailedError("No.", { charged: "unknown" });
     tally.add(endOf({ outcome: "failed", error, report: { ...REPORT, charged: "unknown" } }));
     tally.add(endOf({ outcome: "failed", error, report: { ...REPORT, charged: "no" } }));
+    tally.add(endOf({ outcome: "failed", error: new NetworkError("Down."), report: null }));
     tally.add(endOf({ outcome: "failed", error, report: null }));
-    expect(tally).toMatchObject({ failed: 3, refused: 2 });
+    expect(tally).toMatchObject({ failed: 4, refused: 2 });
   });
 
   it("says once what is wrong with many rows, the most frequent first, and names the first few", () => {
