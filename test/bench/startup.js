@@ -1,14 +1,14 @@
-// What a command costs to start: its time divided by that of an empty script, both measured in the same run.
+// What a command costs to start: its time divided by that of an empty script, both on the same Node in the same run.
+// On the Node at hand; with --all-nodes also on 22, 24 and 26 from npm, or on those that IMGGEN_BENCH_NODES lists.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { BIN, fact, goal, median, printTable, shown, temporaryFolder } from "./measure.js";
 
-const BIN = fileURLToPath(new URL("../../bin/imggen.js", import.meta.url));
-const ROUNDS = Number(process.argv[2] ?? 25);
-const folder = mkdtempSync(path.join(tmpdir(), "imggen-bench-"));
+const ROUNDS = Number(process.argv.find((word) => /^\d+$/.test(word)) ?? 25);
+const MAJORS = [22, 24, 26];
+const folder = temporaryFolder();
 const empty = path.join(folder, "empty.mjs");
 writeFileSync(empty, "");
 // The caller's own environment: what it does to Node (certificates to load, options) it does to both sides.
@@ -16,25 +16,43 @@ const env = { ...process.env, IMGGEN_HOME: path.join(folder, "home") };
 
 const PROMPT = ["generate", "a red fox", "--model", "gamma-image-2"];
 const COMMANDS = [
-  { name: "an empty script", args: [empty], goal: 1 },
-  { name: "--version", args: [BIN, "--version"], goal: 1.2 },
-  { name: "--help", args: [BIN, "--help"], goal: 1.3 },
-  { name: "models --json", args: [BIN, "models", "--json"], goal: 1.5 },
-  { name: "generate --dry-run --json", args: [BIN, ...PROMPT, "--dry-run", "--json"], goal: 2 },
+  { name: "--version", args: [BIN, "--version"], most: 1.2 },
+  { name: "--help", args: [BIN, "--help"], most: 1.3 },
+  { name: "models --json", args: [BIN, "models", "--json"], most: 1.5 },
+  { name: "generate --dry-run --json", args: [BIN, ...PROMPT, "--dry-run", "--json"], most: 2 },
 ];
+const WIRE = { name: "generate, submit on the wire", most: 2.5 };
 
-function time(args) {
+function nodes() {
+  const listed = process.env.IMGGEN_BENCH_NODES?.split(path.delimiter).filter(Boolean);
+  if (listed) return listed;
+  return process.argv.includes("--all-nodes")
+    ? [process.execPath, ...MAJORS.map(install)]
+    : [process.execPath];
+}
+
+/** The package `node` is a Node of that version. */
+function install(major) {
+  const prefix = path.join(folder, `node-${major}`);
+  const { status } = spawnSync("npm", ["install", "--silent", "--prefix", prefix, `node@${major}`], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if (status !== 0) throw new Error(`Node ${major} could not be installed`);
+  return path.join(prefix, "node_modules", "node", "bin", "node");
+}
+
+function time(node, args) {
   const start = performance.now();
-  const { status } = spawnSync(process.execPath, args, { env, stdio: "ignore" });
+  const { status } = spawnSync(node, args, { env, stdio: "ignore" });
   if (status !== 0) throw new Error(`${args.join(" ")} ended with ${status}`);
   return performance.now() - start;
 }
 
 /** From exec to the first byte of the submit at a server. */
-async function timeToWire(server) {
+async function timeToWire(node, server) {
   const { port } = server.address();
   const start = performance.now();
-  const child = spawn(process.execPath, [BIN, ...PROMPT, "--no-wait"], {
+  const child = spawn(node, [BIN, ...PROMPT, "--no-wait"], {
     env: { ...env, IMGGEN_API_KEY: "sk-bench", IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` },
     stdio: "ignore",
   });
@@ -48,27 +66,35 @@ async function timeToWire(server) {
   return elapsed;
 }
 
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+async function measureOn(node, server) {
+  const samples = new Map(
+    ["empty", ...COMMANDS.map(({ name }) => name), WIRE.name].map((name) => [name, []]),
+  );
+  // Once without counting: files are read for the first time, and newer versions of Node keep compiled code.
+  for (const { args } of COMMANDS) time(node, args);
+  await timeToWire(node, server);
+  for (let round = 0; round < ROUNDS; round++) {
+    samples.get("empty").push(time(node, [empty]));
+    for (const { name, args } of COMMANDS) samples.get(name).push(time(node, args));
+    samples.get(WIRE.name).push(await timeToWire(node, server));
+  }
+  return samples;
 }
 
-const samples = new Map(COMMANDS.map(({ name }) => [name, []]));
-const wire = [];
+function report(node, samples) {
+  const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
+  const base = median(samples.get("empty"));
+  const rows = [...COMMANDS, WIRE].map(({ name, most }) => {
+    const ms = median(samples.get(name));
+    return goal(name, ms / base, { most, unit: "×", peer: shown(ms, "ms") });
+  });
+  printTable(`Starting on Node ${version}, medians of ${ROUNDS}`, [
+    fact("an empty script", base, "ms"),
+    ...rows,
+  ]);
+}
+
 const server = createServer();
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-for (const { args } of COMMANDS) time(args);
-for (let round = 0; round < ROUNDS; round++) {
-  for (const { name, args } of COMMANDS) samples.get(name).push(time(args));
-  wire.push(await timeToWire(server));
-}
+for (const node of nodes()) report(node, await measureOn(node, server));
 server.close();
-rmSync(folder, { recursive: true });
-
-const base = median(samples.get("an empty script"));
-const show = (name, ms, goal) =>
-  console.log(
-    `${name.padEnd(28)} ${ms.toFixed(1).padStart(7)} ms  ${(ms / base).toFixed(2).padStart(5)} ×  goal ${goal}`,
-  );
-console.log(`Node ${process.versions.node}, medians of ${ROUNDS} rounds`);
-for (const { name, goal } of COMMANDS) show(name, median(samples.get(name)), goal);
-show("generate, submit on the wire", median(wire), 3);
