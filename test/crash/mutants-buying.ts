@@ -21,7 +21,16 @@ export const BUYING_MUTANTS: Mutant[] = [
   {
     bug: "a claim replaces another's",
     edits: [
-      { file: "store/claim.ts", find: "publish(draft, file, false)", replace: "publish(draft, file, true)" },
+      {
+        file: "store/claim.ts",
+        find: "import { readdir, readFile }",
+        replace: "import { readdir, readFile, rename }",
+      },
+      {
+        file: "store/claim.ts",
+        find: 'return (await publishOnce(draft, file)) !== "exists";',
+        replace: "await rename(draft, file); return true;",
+      },
     ],
     shows: { scenario: TOGETHER.resumes, at: trouble("poll: arrived", "stall") },
   },
