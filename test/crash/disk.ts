@@ -9,6 +9,8 @@ export interface LedgerTask {
   /** Type of the record that decides; `stub` where not even the intent is whole. */
   last: string;
   taskId: string | null;
+  /** What was asked for; null in a stub. */
+  prompt: string | null;
   /** How many records say that it was saved. */
   saves: number;
 }
@@ -44,11 +46,12 @@ export function ledgerTasks({ home }: CrashWorld): LedgerTask[] {
     const records = readFileSync(path.join(home, name), "utf8").split("\n").slice(0, -1).flatMap(parseLine);
     const taskId = records.find(({ type }) => type === "accepted")?.taskId ?? null;
     const saves = records.filter(({ type }) => type === "saved").length;
-    return { file: name, last: saves > 0 ? "saved" : (records.at(-1)?.type ?? "stub"), taskId, saves };
+    const last = saves > 0 ? "saved" : (records.at(-1)?.type ?? "stub");
+    return { file: name, last, taskId, prompt: records[0]?.request?.prompt ?? null, saves };
   });
 }
 
-function parseLine(line: string): { type: string; taskId?: string }[] {
+function parseLine(line: string): { type: string; taskId?: string; request?: { prompt: string } }[] {
   try {
     return [JSON.parse(line)];
   } catch {

@@ -43,7 +43,7 @@ export async function judgeRecovery(
 }
 
 /** An id that the ledger could not take was shown, and `resume <id>` works for it. */
-async function resumeFromScreens(
+export async function resumeFromScreens(
   world: CrashWorld,
   runs: readonly Run[],
   recover: Recover,
@@ -69,11 +69,11 @@ function judgeCharges({ scenario, service }: CrashWorld): string[] {
   });
 }
 
-const FINISHED = new Set(["saved", "refused", "not_sent", "failed"]);
-const UNKNOWN = new Set(["intent", "unknown"]);
+const FINISHED = new Set(["saved", "refused", "not_sent", "failed", "dismissed"]);
+export const UNKNOWN: ReadonlySet<string> = new Set(["intent", "unknown"]);
 
 /** Every task of the ledger has come to its end, and says so whole and once. */
-function judgeTasks(world: CrashWorld): string[] {
+export function judgeTasks(world: CrashWorld): string[] {
   const unsaved = unsavedCharges(world);
   return ledgerTasks(world).flatMap(({ file, last, taskId, saves }) => {
     const wrong: string[] = [];
@@ -105,7 +105,7 @@ const PROBE = /^\.imggen\b.*\.probe$/;
 const PART = /^\.imggen\b.*\.part$/;
 
 /** Every file is a whole image, at its place and only there; what the user had is as it was. */
-function judgeFiles(world: CrashWorld): string[] {
+export function judgeFiles(world: CrashWorld): string[] {
   const images = ownImages(world);
   const known = new Set(ledgerTasks(world).map(({ taskId }) => taskId));
   const digests = savedDigests(world);
@@ -129,7 +129,8 @@ function judgeFiles(world: CrashWorld): string[] {
   return wrong;
 }
 
-function difference(before: readonly string[], after: readonly string[]): string[] {
+/** The lines of two listings that are in one of them alone. */
+export function difference(before: readonly string[], after: readonly string[]): string[] {
   const added = after.filter((line) => !before.includes(line)).map((line) => `+${line}`);
   return [...before.filter((line) => !after.includes(line)).map((line) => `-${line}`), ...added];
 }

@@ -13,17 +13,23 @@ interface TaskJson {
 /** What is wrong right after a run, whether it was killed or ended by itself. */
 export function judgeRun(world: CrashWorld, run: Run, tasks = ledgerTasks(world)): string[] {
   const said = run.stdout + run.stderr;
-  const wrong = world.log().unwatched.map((name) => `not watched: ${name}`);
-  if (said.includes(KEY)) wrong.push("the key was shown");
-  if (/^\s+at .+:\d+:\d+\)?$/m.test(said)) wrong.push("a stack trace was shown");
+  const wrong = judgeScreen(world, said);
   for (const file of printedFiles(run)) {
     if (!isOwnImage(world, file)) wrong.push(`${file} was printed and is not whole on disk`);
   }
   return [...wrong, ...(run.signal === null ? judgeEnd(world, run, tasks) : judgeKilled(world, said, tasks))];
 }
 
+/** What no run may show, and whether all that it did to the disk was seen. */
+export function judgeScreen(world: CrashWorld, said: string): string[] {
+  const wrong = world.log().unwatched.map((name) => `not watched: ${name}`);
+  if (said.includes(KEY)) wrong.push("the key was shown");
+  if (/^\s+at .+:\d+:\d+\)?$/m.test(said)) wrong.push("a stack trace was shown");
+  return wrong;
+}
+
 /** Nothing may follow from an id that only the process knows, unless the disk refused it. */
-function judgeKilled(world: CrashWorld, said: string, tasks: readonly LedgerTask[]): string[] {
+export function judgeKilled(world: CrashWorld, said: string, tasks: readonly LedgerTask[]): string[] {
   if (world.diskFailed) return [];
   const inLedger = new Set(tasks.map(({ taskId }) => taskId));
   const printed = idsIn(said).filter((id) => !inLedger.has(id));

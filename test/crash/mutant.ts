@@ -3,9 +3,9 @@ import type { Point } from "./points.ts";
 import type { Scenario } from "./scenarios.ts";
 
 /** A bug that is planted to see whether it is caught. */
-export interface Mutant {
+export interface Mutant<Kind extends Scenario = Scenario> {
   bug: string;
   edits: Edit[];
   /** Where it is known to show: the points of a scenario whose names match, or one point. */
-  shows: { scenario: Scenario; at: RegExp | Point };
+  shows: { scenario: Kind; at: RegExp | Point };
 }

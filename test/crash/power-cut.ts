@@ -26,7 +26,7 @@ export function cutPower(operations: readonly Operation[], names: boolean): void
   if (names) for (const operation of pending.reverse()) undo(operation);
 }
 
-/** Keeps account of which bytes are safe, and of the names they have. */
+/** Keeps account of which bytes are safe, and of the names they have or had. */
 function follow({ name, file, from, creates, size, kept }: Operation, contents: Map<string, Contents>): void {
   const own = contents.get(file);
   if (kept && own) contents.set(kept, own);
@@ -36,8 +36,7 @@ function follow({ name, file, from, creates, size, kept }: Operation, contents: 
   }
   const source = from === null ? undefined : contents.get(from);
   if (source) contents.set(file, source);
-  if (name === "rename" && from !== null) contents.delete(from);
-  if (name === "unlink") contents.delete(file);
+  // A handle goes by the name that it was opened under, even when that is gone: a new file takes it over.
 }
 
 function isNameChange({ name, creates }: Operation): boolean {

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { buildPng } from "../lib/image/builders.ts";
-import type { Stage } from "./stages.ts";
+import type { Stage, StageStrike } from "./stages.ts";
 
 /** The folders of a world, as command lines name them. */
 export interface Places {
@@ -13,6 +13,8 @@ export interface Step {
   argv: (places: Places) => string[];
   /** Prompts of the requests that it may buy, each once. */
   buys: string[];
+  /** What goes wrong where it is not the one that is crashed. */
+  trouble?: StageStrike;
   /** A second process, started when the dealings of the first reach this stage. */
   beside?: { step: Step; when: Stage };
 }
@@ -35,7 +37,8 @@ export interface Scenario {
   before: Record<string, Buffer>;
 }
 
-const QUICK = ["--json", "--poll-interval", "100ms"];
+/** For a service on this machine. */
+export const QUICK: readonly string[] = ["--json", "--poll-interval", "100ms"];
 
 export const RESUME: readonly string[] = ["resume", ...QUICK];
 
@@ -47,7 +50,7 @@ export function generate(prompt: string, ...flags: string[]): Step {
 
 const resume: Step = { argv: () => [...RESUME], buys: [] };
 
-const PLAIN: Scenario = {
+export const PLAIN: Scenario = {
   name: "generate",
   steps: [generate("a fox")],
   crashed: 0,

@@ -18,8 +18,8 @@ interface ServiceOptions {
 /** Plays the service for one world, and keeps the truth about what was bought. */
 export class CrashService {
   readonly charges: Charge[] = [];
-  /** Every POST, accepted or not. */
-  posts = 0;
+  /** The prompt of every POST, accepted or not. */
+  readonly posted: string[] = [];
   /** Task ids that were asked for. */
   readonly polled = new Set<string>();
   /** Sees the stages of the run that is under way. */
@@ -42,6 +42,10 @@ export class CrashService {
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  get posts(): number {
+    return this.posted.length;
   }
 
   get origin(): string {
@@ -83,10 +87,11 @@ export class CrashService {
   }
 
   #submit(body: string, socket: Socket): void {
-    this.posts += 1;
+    const { prompt } = JSON.parse(body);
+    this.posted.push(prompt);
     if (this.watch.strikes("submit: body", socket)) return;
     const taskId = `task-${String(this.charges.length + 1).padStart(4, "0")}`;
-    this.charges.push({ taskId, prompt: JSON.parse(body).prompt });
+    this.charges.push({ taskId, prompt });
     if (this.watch.strikes("submit: charged", socket)) return;
     const reply = success({ taskId });
     this.#send(reply, { "submit: half a reply": reply.length - 20, "submit: replied": reply.length }, socket);

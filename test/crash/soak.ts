@@ -15,6 +15,18 @@ export interface Soak {
   wrong: string[];
 }
 
+/** Several soaks as one. */
+export function totalOf(soaks: readonly Soak[]): Soak {
+  const sum = (count: (soak: Soak) => number) => soaks.reduce((total, soak) => total + count(soak), 0);
+  return {
+    requests: sum(({ requests }) => requests),
+    kills: sum(({ kills }) => kills),
+    charges: sum(({ charges }) => charges),
+    saved: sum(({ saved }) => saved),
+    wrong: soaks.flatMap(({ wrong }) => wrong),
+  };
+}
+
 /**
  * Buys many images into one folder with one ledger, several at once, and kills the programs at moments that
  * nobody chose: each purchase, and resumes after it, until there were enough kills.

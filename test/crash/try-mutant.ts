@@ -4,7 +4,8 @@ import path from "node:path";
 import { buildMutant } from "./build-mutant.ts";
 import type { Mutant } from "./mutant.ts";
 import type { Point } from "./points.ts";
-import { type Outcome, type Program, pointsOf, tryPoint } from "./try-point.ts";
+import type { Scenario } from "./scenarios.ts";
+import { type Outcome, type Program, pointsOf } from "./try-point.ts";
 
 export interface Trial {
   bug: string;
@@ -15,7 +16,11 @@ export interface Trial {
 }
 
 /** Plants a bug, and looks where it is known to show; the sound program must pass the very same case. */
-export async function tryMutant({ bug, edits, shows }: Mutant, sound: Program): Promise<Trial> {
+export async function tryMutant<Kind extends Scenario>(
+  { bug, edits, shows }: Mutant<Kind>,
+  sound: Program,
+  tryPoint: (scenario: Kind, point: Point, program: Program) => Promise<Outcome>,
+): Promise<Trial> {
   const folder = await mkdtemp(path.join(tmpdir(), "imggen-mutant-"));
   try {
     await buildMutant(edits, folder);

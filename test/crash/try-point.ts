@@ -44,7 +44,8 @@ export async function inWorld<Result>(
 /** Runs a scenario's commands up to the one that is crashed, which is struck. */
 export async function runScenario(world: CrashWorld, strike: Strike | null): Promise<Run[]> {
   const { steps, crashed, name } = world.scenario;
-  for (const { argv } of steps.slice(0, crashed)) await world.run(argv(world));
+  for (const { argv, trouble } of steps.slice(0, crashed))
+    await world.run(argv(world), trouble ? { at: null, mode: "trouble", ...trouble } : null);
   const step = steps[crashed];
   if (!step) throw new Error(`"${name}" has no step ${crashed}`);
   return world.runStep(step, strike);
@@ -66,7 +67,7 @@ function judgeUndisturbed(runs: readonly Run[]): string[] {
   return failed.map(({ argv, code, stdout }) => `${argv[0]} ends with ${code}, undisturbed: ${stdout}`);
 }
 
-function isMereDelay(strike: Strike): boolean {
+export function isMereDelay(strike: Strike): boolean {
   return strike.at === null && strike.incident === "stall";
 }
 

@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: fileURLToPath(new URL("../..", import.meta.url)),
-    include: ["test/crash/*.test.ts", "test/crash/everything.ts"],
+    include: ["test/crash/*.test.ts", "test/crash/everything*.ts"],
     globalSetup: [fileURLToPath(new URL("../support/tally-told.ts", import.meta.url))],
     testTimeout: 4 * 3_600_000,
     fileParallelism: false,

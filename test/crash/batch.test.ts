@@ -1,0 +1,48 @@
+import { afterAll, describe, it } from "vitest";
+import { BATCHES, BATCHES_TOGETHER, STALLED } from "./batch-scenarios.ts";
+import { soakBatch } from "./batch-soak.ts";
+import { BUILT } from "./build-mutant.ts";
+import { shuffled } from "./manifest-edits.ts";
+import { chosenSeed, randomFrom } from "./random.ts";
+import { Recovery } from "./recovery.ts";
+import { expectSound, expectSurvived } from "./report.ts";
+import { tryBatchPoint, tryBatchSingles } from "./try-batch.ts";
+
+// The crash tests of `batch` in small; `npm run crash` runs all of them. A printed seed can be tried again with
+// IMGGEN_CRASH_SEED.
+const program = { folder: BUILT, recovery: new Recovery(BUILT) };
+const seed = chosenSeed();
+const timeout = 240_000;
+const POINTS_EACH = 4;
+
+afterAll(() => program.recovery.close());
+
+describe("after a crash, the same batch again leaves each row bought once and saved once", () => {
+  it("wherever it was stopped", { timeout }, async () => {
+    const random = randomFrom(seed);
+    for (const batch of Object.values(BATCHES)) {
+      const outcomes = await tryBatchSingles(batch, program, (points) =>
+        shuffled(points, random).slice(0, POINTS_EACH),
+      );
+      expectSound(`${batch.name}, seed ${seed}`, outcomes);
+    }
+  });
+
+  it("whatever another process made of its rows in the middle of it", { timeout }, async () => {
+    const { finished, begun } = BATCHES_TOGETHER;
+    expectSound("two batches", [
+      await tryBatchPoint(finished, STALLED, program),
+      await tryBatchPoint(begun, STALLED, program),
+    ]);
+  });
+
+  it("when it was killed at any moment, again and again", { timeout }, async () => {
+    expectSurvived(await soakBatch({ rows: 40, processes: 1, edited: false }, seed, program), seed);
+  });
+
+  it("when several processes worked on it and its manifest changed between the runs", {
+    timeout,
+  }, async () => {
+    expectSurvived(await soakBatch({ rows: 24, processes: 3, edited: true }, seed, program), seed);
+  });
+});

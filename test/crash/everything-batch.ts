@@ -1,0 +1,33 @@
+import { afterAll, describe, it } from "vitest";
+import { BATCHES } from "./batch-scenarios.ts";
+import { type BatchSoakSize, soakBatch } from "./batch-soak.ts";
+import { BUILT } from "./build-mutant.ts";
+import { chosenSeed } from "./random.ts";
+import { Recovery } from "./recovery.ts";
+import { expectSound, expectSurvived } from "./report.ts";
+import { totalOf } from "./soak.ts";
+import { tryBatchSingles } from "./try-batch.ts";
+
+const program = { folder: BUILT, recovery: new Recovery(BUILT) };
+const seed = chosenSeed();
+
+afterAll(() => program.recovery.close());
+
+describe("every crash of a batch, in every way", () => {
+  it.for(Object.values(BATCHES))("$name", async (batch) => {
+    expectSound(batch.name, await tryBatchSingles(batch, program));
+  });
+});
+
+describe("hundreds of kills of batches", () => {
+  const sizes: BatchSoakSize[] = [1, 2, 3].flatMap((processes) => [
+    { rows: 40, processes, edited: false },
+    { rows: 40, processes, edited: true },
+  ]);
+
+  it.for(sizes)("of $rows rows, with $processes at once, edited: $edited", async (size) => {
+    const soaks = [];
+    for (let at = 0; at < 20; at++) soaks.push(await soakBatch(size, seed + at, program));
+    expectSurvived(totalOf(soaks), seed);
+  });
+});

@@ -1,0 +1,149 @@
+import path from "node:path";
+import { claimedTasks, strayFiles } from "./batch-disk.ts";
+import type { BatchScenario } from "./batch-scenarios.ts";
+import { ledgerTasks, listing, savedDigests, unsavedCharges } from "./disk.ts";
+import {
+  isUnknownRow,
+  judgeBatchRun,
+  judgeSettled,
+  manifestRows,
+  type RowJson,
+  saidBy,
+} from "./judge-batch-run.ts";
+import {
+  difference,
+  judgeFiles,
+  judgeTasks,
+  type Recover,
+  resumeFromScreens,
+  UNKNOWN,
+} from "./judge-recovery.ts";
+import { RESUME } from "./scenarios.ts";
+import type { CrashWorld, Run } from "./world.ts";
+
+/**
+ * Finishes a batch after its crashes with the same command again, and says what is wrong with the outcome:
+ * with what was bought and saved, with a further run, and with buying what is of unknown outcome once more.
+ */
+export async function judgeBatchRecovery(
+  world: CrashWorld,
+  batch: BatchScenario,
+  runs: readonly Run[],
+  recover: Recover,
+): Promise<string[]> {
+  if (batch.resumeFirst) await recover(RESUME);
+  const first = await recover(batch.again(world));
+  const wrong = [...judgeBatchRun(world, first), ...judgeSettled(first)];
+  const { posts } = world.service;
+  wrong.push(...(await resumeFromScreens(world, runs, recover)));
+  // What no row asks for any more is finished by `resume` alone.
+  wrong.push(...judgeResume(world, await recover(RESUME)));
+  wrong.push(...judgePurchases(world, batch), ...judgeDisk(world), ...judgeSaved(world, first));
+  wrong.push(...runs.flatMap((run) => judgeWord(world, run, first)));
+  wrong.push(...(await judgeFurtherRun(world, batch, first, recover)));
+  if (world.service.posts !== posts) wrong.push("a further run has submitted");
+  wrong.push(...(await judgeResubmit(world, batch, first, recover)));
+  return wrong;
+}
+
+function judgeResume(world: CrashWorld, { code }: Run): string[] {
+  const unknown = ledgerTasks(world).filter(({ last }) => UNKNOWN.has(last)).length;
+  return code === (unknown > 0 ? 9 : 0) ? [] : [`resume ends with ${code}, ${unknown} unknown`];
+}
+
+/** No row is sent twice, but for what a step was told to buy again; what is lost is on record as unknown. */
+function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario): string[] {
+  const { posted, charges } = world.service;
+  const unsaved = unsavedCharges(world);
+  const unknown = ledgerTasks(world).filter(({ last }) => UNKNOWN.has(last) || last === "dismissed");
+  return [...new Set(posted)].flatMap((prompt) => {
+    const of = (each: { prompt: string | null }) => each.prompt === prompt;
+    const asked = [...rows, ...boughtAgain].filter(of).length;
+    const sent = posted.filter((other) => other === prompt).length;
+    const lost = charges.filter((charge) => of(charge) && unsaved.has(charge.taskId)).length;
+    const reported = unknown.filter(of).length;
+    return [
+      ...(sent > asked ? [`"${prompt}" was asked for ${asked} times and sent ${sent} times`] : []),
+      ...(lost > reported ? [`"${prompt}": ${lost} charged and not saved, ${reported} unknown`] : []),
+    ];
+  });
+}
+
+/** A row that was said to have cost nothing is not of unknown outcome later. */
+function judgeWord(world: CrashWorld, run: Run, first: Run): string[] {
+  const promptsOf = (of: Run, wanted: (row: RowJson) => boolean) => {
+    const manifest = manifestRows(world, of);
+    return saidBy(of)
+      .rows.filter(wanted)
+      .map(({ row }) => manifest[row - 1]?.prompt);
+  };
+  const free = promptsOf(run, ({ charged }) => charged === "no");
+  const unknown = promptsOf(first, isUnknownRow);
+  return [...new Set(free)].flatMap((prompt) => {
+    const of = (other: string | undefined) => other === prompt;
+    const rows = manifestRows(world, first).filter((row) => row.prompt === prompt).length;
+    const [said, now] = [free.filter(of).length, unknown.filter(of).length];
+    return said + now > rows ? [`"${prompt}" was said to cost nothing, and is of unknown outcome`] : [];
+  });
+}
+
+/** Every file is a whole image at its place, every task has come to its end, and is some row's. */
+function judgeDisk(world: CrashWorld): string[] {
+  const wrong = [...judgeTasks(world), ...judgeFiles(world)];
+  const claimed = claimedTasks(world);
+  if (new Set(claimed).size < claimed.length) wrong.push("two rows have the same task");
+  for (const { file } of ledgerTasks(world)) {
+    const id = path.basename(file).split(".")[0] ?? "";
+    if (!claimed.includes(id)) wrong.push(`${file} is no row's`);
+  }
+  return [...wrong, ...strayFiles(world).map((name) => `${name} is left in the ledger`)];
+}
+
+/** As many images as rows are saved, but for what `resume` has found by an id from the screen. */
+function judgeSaved(world: CrashWorld, run: Run): string[] {
+  const files = saidBy(run).rows.flatMap((row) => row.files.map((file) => file.path));
+  const there = new Set([...savedDigests(world).keys()].map((name) => path.join(world.out, name)));
+  const missing = files.filter((file) => file === null || !there.has(file));
+  return missing.map((file) => `${file} was saved and is gone`);
+}
+
+/** The same command once more changes nothing and says the same. */
+async function judgeFurtherRun(
+  world: CrashWorld,
+  batch: BatchScenario,
+  first: Run,
+  recover: Recover,
+): Promise<string[]> {
+  const settled = listing(world);
+  const again = await recover(batch.again(world));
+  const wrong = [...judgeBatchRun(world, again), ...judgeSettled(again)];
+  if (again.code !== first.code) wrong.push(`a further run ends with ${again.code}, not ${first.code}`);
+  const changed = difference(settled, listing(world));
+  if (changed.length > 0) wrong.push(`a further run changes ${changed.join(", ")}`);
+  return wrong;
+}
+
+/** Whoever asks for it gets every row of unknown outcome once more, and then all are saved. */
+async function judgeResubmit(
+  world: CrashWorld,
+  batch: BatchScenario,
+  first: Run,
+  recover: Recover,
+): Promise<string[]> {
+  const unknown = saidBy(first).rows.filter(isUnknownRow).length;
+  if (unknown === 0) return [];
+  const { posts } = world.service;
+  const bought = await recover([...withoutBudget(batch.again(world)), "--resubmit-unknown"]);
+  const wrong = judgeBatchRun(world, bought);
+  if (bought.code !== 0) wrong.push(`--resubmit-unknown ends with ${bought.code}: ${bought.stdout}`);
+  const sent = world.service.posts - posts;
+  if (sent !== unknown) wrong.push(`--resubmit-unknown has sent ${sent}, with ${unknown} rows unknown`);
+  wrong.push(...judgeDisk(world), ...judgeResume(world, await recover(RESUME)));
+  return wrong;
+}
+
+/** What is bought again counts for the budget of the whole too. */
+function withoutBudget(argv: readonly string[]): string[] {
+  const at = argv.indexOf("--max-credits");
+  return at === -1 ? [...argv] : [...argv.slice(0, at), "--yes", ...argv.slice(at + 2)];
+}

@@ -1,0 +1,167 @@
+import { BATCHES, BATCHES_TOGETHER, type BatchScenario, STALLED } from "./batch-scenarios.ts";
+import type { Mutant } from "./mutant.ts";
+import { UNDISTURBED } from "./points.ts";
+
+const CLAIM_THEN_BEGIN = `    const id = begun ?? (await claimRow(row, run));
+`;
+const BEGUN = `    if (owned === "taken") return "again";
+`;
+
+/** Bugs in who buys a row, and how often. */
+export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
+  {
+    bug: "the claim of a row replaces another's",
+    edits: [
+      {
+        file: "store/batch-claims.ts",
+        find: "publishOnce(draft, path.join(this.#folder, name))",
+        replace: "publish(draft, path.join(this.#folder, name), true)",
+      },
+      { file: "store/batch-claims.ts", find: "import { publishOnce }", replace: "import { publish }" },
+    ],
+    shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
+  },
+  {
+    bug: "a row is claimed after its task is begun",
+    edits: [
+      {
+        file: "core/batch/row.ts",
+        find: CLAIM_THEN_BEGIN,
+        replace: "    const id = begun ?? deps.ledger.newId();\n",
+      },
+      {
+        file: "core/batch/row.ts",
+        find: BEGUN,
+        replace: `${BEGUN}    if (begun === null) await run.claims.claim(row.key, row.attempts.push(id), id);\n`,
+      },
+    ],
+    shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
+  },
+  {
+    bug: "a row is claimed after its request was sent",
+    edits: [
+      {
+        file: "core/batch/row.ts",
+        find: CLAIM_THEN_BEGIN,
+        replace: "    const id = begun ?? deps.ledger.newId();\n",
+      },
+      {
+        file: "core/batch/row.ts",
+        find: "    const report = await buyOwned(owned, order, { ...deps, connection });\n",
+        replace: `    const report = await buyOwned(owned, order, { ...deps, connection });
+    if (begun === null) await run.claims.claim(row.key, row.attempts.push(id), id);
+`,
+      },
+    ],
+    shows: { scenario: BATCHES.fresh, at: /^kill at submit: replied$/ },
+  },
+  {
+    bug: "a claim's bytes are not synced",
+    edits: [{ file: "store/batch-claims.ts", find: "        await handle.sync();\n", replace: "" }],
+    shows: { scenario: BATCHES.fresh, at: /^power cut: bytes at submit: charged$/ },
+  },
+  {
+    bug: "a claim's folder is not synced",
+    edits: [{ file: "store/batch-claims.ts", find: "      await syncFolder(this.#folder);\n", replace: "" }],
+    shows: { scenario: BATCHES.fresh, at: /^power cut: names at submit: charged$/ },
+  },
+  {
+    bug: "what a row is depends on its line",
+    edits: [
+      {
+        file: "core/batch/check-rows.ts",
+        find: "key: keys.next(digest)",
+        replace: "key: keys.next(digest).slice(0, -1) + line",
+      },
+    ],
+    shows: { scenario: BATCHES.reordered, at: UNDISTURBED },
+  },
+  {
+    bug: "equal rows are one",
+    edits: [{ file: "core/batch/rows.ts", find: "?? 0) + 1;", replace: "?? 1) + 0;" }],
+    shows: { scenario: BATCHES.fresh, at: UNDISTURBED },
+  },
+  {
+    bug: "a task that cannot be read is taken for none",
+    edits: [
+      {
+        file: "core/batch/standing.ts",
+        find: `if (entry.kind !== "task") return "unknown";`,
+        replace: `if (entry.kind !== "task") return "new";`,
+      },
+    ],
+    shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, readFile .*\.c2\..*\.jsonl$/ },
+  },
+  {
+    bug: "a task is begun again that another process has put away",
+    edits: [
+      {
+        file: "store/ledger.ts",
+        find: `if ((await this.done.read(id)) !== null) return "taken";`,
+        replace: "",
+      },
+      {
+        file: "store/ledger.ts",
+        find: "(await this.done.read(id)) === null",
+        replace: "task.record.id === id",
+      },
+    ],
+    shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
+  },
+  {
+    bug: "a task is begun again that another process has begun",
+    edits: [
+      {
+        file: "store/task-file.ts",
+        find: "publishOnce(draft, path)",
+        replace: "publish(draft, path, true)",
+      },
+      { file: "store/task-file.ts", find: "import { publishOnce }", replace: "import { publish }" },
+    ],
+    shows: { scenario: BATCHES_TOGETHER.begun, at: STALLED },
+  },
+  {
+    bug: "a row of unknown outcome is bought again without being asked",
+    edits: [
+      {
+        file: "core/batch/row.ts",
+        find: "  if (run.resubmitUnknown) return buyRow(row, null, run);\n",
+        replace: '  if (record.id !== "") return buyRow(row, null, run);\n',
+      },
+    ],
+    shows: { scenario: BATCHES.fresh, at: /^kill at submit: charged$/ },
+  },
+  {
+    bug: "a request that is bought again is not put aside",
+    edits: [
+      {
+        file: "core/batch/row.ts",
+        find: '    if (run.resubmitUnknown && !(await putAside(owned.record, run))) return "again";\n',
+        replace: "",
+      },
+    ],
+    shows: { scenario: BATCHES.resubmitted, at: UNDISTURBED },
+  },
+  {
+    bug: "a saved row is bought again",
+    edits: [
+      {
+        file: "core/batch/row.ts",
+        find: "return savedBefore(row, record, run);",
+        replace: "return buyRow(row, null, run);",
+      },
+    ],
+    shows: { scenario: BATCHES.repeated, at: UNDISTURBED },
+  },
+  {
+    bug: "an accepted row is bought again",
+    edits: [
+      {
+        file: "core/batch/row.ts",
+        find: "return finishRow(row, record, run);",
+        replace: "return buyRow(row, null, run);",
+      },
+    ],
+    shows: { scenario: BATCHES.continued, at: UNDISTURBED },
+  },
+];
