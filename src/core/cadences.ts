@@ -2,16 +2,28 @@ import { ImggenError } from "../lib/errors.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { LedgerReader } from "../store/ledger-reader.ts";
 import type { ServiceIdentity } from "../store/task.ts";
-import { automaticCadence, type Cadence, type CompletionInterval, learnedCadence } from "./cadence.ts";
+import {
+  automaticCadence,
+  type Cadence,
+  type CompletionInterval,
+  learnedCadence,
+  spreadCadence,
+} from "./cadence.ts";
 
 /** What is known of how long tasks of one model and quality take. */
 interface Lesson {
   history: CompletionInterval[];
-  /** Made of the history as it was; null where it has grown since. */
+  /** Made of the history as it was; null before there was any. */
   cadence: Cadence | null;
+  /** How many tasks completed since the cadence was made. */
+  news: number;
+  /** How many tasks were begun before there was any history. */
+  untaught: number;
 }
 
 const LONGEST_HISTORY = 50;
+/** One task among so many others changes the cadence too little to be worth making it anew. */
+const NOTHING_NEW = 10;
 
 /**
  * The automatic cadence for each model and quality of a service, learned from this machine's own ledger, and
@@ -31,8 +43,12 @@ export class Cadences {
   async of(request: GenerationRequest | null): Promise<Cadence> {
     if (request === null) return automaticCadence;
     const lesson = await this.#lesson(request);
+    if (lesson.history.length === 0) return spreadCadence(lesson.untaught++);
     // One for the whole of a task's wait: looks of two plans could add up to more than either allows.
-    lesson.cadence ??= learnedCadence(lesson.history);
+    if (lesson.cadence === null || lesson.news * NOTHING_NEW > lesson.history.length) {
+      lesson.cadence = learnedCadence(lesson.history);
+      lesson.news = 0;
+    }
     return lesson.cadence;
   }
 
@@ -41,7 +57,7 @@ export class Cadences {
     if (request === null) return;
     const lesson = await this.#lesson(request);
     lesson.history = [...lesson.history, interval].slice(-LONGEST_HISTORY);
-    lesson.cadence = null;
+    lesson.news += 1;
   }
 
   #lesson({ model, quality }: GenerationRequest): Promise<Lesson> {
@@ -52,7 +68,7 @@ export class Cadences {
   }
 
   async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Lesson> {
-    return { history: await this.#history(kind), cadence: null };
+    return { history: await this.#history(kind), cadence: null, news: 0, untaught: 0 };
   }
 
   /** A ledger that cannot be read is told where it matters; to look at even distances needs none. */

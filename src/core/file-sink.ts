@@ -1,11 +1,13 @@
 import { createHash, type Hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { ByteSink } from "../api/download.ts";
-import { writeAll } from "../lib/durable.ts";
+import { writeChunks } from "../lib/durable.ts";
 
 // Large writes, hashed while the one before is on its way to the disk, are what makes this fast.
 const WRITE_BYTES = 1024 * 1024;
 const MOST_QUEUED_BYTES = 4 * WRITE_BYTES;
+// What is sent to the disk while the rest is still on its way need not be waited for at the end.
+const FLUSH_BYTES = 8 * WRITE_BYTES;
 
 /** Writes a download to an open file as it arrives, in bounded memory, and hashes it on the way. */
 export class FileSink implements ByteSink {
@@ -14,6 +16,8 @@ export class FileSink implements ByteSink {
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #writing: Promise<void> | null = null;
+  #unflushed = 0;
+  #flushing: Promise<void> | null = null;
   #paused: { resume(): void } | null = null;
   #failure: unknown = null;
   bytes = 0;
@@ -46,6 +50,7 @@ export class FileSink implements ByteSink {
       this.#startWriting();
       await this.#writing;
     }
+    await this.#flushing;
     if (this.#failure) throw this.#failure;
     await this.#handle.sync();
     return this.#hash.digest("hex");
@@ -53,18 +58,33 @@ export class FileSink implements ByteSink {
 
   #startWriting(): void {
     if (this.#writing || this.#failure) return;
-    const bytes = this.#queue.length === 1 ? (this.#queue[0] as Buffer) : Buffer.concat(this.#queue);
+    const chunks = this.#queue;
+    this.#unflushed += this.#queuedBytes;
     this.#queue = [];
     this.#queuedBytes = 0;
-    this.#writing = writeAll(this.#handle, bytes)
+    this.#writing = writeChunks(this.#handle, chunks)
       .catch((error: unknown) => {
         this.#failure = error;
       })
       .then(() => this.#wrote());
   }
 
+  #flush(): void {
+    if (this.#flushing || this.#unflushed < FLUSH_BYTES) return;
+    this.#unflushed = 0;
+    this.#flushing = this.#handle
+      .datasync()
+      .catch((error: unknown) => {
+        this.#failure ??= error;
+      })
+      .then(() => {
+        this.#flushing = null;
+      });
+  }
+
   #wrote(): void {
     this.#writing = null;
+    this.#flush();
     if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
     this.#paused?.resume();
     this.#paused = null;

@@ -50,7 +50,7 @@ export class Journal {
     // What the disk does not know to be finished must be found again by `resume`.
     if (this.#unwritten.length > 0) return this.release();
     try {
-      await this.#ledger.finish(this.#task);
+      await this.#ledger.finish(this.#task, this.#record);
     } catch (error) {
       this.#complain(error);
     }

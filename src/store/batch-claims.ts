@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { mapConcurrent } from "../lib/concurrency.ts";
-import { createExclusive, makeFolder, removeIfPresent, syncFolder, writeAll } from "../lib/durable.ts";
+import { createExclusive, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
 import { publishOnce } from "../lib/publish.ts";
+import { syncFolder } from "../lib/sync-folder.ts";
 import { StateFolderError } from "./errors.ts";
 import { listFolder } from "./ledger-entry.ts";
 

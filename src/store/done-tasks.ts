@@ -2,7 +2,7 @@ import { rename } from "node:fs/promises";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
-import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
+import { type LedgerEntry, listFolder, namesIn, readEntry } from "./ledger-entry.ts";
 import { creditsByName, doneFolder, doneName, hasTag, ID_LENGTH, idOfName } from "./ledger-name.ts";
 import type { TaskRecord } from "./task.ts";
 
@@ -49,6 +49,11 @@ export class DoneTasks {
     // A finished task's file never moves, so what was there is there; only what was not may be by now.
     const name = this.#listed.get(folder)?.get(id) ?? (await this.#list(folder)).get(id);
     return name === undefined ? null : readEntry(folder, name);
+  }
+
+  /** Whether the task with this id of the ledger's own is among the finished by now. */
+  async has(id: string): Promise<boolean> {
+    return (await namesIn(path.join(this.#folder, doneFolder(id)))).some((name) => name.startsWith(id));
   }
 
   /**

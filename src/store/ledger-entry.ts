@@ -9,8 +9,13 @@ export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
 
 /** A folder's names in order; none where the folder is missing or is no folder. */
 export async function listFolder(folder: string): Promise<string[]> {
+  return (await namesIn(folder)).sort();
+}
+
+/** As `listFolder`, in no order. */
+export async function namesIn(folder: string): Promise<string[]> {
   try {
-    return (await readdir(folder)).sort();
+    return await readdir(folder);
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return [];

@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
-import { makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
+import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
+import { syncFolder } from "../lib/sync-folder.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
@@ -20,6 +21,8 @@ import { LEDGER_VERSION, readTaskLines } from "./task-lines.ts";
 export interface OwnedTask {
   record: TaskRecord;
   file: TaskFile;
+  /** Whether it was taken over from another process, so that claims on it are there. */
+  claimed: boolean;
   /** Lets go of it, unfinished. */
   release(): Promise<void>;
 }
@@ -69,14 +72,14 @@ export class Ledger extends LedgerReader {
   async beginAs(id: string, intent: Intent): Promise<OwnedTask | "taken"> {
     return this.#guardedBegin(async () => {
       // Looked at before as well as after: whoever is killed between the two must not leave it begun twice.
-      if ((await this.done.read(id)) !== null) return "taken";
+      if (await this.done.has(id)) return "taken";
       const line = await this.#intentLine(intent);
       const file = await TaskFile.createWhole(this.#fileOf(id), line, this.#makeRoom);
       if (file === null) return "taken";
       const task = await this.#owned(id, line, file);
       // It may have been begun, finished and put away between our last look and this.
       try {
-        if ((await this.done.read(id)) === null) return task;
+        if (!(await this.done.has(id))) return task;
       } catch (error) {
         await this.#withdraw(task);
         throw error;
@@ -124,7 +127,8 @@ export class Ledger extends LedgerReader {
       await file.close();
     };
     const { type: _type, v: _v, at: submittedAt, owner, ...intent } = line;
-    return { record: { id, intent, owner, submittedAt, progress: { status: "intended" } }, file, release };
+    const record: TaskRecord = { id, intent, owner, submittedAt, progress: { status: "intended" } };
+    return { record, file, claimed: false, release };
   }
 
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */
@@ -163,7 +167,7 @@ export class Ledger extends LedgerReader {
       await claim.release();
     };
     try {
-      return { record: await this.#read(id), file, release };
+      return { record: await this.#read(id), file, claimed: true, release };
     } catch (error) {
       // The claim is the caller's to give up, once: after that its number may be another's.
       await file.close();
@@ -179,12 +183,12 @@ export class Ledger extends LedgerReader {
     throw new Error(`${file} changed while it was read`);
   }
 
-  /** Moves a finished task out of the way of the unfinished ones. */
-  async finish({ record: { id }, file }: OwnedTask): Promise<void> {
+  /** Moves a finished task out of the way of the unfinished ones. @param record what its lines add up to */
+  async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
     ownedHere.delete(file.path);
     await file.close();
-    await this.done.take(file.path, await this.#read(id));
-    await removeClaims(this.openFolder, id);
+    await this.done.take(file.path, record);
+    if (claimed) await removeClaims(this.openFolder, record.id);
   }
 
   /** Removes what killed processes left beside the tasks. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { automaticCadence, uniformCadence } from "../../src/core/cadence.ts";
+import { automaticCadence, spreadCadence, uniformCadence } from "../../src/core/cadence.ts";
 import { draw, figuresOf, lognormal, lookTimes, memoryless, mostWithin } from "../support/simulated-tasks.ts";
 
 describe("the automatic cadence", () => {
@@ -31,6 +31,22 @@ describe("the automatic cadence", () => {
     expect([0, 1e5, 1e9, Number.POSITIVE_INFINITY].map((age) => automaticCadence.nextDelayMs(age))).toEqual([
       2800, 3600, 3600, 3600,
     ]);
+  });
+});
+
+describe("the automatic cadence of tasks begun together", () => {
+  const orders = Array.from({ length: 100 }, (_, order) => order);
+
+  it("never looks more than 58 times in any 180 s", () => {
+    for (const order of orders)
+      expect(mostWithin(lookTimes(spreadCadence(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
+  });
+
+  it("sees tasks as soon, and for as many looks, as that of a single one", () => {
+    const durations = draw(lognormal(8000, 0.3), 2000, 1);
+    const figures = orders.map((order) => figuresOf(spreadCadence(order), durations));
+    const mean = (of: "delay" | "looks") => figures.reduce((sum, each) => sum + each[of], 0) / figures.length;
+    expect(mean("delay") * mean("looks")).toBeLessThan(1.15);
   });
 });
 

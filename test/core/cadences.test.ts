@@ -4,6 +4,7 @@ import { Cadences } from "../../src/core/cadences.ts";
 import type { GenerationRequest } from "../../src/models/request.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import { fakeClock } from "../support/fake-clock.ts";
+import { finishTask } from "../support/finish-task.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT } from "../support/records.ts";
 import { lookTimes } from "../support/simulated-tasks.ts";
@@ -24,7 +25,7 @@ async function newLedger() {
     for (const sighting of sightings) {
       const task = await ledger.begin({ ...INTENT, request });
       for (const event of [accepted, { ...completed, ...sighting }, saved]) await task.file.record(event);
-      await ledger.finish(task);
+      await finishTask(ledger, task);
     }
   };
   return { ledger, remember, cadences: new Cadences(ledger, INTENT.service), state };
@@ -76,6 +77,17 @@ describe("the cadence of a request", () => {
     for (let each = 0; each < 30; each++) await cadences.learn(FOX, { seenMs: 3000, pendingMs: 2000 });
     for (const interval of many(50)) await cadences.learn(FOX, interval);
     expect(looks(await cadences.of(FOX))).toEqual(looks(learnedCadence(many(50))));
+  });
+
+  it("spreads the first looks of tasks that are begun together, where there is no experience", async () => {
+    const { cadences } = await newLedger();
+    const first: number[] = [];
+    for (let each = 0; each < 32; each++) first.push((await cadences.of(FOX)).nextDelayMs(0));
+    expect(first[0]).toBe(automaticCadence.nextDelayMs(0));
+    const sorted = first.toSorted((a, b) => a - b);
+    const gaps = sorted.slice(1).map((at, before) => at - (sorted[before] ?? 0));
+    expect(sorted[0]).toBeLessThan(600);
+    expect(Math.max(...gaps)).toBeLessThan(250);
   });
 
   it("learns nothing from a task that is not known", async () => {

@@ -6,6 +6,7 @@ import { StateFolderError } from "../../src/store/errors.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { Intent } from "../../src/store/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
+import { finishTask } from "../support/finish-task.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT } from "../support/records.ts";
 import { someProcesses } from "../support/some-processes.ts";
@@ -112,7 +113,7 @@ describe("a purchase that is written down and not yet sent", () => {
     const one = await buy(2);
     const other = await buy(2);
     await other.file.record(EVENTS.not_sent);
-    await ledger.finish(other);
+    await finishTask(ledger, other);
     expect(await overDailyLimit(one.record.intent, deps)).toBeNull();
   });
 

@@ -16,8 +16,20 @@ async function newFile(): Promise<{ file: string; handle: FileHandle }> {
 
 /** The same open file, on a disk that does this in place of each write. */
 function writingWith(handle: FileHandle, write: FileHandle["write"]): FileHandle {
+  const writev = (chunks: Buffer[]) => {
+    const bytes = Buffer.concat(chunks);
+    return write(bytes, 0, bytes.length, null);
+  };
+  return withMethods(handle, { write, writev });
+}
+
+function withMethods(handle: FileHandle, methods: Record<string, unknown>): FileHandle {
   return new Proxy(handle, {
-    get: (real, name) => (name === "write" ? write : Reflect.get(real, name, real)),
+    get: (real, name) => {
+      const own = typeof name === "string" ? methods[name] : undefined;
+      const value = own ?? Reflect.get(real, name, real);
+      return typeof value === "function" ? value.bind(real) : value;
+    },
   });
 }
 
@@ -102,8 +114,21 @@ describe("a download on its way to the disk", () => {
       handle.write(bytes, offset, Math.min(length, 100_000), at);
     const sink = new FileSink(writingWith(handle, short as FileHandle["write"]));
     const bytes = randomBytes(2 * MIB);
-    sink.write(bytes, sender());
+    for (let at = 0; at < bytes.length; at += 65_521) sink.write(bytes.subarray(at, at + 65_521), sender());
     expect(await sink.finish()).toBe(sha256(bytes));
     expect((await readFile(file)).equals(bytes)).toBe(true);
+  });
+
+  it("sends a large one to the disk on the way, and hears what the disk says to that", async () => {
+    const { handle } = await newFile();
+    let flushes = 0;
+    const datasync = async () => {
+      flushes += 1;
+      throw Object.assign(new Error("no"), { code: "EIO" });
+    };
+    const sink = new FileSink(withMethods(handle, { datasync }));
+    for (let sent = 0; sent < 9; sent++) sink.write(Buffer.alloc(MIB), sender());
+    await expect(sink.finish()).rejects.toMatchObject({ code: "EIO" });
+    expect(flushes).toBe(1);
   });
 });

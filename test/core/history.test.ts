@@ -5,6 +5,7 @@ import { findUnfinishedTwin, recentTasks } from "../../src/core/history.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { Intent, TaskEvent } from "../../src/store/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
+import { finishTask } from "../support/finish-task.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT } from "../support/records.ts";
 import { someProcesses } from "../support/some-processes.ts";
@@ -20,7 +21,7 @@ async function newLedger() {
     const task = await ledger.begin({ ...INTENT, ...intent });
     onTestFinished(() => task.file.close());
     for (const event of events) await task.file.record(event);
-    if (finish) await ledger.finish(task);
+    if (finish) await finishTask(ledger, task);
     return task.record.id;
   };
   return { ledger, put };

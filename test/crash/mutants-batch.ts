@@ -97,12 +97,12 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "store/ledger.ts",
-        find: `if ((await this.done.read(id)) !== null) return "taken";`,
+        find: `if (await this.done.has(id)) return "taken";`,
         replace: "",
       },
       {
         file: "store/ledger.ts",
-        find: "(await this.done.read(id)) === null",
+        find: "!(await this.done.has(id))",
         replace: "task.record.id === id",
       },
     ],

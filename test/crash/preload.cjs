@@ -107,6 +107,7 @@ function watchHandle(handle, file, writable) {
     const part = (taken) => write.call(handle, bytes, offset, taken, position);
     return operation("write", "write", file, { run: () => part(length), part, bytes: length });
   };
+  handle.writev = (chunks) => handle.write(Buffer.concat(chunks));
   for (const name of ["sync", "datasync"]) {
     handle[name] = () => {
       const { size } = fstatSync(handle.fd);
@@ -122,7 +123,7 @@ function watchHandle(handle, file, writable) {
     // One that only read has nothing to lose. A close that fails has closed all the same.
     return writable ? operation("close", "change", file, { run, whenFailed: run }) : run();
   };
-  for (const name of ["writeFile", "appendFile", "writev", "truncate", "chmod", "createWriteStream"]) {
+  for (const name of ["writeFile", "appendFile", "truncate", "chmod", "createWriteStream"]) {
     const original = handle[name];
     handle[name] = (...args) => refuse(name, file, () => original.apply(handle, args));
   }

@@ -2,7 +2,13 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createExclusive, makeFolder, removeIfPresent, syncFolder, writeAll } from "../../src/lib/durable.ts";
+import {
+  createExclusive,
+  makeFolder,
+  removeIfPresent,
+  writeAll,
+  writeChunks,
+} from "../../src/lib/durable.ts";
 import { errorCode } from "../../src/lib/error-code.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
@@ -12,6 +18,17 @@ async function newFile(): Promise<{ file: string; handle: FileHandle }> {
   const handle = await createExclusive(file, 0o600);
   onTestFinished(() => handle.close());
   return { file, handle };
+}
+
+/** The same open file, on a disk that takes no more than this many bytes of several chunks at once. */
+function takingOfChunks(bytes: number, handle: FileHandle): FileHandle {
+  const writev = (chunks: readonly Uint8Array[]) => handle.write(Buffer.concat(chunks), 0, bytes);
+  return new Proxy(handle, {
+    get: (real, name) => {
+      const value = name === "writev" ? writev : Reflect.get(real, name, real);
+      return typeof value === "function" ? value.bind(real) : value;
+    },
+  });
 }
 
 /** The same open file, on a disk that takes no more than this many bytes at a time. */
@@ -73,6 +90,16 @@ describe("writing every byte", () => {
   });
 });
 
+describe("writing every byte of several chunks", () => {
+  const chunks = ["all ", "of ", "", "these bytes"].map((text) => Buffer.from(text));
+
+  it.each([0, 1, 4, 5, 7, 8, 17, 18])("goes on after the first %i", async (taken) => {
+    const { file, handle } = await newFile();
+    await writeChunks(takingOfChunks(taken, handle), chunks);
+    expect(await readFile(file, "utf8")).toBe("all of these bytes");
+  });
+});
+
 describe("folders", () => {
   it("are made with their parents", async () => {
     const folder = path.join(await temporaryFolder(), "a", "b", "c");
@@ -91,12 +118,6 @@ describe("folders", () => {
   it("cannot be made below a file", async () => {
     const { file } = await newFile();
     await expect(makeFolder(path.join(file, "a"), 0o700)).rejects.toMatchObject({ code: "ENOTDIR" });
-  });
-
-  it("are synced only where they are", async () => {
-    const folder = await temporaryFolder();
-    await expect(syncFolder(folder)).resolves.toBeUndefined();
-    await expect(syncFolder(path.join(folder, "none"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 });
 

@@ -6,6 +6,7 @@ import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
 import type { LedgerEntry } from "../../src/store/ledger-entry.ts";
 import type { TaskEvent, TaskRecord } from "../../src/store/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
+import { finishTask } from "../support/finish-task.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
@@ -136,7 +137,7 @@ describe("claiming an unfinished task", () => {
   it("says so where another process has finished it meanwhile", async () => {
     const { ledger, as, world } = await newLedger(2);
     const task = await begin(ledger);
-    await ledger.finish(task);
+    await finishTask(ledger, task);
     world.die(1);
     expect(await claim(as(2), task.record)).toBe("finished");
   });
@@ -147,7 +148,7 @@ describe("finishing a task", () => {
     const { ledger, as, world, open, state } = await newLedger(2);
     const { record } = await begin(ledger);
     world.die(1);
-    await as(2).finish(await claimed(as(2), record.id));
+    await finishTask(as(2), await claimed(as(2), record.id));
     expect(await readdir(open)).toEqual([]);
     const minute = path.join(state, "tasks", "done", "2026-01-31", "1200");
     const [name = ""] = await readdir(minute);
@@ -160,7 +161,7 @@ describe("finishing a task", () => {
     const task = await begin(ledger);
     await task.file.record(accepted);
     await task.file.record(saved);
-    await ledger.finish(task);
+    await finishTask(ledger, task);
     expect(await ledger.find("task-1")).toMatchObject({ progress: { status: "saved" } });
     expect(await ledger.unfinished()).toEqual([]);
   });
@@ -212,7 +213,7 @@ describe("all tasks, newest first,", () => {
     for (let at = 0; at < 8; at++) {
       const task = await begin(ledger);
       ids.unshift(task.record.id);
-      if (at % 3 !== 0) await ledger.finish(task);
+      if (at % 3 !== 0) await finishTask(ledger, task);
       clock.advance(9 * 3_600_000);
     }
     expect((await all(ledger.newestFirst())).map(idOf)).toEqual(ids);
@@ -221,7 +222,7 @@ describe("all tasks, newest first,", () => {
   it("are read only as far as they are asked for", async () => {
     const { ledger, clock } = await newLedger();
     for (let at = 0; at < 3; at++) {
-      await ledger.finish(await begin(ledger));
+      await finishTask(ledger, await begin(ledger));
       clock.advance(1000);
     }
     const files = (await all(ledger.newestFirst())).map(({ file }) => file);
@@ -242,7 +243,7 @@ describe("all tasks, newest first,", () => {
   it("are not disturbed by strange files among the finished", async () => {
     const { ledger } = await newLedger();
     const task = await begin(ledger);
-    await ledger.finish(task);
+    await finishTask(ledger, task);
     await plant(path.join(ledger.folder, "done"), ".DS_Store", "");
     await plant(path.join(ledger.folder, "done", "2026-01-31"), ".DS_Store", "");
     await plant(path.join(ledger.folder, "done", "2026-01-31", "1200"), ".DS_Store", "");
@@ -291,7 +292,7 @@ describe("finding a task", () => {
 
   const finishedWith = async (ledger: Ledger, ...events: TaskEvent[]) => {
     const task = await taskWith(ledger, ...events);
-    await ledger.finish(task);
+    await finishTask(ledger, task);
     return task.record.id;
   };
 
@@ -325,7 +326,7 @@ describe("finding a task", () => {
     const older = await finishedWith(ledger, accepted, completed, saved);
     clock.advance(60_000);
     const other = await ledger.begin({ ...INTENT, request: { ...INTENT.request, prompt: "a hare" } });
-    await ledger.finish(other);
+    await finishTask(ledger, other);
     clock.advance(60_000);
     const { record } = await taskWith(ledger, accepted);
     const found = ledger.sameRequest({ model: "gamma-image-2", prompt: "a fox" }, INTENT.service);

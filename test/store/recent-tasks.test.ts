@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
 import type { Intent, TaskEvent } from "../../src/store/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
+import { finishTask } from "../support/finish-task.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT } from "../support/records.ts";
 import { someProcesses } from "../support/some-processes.ts";
@@ -23,7 +24,7 @@ async function task(ledger: Ledger, intent: Partial<Intent>, ...events: TaskEven
   for (const event of events) await owned.file.record(event);
   const ends = events.at(-1)?.type;
   const isOver = ends !== undefined && !["accepted", "completed", "unknown"].includes(ends);
-  await (isOver ? ledger.finish(owned) : owned.release());
+  await (isOver ? finishTask(ledger, owned) : owned.release());
   return owned;
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { StateFolderError } from "../../src/store/errors.ts";
 import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
 import { fakeClock } from "../support/fake-clock.ts";
+import { finishTask } from "../support/finish-task.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
@@ -73,7 +74,7 @@ describe("beginning a task under a name that several processes know", () => {
     await other.file.record(EVENTS.accepted);
     await other.file.record(EVENTS.completed);
     await other.file.record(EVENTS.saved);
-    await as(2).finish(other);
+    await finishTask(as(2), other);
     expect(await beginAs(as(1), id)).toBe("taken");
     expect(await readdir(open)).toEqual([]);
     expect(await as(1).read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
@@ -83,10 +84,10 @@ describe("beginning a task under a name that several processes know", () => {
     const { as } = await newLedger(2);
     const ledger = as(1);
     const [id, before] = [ledger.newId(), ledger.newId()];
-    await ledger.finish(await begun(ledger, before));
+    await finishTask(ledger, await begun(ledger, before));
     expect(await ledger.read(before)).not.toBeNull();
     expect(await ledger.read(id)).toBeNull();
-    await as(2).finish(await begun(as(2), id));
+    await finishTask(as(2), await begun(as(2), id));
     expect(await beginAs(ledger, id)).toBe("taken");
   });
 

@@ -41,7 +41,11 @@ handles.write = function (bytes, offset, length, position) {
   const taken = strikes("short-write", file) ? Math.max(1, length >> 1) : length;
   return write.call(this, bytes, offset, taken, position);
 };
-handles.sync = function () {
+handles.writev = function (chunks) {
+  const bytes = Buffer.concat(chunks);
+  return this.write(bytes, 0, bytes.length, null);
+};
+handles.sync = handles.datasync = function () {
   const file = paths.get(this);
   return strikes("sync", file) ? Promise.reject(failure(file)) : sync.call(this);
 };

@@ -21,6 +21,24 @@ export const automaticCadence: Cadence = {
   nextDelayMs: (elapsedMs) => (elapsedMs < YOUNG_MS ? WHILE_YOUNG_MS : LATER_MS),
 };
 
+/** The golden section: multiples of it fall evenly into any interval, however many there are. */
+const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
+/** No task is looked at before this part of the first delay. */
+const SHORTEST_PART = 0.15;
+
+/**
+ * The automatic cadence for the n-th of several tasks begun together: their first looks are spread over its first
+ * delay, so that the first of them to be seen completed can teach the rest.
+ * @param order 0 for the first task, which gets the automatic cadence as it is
+ */
+export function spreadCadence(order: number): Cadence {
+  const firstMs = WHILE_YOUNG_MS * (1 - (1 - SHORTEST_PART) * ((order * GOLDEN_SECTION) % 1));
+  return {
+    nextDelayMs: (elapsedMs) =>
+      elapsedMs < firstMs ? firstMs - elapsedMs : automaticCadence.nextDelayMs(elapsedMs),
+  };
+}
+
 /** A look every `intervalMs`, as the user asked. */
 export function uniformCadence(intervalMs: number): Cadence {
   return { nextDelayMs: () => intervalMs };

@@ -6,7 +6,7 @@ import { type CompletionInterval, weigh } from "./history.ts";
 import { heightAt } from "./line.ts";
 import { planLooks } from "./plan.ts";
 
-const SHORTEST_DELAY_MS = 500;
+const SHORTEST_DELAY_MS = 150;
 
 /**
  * Looks that are dense where tasks have completed before, and sparse elsewhere. The automatic cadence where there

@@ -5,13 +5,15 @@ import { heightAt } from "./line.ts";
 /** How many looks are due by each of EDGES_MS, fractions of them included: a line that gains one with every look. */
 export type Plan = readonly number[];
 
-const SHORTEST_GAP_MS = 500;
+const SHORTEST_GAP_MS = 150;
 const LONGEST_GAP_MS = 15_000;
 /** What is kept for tasks that are later than all before them, as a part of all. */
 const RESERVE = 0.05;
 /** The reference client looks this often (section 4.2), and how many looks are worth it here for one of its. */
 const REFERENCE_GAP_MS = 3_000;
 const LOOKS_FOR_ONE = 1.45;
+/** A task that takes less than a few seconds may have this many, be the reference client's ever so few. */
+const FEW_LOOKS = 3;
 /** No window of this length has more looks than this, so that one at once and one at the end can come on top. */
 const WINDOW_MS = 180_000;
 const MOST_IN_WINDOW = 58;
@@ -63,7 +65,7 @@ function isModest(plan: Plan, estimate: Shares): boolean {
   const plannedIn = (index: number) => ((plan[index] ?? 0) + (plan[index + 1] ?? 0)) / 2;
   const looks = meanLooks(estimate, (_, index) => plannedIn(index));
   const reference = meanLooks(estimate, (stretch) => middleMs(stretch) / REFERENCE_GAP_MS);
-  if (looks > LOOKS_FOR_ONE * reference) return false;
+  if (looks > Math.max(FEW_LOOKS, LOOKS_FOR_ONE * reference)) return false;
   return EDGES_MS.every(
     (ageMs, index) => heightAt(EDGES_MS, plan, ageMs + WINDOW_MS) - (plan[index] ?? 0) <= MOST_IN_WINDOW - 1,
   );

@@ -6,6 +6,7 @@ import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent, TaskEvent } from "../../../src/store/task.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
+import { finishTask } from "../../support/finish-task.ts";
 import { temporaryFolder } from "../../support/program.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
@@ -28,7 +29,9 @@ async function newBatch() {
     if (task === "taken") throw new Error("taken");
     for (const event of events) await task.file.record(event);
     const last = events.at(-1)?.type ?? "";
-    await (["refused", "not_sent", "failed", "saved"].includes(last) ? ledger.finish(task) : task.release());
+    await (["refused", "not_sent", "failed", "saved"].includes(last)
+      ? finishTask(ledger, task)
+      : task.release());
     return { id, file: task.file.path };
   };
   const plan = (rows: readonly BatchRow[], resubmitUnknown = false) =>

@@ -5,6 +5,7 @@ import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { type BatchRun, runRow } from "../../../src/core/batch/row.ts";
 import type { RowEnd } from "../../../src/core/batch/row-end.ts";
 import { accepts } from "../../support/batch-world.ts";
+import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS } from "../../support/records.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
@@ -183,7 +184,7 @@ describe("a row of unknown outcome", () => {
     const owned = await world.deps.ledger.claim(entry.record);
     if (typeof owned === "string") throw new Error(owned);
     await owned.file.record(EVENTS.dismissed);
-    await world.deps.ledger.finish(owned);
+    await finishTask(world.deps.ledger, owned);
     expect(await ended(again(row), run)).toMatchObject({
       outcome: "unknown",
       error: { type: "outcome_unknown", message: expect.stringContaining("dismissed") },

@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { accepts } from "../../support/batch-world.ts";
+import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS } from "../../support/records.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, late, replies, stillRunning } from "../../support/scripts.ts";
@@ -111,7 +112,7 @@ describe("a row that another process is at work on", () => {
     batch.run.deps.clock.sleep = async (ms, signal) => {
       if (ms === 300 && ++looks === 3) {
         for (const event of [EVENTS.accepted, EVENTS.completed, EVENTS.saved]) await task.file.record(event);
-        await batch.other.deps.ledger.finish(task);
+        await finishTask(batch.other.deps.ledger, task);
       }
       return sleep(ms, signal);
     };
@@ -156,7 +157,7 @@ describe("a row that another process is at work on", () => {
     const [row] = foxes(1) as [PlannedRow];
     const task = await begunByOther(batch, row);
     await task.file.record(EVENTS.refused);
-    await batch.other.deps.ledger.finish(task);
+    await finishTask(batch.other.deps.ledger, task);
     expect(await batch.go([row])).toEqual([]);
     expect(batch.ends).toMatchObject([{ outcome: "saved", bought: true, row: { attempts: { length: 2 } } }]);
   });

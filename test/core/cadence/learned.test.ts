@@ -117,11 +117,11 @@ describe("whatever the history, the learned cadence", () => {
     );
   });
 
-  it("waits for 0.5 s at least and 15 s at most", () => {
+  it("waits for 0.15 s at least and 15 s at most", () => {
     fc.assert(
       fc.property(histories, age, (history, ageMs) => {
         const delayMs = learnedCadence(history).nextDelayMs(ageMs);
-        expect(delayMs).toBeGreaterThanOrEqual(500);
+        expect(delayMs).toBeGreaterThanOrEqual(150);
         expect(delayMs).toBeLessThan(15_001);
       }),
     );

@@ -1,0 +1,48 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import { platform } from "node:os";
+import { errorCode } from "./error-code.ts";
+
+interface FolderSync {
+  /** Whether it has yet to begin. */
+  waits: boolean;
+  done: Promise<void>;
+}
+
+/** The last sync of each folder that is not over. */
+const syncs = new Map<string, FolderSync>();
+
+/**
+ * Makes a new name in a folder survive a power cut, where the folder lets itself be synced: the file's own
+ * bytes are synced in any case. Windows has no such call and needs none. Whoever comes while a sync is under way
+ * waits for the next, which all of them share: the one before may have begun too early for the new name.
+ */
+export function syncFolder(folder: string): Promise<void> {
+  if (platform() === "win32") return Promise.resolve();
+  const last = syncs.get(folder);
+  if (last?.waits) return last.done;
+  const sync: FolderSync = { waits: last !== undefined, done: Promise.resolve() };
+  sync.done = syncAfter(last?.done, folder, sync).finally(() => {
+    if (syncs.get(folder) === sync) syncs.delete(folder);
+  });
+  syncs.set(folder, sync);
+  return sync.done;
+}
+
+async function syncAfter(last: Promise<void> | undefined, folder: string, sync: FolderSync): Promise<void> {
+  await last?.catch(() => {});
+  sync.waits = false;
+  await syncNow(folder);
+}
+
+/** What a folder answers that may be written to but not read, or whose file system syncs no folders. */
+const NOT_SYNCED = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
+
+async function syncNow(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, constants.O_RDONLY);
+    await handle.sync().finally(() => handle.close());
+  } catch (error) {
+    if (!NOT_SYNCED.has(errorCode(error) ?? "")) throw error;
+  }
+}

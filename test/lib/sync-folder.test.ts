@@ -1,0 +1,44 @@
+import { type FileHandle, open } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { syncFolder } from "../../src/lib/sync-folder.ts";
+import { temporaryFolder } from "../support/program.ts";
+
+/** Counts the syncs of any file from here to the test's end. */
+async function countSyncs(): Promise<() => number> {
+  const probe = await open(process.execPath);
+  const handles: FileHandle = Object.getPrototypeOf(probe);
+  await probe.close();
+  const spy = vi.spyOn(handles, "sync");
+  onTestFinished(() => spy.mockRestore());
+  return () => spy.mock.calls.length;
+}
+
+describe("syncing a folder", () => {
+  it("works only where there is one", async () => {
+    const folder = await temporaryFolder();
+    await expect(syncFolder(folder)).resolves.toBeUndefined();
+    await expect(syncFolder(path.join(folder, "none"))).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("is done once more for all who come while it is under way", async () => {
+    const folder = await temporaryFolder();
+    const syncs = await countSyncs();
+    await Promise.all(Array.from({ length: 20 }, () => syncFolder(folder)));
+    expect(syncs()).toBe(2);
+  });
+
+  it("is done anew for whoever comes after it is over", async () => {
+    const folder = await temporaryFolder();
+    const syncs = await countSyncs();
+    for (let time = 0; time < 3; time++) await syncFolder(folder);
+    expect(syncs()).toBe(3);
+  });
+
+  it("fails for each who waited for it, and not for those who come later", async () => {
+    const folder = path.join(await temporaryFolder(), "none");
+    const tries = await Promise.allSettled(Array.from({ length: 3 }, () => syncFolder(folder)));
+    expect(tries.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    await expect(syncFolder(path.dirname(folder))).resolves.toBeUndefined();
+  });
+});
