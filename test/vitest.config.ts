@@ -7,8 +7,10 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: [fileURLToPath(new URL("support/tally-told.ts", import.meta.url))],
     testTimeout: 30_000,
-    // Many tests wait for a program they started, so one more than the cores of a small machine is not too many.
-    maxWorkers: 3,
+    // Many tests wait for a program they started, so more workers than a small machine has cores are not too many.
+    maxWorkers: 4,
+    // No test replaces a module, so the files of a worker may share what it has loaded: half of a small test's time.
+    isolate: false,
     reporters: process.env.CI ? ["default", ["json", { outputFile: "coverage/results.json" }]] : ["default"],
     coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text-summary"] },
   },

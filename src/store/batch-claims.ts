@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { createExclusive, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { StateFolderError } from "./errors.ts";
 import { listFolder } from "./ledger-entry.ts";
+import { removeOld } from "./leftovers.ts";
 
+const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const FILES_AT_ONCE = 32;
 const MOST_LOOKS = 20;
@@ -20,17 +23,23 @@ const LOOK_AGAIN_MS = 25;
  */
 export class BatchClaims {
   readonly #folder: string;
+  readonly #clock: Pick<Clock, "now">;
   #made = false;
 
   /** @param batchId what all processes that work on the batch agree on, in hexadecimal digits */
-  constructor(ledgerFolder: string, batchId: string) {
+  constructor(ledgerFolder: string, batchId: string, clock: Pick<Clock, "now">) {
     this.#folder = path.join(ledgerFolder, "batches", batchId);
+    this.#clock = clock;
   }
 
   /** The tasks of every row that was ever begun, by row, first attempt first. @throws StateFolderError */
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {
-      const names = (await listFolder(this.#folder)).filter((name) => CLAIM.test(name));
+      const all = await listFolder(this.#folder);
+      const drafts = all.filter((name) => DRAFT.test(name));
+      // What a killed process has left is in nobody's way.
+      await removeOld(this.#folder, drafts, this.#clock.now()).catch(() => {});
+      const names = all.filter((name) => CLAIM.test(name));
       const ids = await mapConcurrent(names, FILES_AT_ONCE, (name) => this.#read(name));
       const claims = new Map<string, string[]>();
       for (const [at, name] of names.entries()) {

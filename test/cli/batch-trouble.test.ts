@@ -172,9 +172,11 @@ describe("a service that is down", () => {
     controller.abort(new InterruptedError("SIGINT"));
     const { code, summary } = await running;
     expect(code).toBe(130);
-    // Eight at once, and one to try after 2 s.
-    expect(world.server.submits().length).toBe(9);
-    expect(summary).toMatchObject({ unknown: 9, notSent: 31 });
+    // Eight at once, at most two that began before the third was lost, and one to try after 2 s.
+    const sent = world.server.submits().length;
+    expect(sent).toBeGreaterThanOrEqual(8 + 1);
+    expect(sent).toBeLessThanOrEqual(8 + 2 + 1);
+    expect(summary).toMatchObject({ unknown: sent, notSent: 40 - sent });
   });
 });
 

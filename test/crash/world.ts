@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { finished } from "../support/program.ts";
+import { finished, NODE_FLAGS } from "../support/program.ts";
 import { type OperationLog, readOperations } from "./operations.ts";
 import { cutPower } from "./power-cut.ts";
 import type { Recovery } from "./recovery.ts";
@@ -38,9 +38,6 @@ export interface Run {
 
 /** The key of every run here. */
 export const KEY = "sk-crash-5f3e9a7c1b8d2046";
-
-/** A fifth off the start of a process: the HTTP parser's machine code is not polished for a run this short. */
-const NODE_FLAGS = ["--liftoff-only"];
 
 /** Waits between tries are drawn from nothing up to a limit; here the draw is always nothing. */
 const SHORTEST_BACKOFF = "--import data:text/javascript,Math.random=()=>0";

@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BatchClaims } from "../../src/store/batch-claims.ts";
 import { StateFolderError } from "../../src/store/errors.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { temporaryFolder } from "../support/program.ts";
 
 const BATCH = "0123456789abcdef";
@@ -13,8 +14,14 @@ const LATER = "20260131T120000001-00000002";
 
 /** The claims of one batch, as several processes see them. */
 async function newClaims() {
+  const clock = fakeClock();
   const ledger = path.join(await temporaryFolder(), "tasks");
-  return { as: () => new BatchClaims(ledger, BATCH), folder: path.join(ledger, "batches", BATCH), ledger };
+  return {
+    clock,
+    as: () => new BatchClaims(ledger, BATCH, clock),
+    folder: path.join(ledger, "batches", BATCH),
+    ledger,
+  };
 }
 
 describe("claiming an attempt at a row", () => {
@@ -40,7 +47,7 @@ describe("claiming an attempt at a row", () => {
     await as().claim(ROW, 1, ID);
     expect(await as().claim(OTHER, 1, LATER)).toBe(LATER);
     expect(await as().claim(ROW, 2, LATER)).toBe(LATER);
-    expect(await new BatchClaims(ledger, "fedcba9876543210").claim(ROW, 1, LATER)).toBe(LATER);
+    expect(await new BatchClaims(ledger, "fedcba9876543210", fakeClock()).claim(ROW, 1, LATER)).toBe(LATER);
   });
 
   it("writes a file for its owner only, whole, and leaves nothing else", async () => {
@@ -57,7 +64,9 @@ describe("claiming an attempt at a row", () => {
   it("refuses a state folder that cannot be written, and says that nothing was sent", async () => {
     const file = path.join(await temporaryFolder(), "file");
     await writeFile(file, "");
-    const error = await new BatchClaims(file, BATCH).claim(ROW, 1, ID).catch((thrown: unknown) => thrown);
+    const error = await new BatchClaims(file, BATCH, fakeClock())
+      .claim(ROW, 1, ID)
+      .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StateFolderError);
     expect(error).toMatchObject({
       type: "save_failed",
@@ -95,6 +104,19 @@ describe("loading a batch's claims", () => {
     expect(await as().load()).toEqual(new Map());
     expect(await as().claim(ROW, 1, LATER)).toBe(LATER);
     expect(await as().load()).toEqual(new Map([[ROW, [LATER]]]));
+  });
+
+  it("removes what a killed process left once it is old, and nothing else", async () => {
+    const { as, folder, clock } = await newClaims();
+    await as().claim(ROW, 1, ID);
+    const minutesAgo = (minutes: number) => new Date(clock.now() - minutes * 60_000);
+    const files = { [`.${ROW}.1.0a1b2c3d`]: 11, [`.${ROW}.2.4e5f6071`]: 9, ".notes": 11, [`${ROW}.1`]: 11 };
+    for (const [name, age] of Object.entries(files)) {
+      await writeFile(path.join(folder, name), "", { flag: "a" });
+      await utimes(path.join(folder, name), minutesAgo(age), minutesAgo(age));
+    }
+    await as().load();
+    expect((await readdir(folder)).sort()).toEqual([".notes", `.${ROW}.2.4e5f6071`, `${ROW}.1`].sort());
   });
 
   it("passes over files that are no claims", async () => {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { Gate } from "../../core/batch/gate.ts";
-import { findMisplaced, preparePlace } from "../../core/batch/place.ts";
-import { type Cost, planBatch } from "../../core/batch/plan.ts";
+import { planPlaced, preparePlace } from "../../core/batch/place.ts";
+import type { Cost } from "../../core/batch/plan.ts";
 import type { RowEnd } from "../../core/batch/row-end.ts";
 import { type BatchPlace, type BatchRow, batchId } from "../../core/batch/rows.ts";
 import { runRows } from "../../core/batch/run.ts";
@@ -76,9 +76,8 @@ async function runAgreed(
 ): Promise<BatchResult> {
   const { place, wait, concurrency, resubmitUnknown } = order;
   const { connection, ledger, clock, random, signal } = deps;
-  const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, place));
-  const plan = await planBatch(order.rows, { claims, ledger, resubmitUnknown });
-  const misplaced = await findMisplaced(plan.rows, place);
+  const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, place), clock);
+  const { plan, misplaced } = await planPlaced(order.rows, place, { claims, ledger, resubmitUnknown });
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const { allowUndocumented } = order.allowance;
   await checkDailyLimit(plan.toBuy, connection.identity.keyId, deps, allowUndocumented);

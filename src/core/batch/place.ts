@@ -4,7 +4,7 @@ import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { prepareDestination } from "../destination.ts";
 import type { ManifestProblem } from "./check-rows.ts";
-import type { PlannedRow } from "./plan.ts";
+import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 import { type BatchPlace, type BatchRow, destinationOf } from "./rows.ts";
 
 const FILES_AT_ONCE = 32;
@@ -18,6 +18,20 @@ export async function realFolder(folder: string): Promise<string> {
     const code = errorCode(error);
     if ((code !== "ENOENT" && code !== "ENOTDIR") || parent === folder) return folder;
     return path.join(await realFolder(parent), path.basename(folder));
+  }
+}
+
+/** A plan, and what in it has no place. */
+export async function planPlaced(
+  rows: readonly BatchRow[],
+  place: BatchPlace,
+  deps: PlanDeps,
+): Promise<{ plan: BatchPlan; misplaced: ManifestProblem[] }> {
+  for (let again = false; ; again = true) {
+    const plan = await planBatch(rows, deps);
+    const misplaced = await findMisplaced(plan.rows, place);
+    // What is in the way may just have been saved for that very row, by another process.
+    if (misplaced.length === 0 || again) return { plan, misplaced };
   }
 }
 

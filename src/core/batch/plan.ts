@@ -32,10 +32,18 @@ export interface BatchPlan {
 
 const ROWS_AT_ONCE = 16;
 
-/** Looks every row up in the ledger. @param resubmitUnknown whether rows of unknown outcome are bought again */
+/** Where a batch's earlier runs are looked up. */
+export interface PlanDeps {
+  claims: Pick<BatchClaims, "load">;
+  ledger: Ledger;
+  /** Whether rows of unknown outcome are bought again. */
+  resubmitUnknown: boolean;
+}
+
+/** Looks every row up in the ledger. */
 export async function planBatch(
   rows: readonly BatchRow[],
-  { claims, ledger, resubmitUnknown }: { claims: BatchClaims; ledger: Ledger; resubmitUnknown: boolean },
+  { claims, ledger, resubmitUnknown }: PlanDeps,
 ): Promise<BatchPlan> {
   const tasks = await claims.load();
   const charged: Cost = { rows: 0, credits: 0, undocumented: 0 };

@@ -143,8 +143,19 @@ async function claimRow(row: PlannedRow, { claims, deps }: BatchRun): Promise<st
 async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
   const owned = await run.deps.ledger.claim(record);
   if (owned === "held") return "held";
-  if (owned === "finished") return "again";
+  if (owned === "finished") return finishedElsewhere(row, record, run);
   return ended(row, await finishOwned(owned, resumeOptions(row, run), resumeDeps(run)), false);
+}
+
+/** A task that was put away has come to an end; one that is where it was all the same has lost its last lines. */
+async function finishedElsewhere(
+  row: PlannedRow,
+  { id, progress }: TaskRecord,
+  run: BatchRun,
+): Promise<Step> {
+  const entry = await run.deps.ledger.read(id);
+  const isCutOff = entry?.kind === "task" && entry.record.progress.status === progress.status;
+  return isCutOff ? unreadable(row, entry) : "again";
 }
 
 async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
@@ -153,7 +164,7 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): P
   if (record.progress.status !== "dismissed") {
     const owned = await run.deps.ledger.claim(record);
     if (owned === "held") return "held";
-    if (owned === "finished") return "again";
+    if (owned === "finished") return finishedElsewhere(row, record, run);
     await owned.release().catch((error: unknown) => {
       throw new StateFolderError(run.deps.ledger.folder, error);
     });

@@ -25,7 +25,7 @@ export async function newRun(script: ServiceScript = {}) {
     output: world.output,
   });
   const { deps, clock } = world;
-  const claims = new BatchClaims(deps.ledger.folder, "0123456789abcdef");
+  const claims = new BatchClaims(deps.ledger.folder, "0123456789abcdef", clock);
   const gate = new Gate(deps.connection.service, { clock, random: () => 0, onOutage: () => {} });
   const run: BatchRun = {
     place: { folder: world.output, template: "{slug}.{ext}", overwrite: false },

@@ -1,10 +1,16 @@
 import { mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { findMisplaced, preparePlace, realFolder } from "../../../src/core/batch/place.ts";
+import { findMisplaced, planPlaced, preparePlace, realFolder } from "../../../src/core/batch/place.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
+import { BatchClaims } from "../../../src/store/batch-claims.ts";
+import { Ledger } from "../../../src/store/ledger.ts";
+import { fakeClock } from "../../support/fake-clock.ts";
+import { finishTask } from "../../support/finish-task.ts";
 import { temporaryFolder } from "../../support/program.ts";
+import { EVENTS, INTENT } from "../../support/records.ts";
+import { someProcesses } from "../../support/some-processes.ts";
 import { newRows } from "./some-rows.ts";
 
 async function newPlace() {
@@ -19,6 +25,33 @@ const named = (...outputs: (string | null)[]): PlannedRow[] =>
     ...row,
     output: outputs[index] ?? null,
   }));
+
+describe("a file that another process saves for a row just as the batch is planned", () => {
+  it("is in nobody's way", async () => {
+    const { root, place } = await newPlace();
+    const ledger = new Ledger(root, fakeClock(), someProcesses(1).as(1));
+    const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
+    const rows = named("fox.png");
+    const saveElsewhere = async (key: string) => {
+      const task = await ledger.begin(INTENT);
+      await claims.claim(key, 1, task.record.id);
+      for (const event of [EVENTS.accepted, EVENTS.completed, EVENTS.saved]) await task.file.record(event);
+      await finishTask(ledger, task);
+      await writeFile(path.join(place.folder, "fox.png"), "");
+    };
+    let loads = 0;
+    const load = async () => {
+      const before = await claims.load();
+      if (loads++ === 0) await saveElsewhere(rows[0]?.key ?? "");
+      return before;
+    };
+    const deps = { claims: { load }, ledger, resubmitUnknown: false };
+    const { plan, misplaced } = await planPlaced(rows, place, deps);
+    expect(misplaced).toEqual([]);
+    expect(plan.rows).toMatchObject([{ standing: "saved" }]);
+    expect(plan.toBuy.rows).toBe(0);
+  });
+});
 
 describe("a folder's real address", () => {
   it("is the same by every link that leads there, whether it is there yet or not", async () => {

@@ -16,7 +16,7 @@ const { accepted, completed, saved, failed, refused, not_sent, unknown } = EVENT
 
 async function newBatch() {
   const ledger = new Ledger(await temporaryFolder(), fakeClock(), someProcesses(1).as(1));
-  const claims = new BatchClaims(ledger.folder, "0123456789abcdef");
+  const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
   /** An attempt at a row that has come so far. */
   const attempt = async (
     row: BatchRow | undefined,

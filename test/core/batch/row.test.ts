@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
@@ -190,6 +190,23 @@ describe("a row of unknown outcome", () => {
       error: { type: "outcome_unknown", message: expect.stringContaining("dismissed") },
     });
     expect(await ended(again(row), { ...run, resubmitUnknown: true })).toMatchObject({ outcome: "saved" });
+  });
+
+  it("whose finished file has lost its last lines is left to the user", async () => {
+    const { run, world } = await newRun();
+    const row = newRow();
+    await ended(row, run);
+    const done = path.join(world.stateFolder, "tasks", "done");
+    const names = await readdir(done, { recursive: true });
+    const file = path.join(done, names.find((name) => name.endsWith(".jsonl")) ?? "");
+    const lines = (await readFile(file, "utf8")).split("\n");
+    for (const kept of [1, 2, 3]) {
+      await writeFile(file, `${lines.slice(0, kept).join("\n")}\n`);
+      expect(await ended(again(row), run)).toMatchObject({
+        outcome: "unknown",
+        error: { message: expect.stringContaining(file) },
+      });
+    }
   });
 
   it("whose file is damaged is left to the user, even on the user's word", async () => {

@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { BUILT } from "./build-mutant.ts";
+import { BATCH_MUTANTS } from "./mutants-batch.ts";
+import { BUYING_MUTANTS } from "./mutants-buying.ts";
+import { LEDGER_MUTANTS } from "./mutants-ledger.ts";
+import { SAVING_MUTANTS } from "./mutants-saving.ts";
+
+// The bugs of `batch` are tried by `npm run crash` alone; that they can be planted is known sooner.
+it.for([...LEDGER_MUTANTS, ...BUYING_MUTANTS, ...SAVING_MUTANTS, ...BATCH_MUTANTS])(
+  "there is a place, and one only, for this bug: $bug",
+  ({ edits }) => {
+    for (const { file, find } of edits) {
+      const code = readFileSync(path.join(BUILT, "src", file), "utf8");
+      expect(code.split(find), `${file}: ${find}`).toHaveLength(2);
+    }
+  },
+);
