@@ -11,6 +11,7 @@ interface Contents {
 /**
  * Plays what a power cut may leave after the program was stopped: bytes that were not synced are gone, and
  * where `names` is true so is every change to a folder that was not synced since.
+ * @param operations those since the last power cut
  */
 export function cutPower(operations: readonly Operation[], names: boolean): void {
   const contents = new Map<string, Contents>();

@@ -55,6 +55,8 @@ export class CrashWorld implements Places {
   /** Whether the disk was made to refuse something, and whether for lack of room. */
   diskFailed = false;
   diskFull = false;
+  /** How many operations came before the last power cut: what that left is on the disk for good. */
+  #lastCut = 0;
   readonly #program: string;
 
   /** @param program the folder that holds the built program's `bin` and `dist` */
@@ -112,7 +114,10 @@ export class CrashWorld implements Places {
     child = this.#spawn(argv, this.#crashEnvironment(strike));
     const run = await finish(child, argv);
     const { operations } = this.log();
-    if (strike?.mode.startsWith("power cut")) cutPower(operations, strike.mode === "power cut: names");
+    if (strike?.mode.startsWith("power cut")) {
+      cutPower(operations.slice(this.#lastCut), strike.mode === "power cut: names");
+      this.#lastCut = operations.length;
+    }
     const struck = strike?.at ? operations.length - before >= strike.at : watch.struck;
     return { ...run, struck };
   }
