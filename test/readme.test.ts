@@ -7,7 +7,7 @@ import { EXIT_CODES } from "../src/cli/exit-codes.ts";
 import { startSandbox } from "../src/sandbox/server.ts";
 import { SETTING_NAMES } from "../src/store/settings-file.ts";
 import { runCommand } from "./support/in-process.ts";
-import { temporaryFolder } from "./support/program.ts";
+import { NODE_FLAGS, temporaryFolder } from "./support/program.ts";
 
 const README = await readFile(path.resolve(import.meta.dirname, "../README.md"), "utf8");
 const COMMANDS = [
@@ -119,7 +119,7 @@ async function shellEnvironment(folder: string, baseUrl: string) {
   await symlink(process.execPath, path.join(bin, "node"));
   const program = path.resolve(import.meta.dirname, "../bin/imggen.js");
   const launcher = path.join(bin, "imggen");
-  await writeFile(launcher, `#!/bin/sh\nexec node "${program}" "$@"\n`);
+  await writeFile(launcher, `#!/bin/sh\nexec node ${NODE_FLAGS.join(" ")} "${program}" "$@"\n`);
   await chmod(launcher, 0o755);
   return {
     PATH: `${bin}:${process.env.PATH}`,

@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { Command } from "commander";
 import { checkBudget } from "../core/budget.ts";
 import { resolveDestination } from "../core/destination.ts";
@@ -72,7 +73,11 @@ export async function purchase(
     const { reuse } = await import("./reuse.ts");
     const options = { wait: flags.wait ? wait : null, destination: toStandardOutput ? await place() : null };
     const report = await reuse(checked, options, requestTimeoutMs, session);
-    if (report) return showReport(report, session);
+    if (report) {
+      const misled = flags.output !== undefined && liesElsewhere(report, path.resolve(cwd, flags.output));
+      const warnings = misled ? [...report.warnings, NOT_MOVED] : report.warnings;
+      return showReport({ ...report, warnings }, session);
+    }
   }
   checkCap(checked, flags);
   const destination = await place();
@@ -83,6 +88,14 @@ export async function purchase(
   const terms = { repeated, requestTimeoutMs, allowUndocumented: !flags.validate };
   return showReport(await buy({ ...order, ...terms }, session), session);
 }
+
+/** Whether something was saved, and nothing of it under this name or in this folder. */
+function liesElsewhere({ files }: TaskReport, place: string): boolean {
+  const places = files.flatMap((file) => (file.path === null ? [] : [file.path, path.dirname(file.path)]));
+  return places.length > 0 && !places.includes(place);
+}
+
+const NOT_MOVED = "--output was not used: --reuse leaves the images where they were saved.";
 
 function checkCap(checked: CheckedRequest, { maxCredits, validate }: PurchaseFlags): void {
   if (maxCredits === undefined) return;

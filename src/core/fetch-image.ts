@@ -33,8 +33,8 @@ type FetchDeps = Pick<
 const MOST_PATIENCE_MS = 120_000;
 
 /**
- * Downloads one result to `temporary`, a name that nobody else uses, and checks it: a type from the bytes, complete to the end. Up to 6
- * attempts; a URL that is gone is asked for again once.
+ * Downloads one result to `temporary`, a name that nobody else uses, and checks it: a type from the bytes, complete
+ * to the end. Up to 6 attempts; a URL that is gone is asked for again once.
  * @throws SaveFailedError with the task still resumable, or the signal's reason
  */
 export async function fetchImage(
@@ -87,8 +87,8 @@ async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Pr
 
 async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
   const handle = await onDisk(temporary, () => createExclusive(temporary, 0o600));
+  const sink = new FileSink(handle);
   try {
-    const sink = new FileSink(handle);
     const reply = await download(url, sink, {
       http: deps.connection.downloads,
       clock: deps.clock,
@@ -101,6 +101,7 @@ async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Pr
     const sha256 = await onDisk(temporary, () => sink.finish());
     return await check(handle, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
   } finally {
+    await sink.settle();
     await onDisk(temporary, () => handle.close());
   }
 }

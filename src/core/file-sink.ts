@@ -44,6 +44,14 @@ export class FileSink implements ByteSink {
     }
   }
 
+  /** Waits for what is under way: before that is over the file must not be closed. */
+  async settle(): Promise<void> {
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    await this.#writing;
+    await this.#flushing;
+  }
+
   /** Waits for the disk. @returns the SHA-256 of all bytes, in hex. @throws what the disk said */
   async finish(): Promise<string> {
     while (this.#failure === null && (this.#writing || this.#queue.length > 0)) {

@@ -30,7 +30,7 @@ export async function finishTask(
 ): Promise<TaskReport> {
   deps.onProgress({ type: "waiting", taskId: task.taskId });
   const now = deps.clock.now();
-  const ageMs = task.acceptedAtMs === null ? Number.POSITIVE_INFINITY : Math.max(0, now - task.acceptedAtMs);
+  const ageMs = task.acceptedAtMs === null ? Number.POSITIVE_INFINITY : now - task.acceptedAtMs;
   const cadence = wait.cadence ?? (await deps.cadences.of(report.request));
   const timeoutMs = waitTimeoutMs(wait, report.request);
   const waited = await waitForTask(

@@ -37,7 +37,9 @@ type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" 
 export async function waitForTask(taskId: string, options: WaitOptions, deps: WaitDeps): Promise<WaitResult> {
   const { clock } = deps;
   const start = clock.monotonicMs();
-  const age = () => options.ageMs + clock.monotonicMs() - start;
+  // A clock that was set back would make the task younger than nothing.
+  const ageAtStart = Math.max(0, options.ageMs);
+  const age = () => ageAtStart + clock.monotonicMs() - start;
   const remaining = () => options.timeoutMs - (clock.monotonicMs() - start);
   let delay = options.lookAtOnce ? 0 : options.cadence.nextDelayMs(age());
   let failures = 0;

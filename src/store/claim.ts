@@ -17,8 +17,8 @@ export interface Claim {
 }
 
 /**
- * Takes over a thing (a task, the settings) whose owner is gone, or that had none. Claims are numbered files, each created exclusively: of two
- * processes that both find the last owner dead, only one can create the next number.
+ * Takes over a thing (a task, the settings) whose owner is gone, or that had none. Claims are numbered files, each
+ * created exclusively: of two processes that both find the last owner dead, only one can create the next number.
  */
 export async function takeClaim(
   folder: string,

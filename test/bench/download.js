@@ -13,11 +13,13 @@ import {
   shown,
   startService,
   temporaryFolder,
+  warmMemory,
 } from "./measure.js";
 
 const ROUNDS = Number(process.argv[2] ?? 7);
 const MIB = 1024 * 1024;
 const SIZES_MIB = [1, 64];
+const WARM_MIB = 500;
 
 const folder = temporaryFolder();
 const services = new Map();
@@ -36,6 +38,7 @@ function save(size) {
   measureImggen(["generate", "a red fox", "--no-wait", "--output", output, "--model", "gamma-image-2"], {
     env,
   });
+  warmMemory(WARM_MIB);
   const costs = measureImggen(["resume"], { env });
   rmSync(output);
   return costs;
@@ -43,6 +46,7 @@ function save(size) {
 
 function curl(size) {
   const output = path.join(folder, "curl.png");
+  warmMemory(WARM_MIB);
   const costs = measure("curl", ["-sS", "-o", output, `${services.get(size).origin}/image.png`]);
   rmSync(output);
   return costs;

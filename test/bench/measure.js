@@ -28,6 +28,14 @@ export async function startService(taskMs, imageFile, home) {
   return { origin, env, stop: () => child.kill() };
 }
 
+/**
+ * Has the machine hand out memory and take it back: one that has been idle is slow at that, and whoever came first
+ * would pay for it.
+ */
+export function warmMemory(mib) {
+  spawnSync(process.execPath, ["-e", `Buffer.alloc(${mib} * 2 ** 20, 1)`]);
+}
+
 // `times` tells what the shell's children took, all of theirs included: the same count for every program.
 const TIMED = '"$@" >/dev/null; status=$?; times; exit $status';
 

@@ -95,6 +95,17 @@ describe("generate --reuse", () => {
     expect(await readdir(world.cwd)).toEqual(["fox.png"]);
   });
 
+  it("warns where the images lie elsewhere than --output says, and leaves them there", async () => {
+    const world = await commandWorld();
+    await world.json([...reuse, "-o", "fox.png"]);
+    const warnings = async (output: string) =>
+      (await world.json([...reuse, "-o", output])).document.warnings?.filter((text) => /--output/.test(text));
+    expect(await warnings("fox.png")).toEqual([]);
+    expect(await warnings("./")).toEqual([]);
+    expect(await warnings("hen.png")).toEqual([expect.stringContaining("--output was not used")]);
+    expect(await readdir(world.cwd)).toEqual(["fox.png"]);
+  });
+
   it("fetches it again where the file is gone or was changed", async () => {
     const world = await commandWorld();
     await world.json([...reuse, "-o", "fox.png"]);

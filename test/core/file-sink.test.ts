@@ -119,6 +119,22 @@ describe("a download on its way to the disk", () => {
     expect((await readFile(file)).equals(bytes)).toBe(true);
   });
 
+  it("is settled only when nothing is under way any more, whatever became of it", async () => {
+    const { handle } = await newFile();
+    let writing = 0;
+    const write = async (...args: Parameters<FileHandle["write"]>) => {
+      writing += 1;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      writing -= 1;
+      return handle.write(...args);
+    };
+    const sink = new FileSink(writingWith(handle, write as FileHandle["write"]));
+    for (let sent = 0; sent < 3; sent++) sink.write(Buffer.alloc(MIB), sender());
+    expect(writing).toBe(1);
+    await sink.settle();
+    expect(writing).toBe(0);
+  });
+
   it("sends a large one to the disk on the way, and hears what the disk says to that", async () => {
     const { handle } = await newFile();
     let flushes = 0;

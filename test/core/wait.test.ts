@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { automaticCadence, uniformCadence } from "../../src/core/cadence.ts";
+import { automaticCadence, spreadCadence, uniformCadence } from "../../src/core/cadence.ts";
 import { type WaitOptions, waitForTask } from "../../src/core/wait.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { deadPort, liveServer } from "../support/live-server.ts";
@@ -38,6 +38,14 @@ describe("waiting for a task", () => {
     const { result, lookTimes } = await waiting([RUNNING, RUNNING, COMPLETED]);
     expect(result).toEqual({ outcome: "completed", urls: [URL], seenMs: 3000, pendingMs: 2000 });
     expect(lookTimes).toEqual([1000, 2000, 3000]);
+  });
+
+  it("is in time where the clock was set back since the task began", async () => {
+    const { lookTimes } = await waiting([RUNNING, COMPLETED], {
+      cadence: spreadCadence(0),
+      ageMs: -3_600_000,
+    });
+    expect(lookTimes).toEqual([2800, 5600]);
   });
 
   it.each([

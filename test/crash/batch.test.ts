@@ -13,7 +13,7 @@ import { tryBatchPoint, tryBatchSingles } from "./try-batch.ts";
 const program = { folder: BUILT, recovery: new Recovery(BUILT) };
 const seed = chosenSeed();
 const timeout = 240_000;
-const POINTS_EACH = 4;
+const POINTS_EACH = 3;
 
 afterAll(() => program.recovery.close());
 

@@ -11,7 +11,7 @@ export class ManifestError extends ImggenError {
   constructor(problems: readonly ManifestProblem[]) {
     const lines = problems
       .slice(0, MOST_SHOWN)
-      .map(({ line, message }) => `line ${line}: ${message.replace(/\.?$/, ".")}`);
+      .map(({ line, message }) => `line ${line}: ${message.replace(/(?<![.?])$/, ".")}`);
     const more = problems.length - lines.length;
     if (more > 0) lines.push(`… and ${more} more.`);
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;

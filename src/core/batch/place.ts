@@ -27,11 +27,14 @@ export async function planPlaced(
   place: BatchPlace,
   deps: PlanDeps,
 ): Promise<{ plan: BatchPlan; misplaced: ManifestProblem[] }> {
-  for (let again = false; ; again = true) {
+  let suspects = new Set<number>();
+  for (;;) {
     const plan = await planBatch(rows, deps);
-    const misplaced = await findMisplaced(plan.rows, place);
-    // What is in the way may just have been saved for that very row, by another process.
-    if (misplaced.length === 0 || again) return { plan, misplaced };
+    const found = await findMisplaced(plan.rows, place);
+    // What is in the way may just have been saved for that very row, by another process: then the next plan knows.
+    const misplaced = found.filter(({ line }) => suspects.has(line));
+    if (found.length === 0 || misplaced.length > 0) return { plan, misplaced };
+    suspects = new Set(found.map(({ line }) => line));
   }
 }
 

@@ -51,8 +51,8 @@ export async function planBatch(
   const planned = await mapConcurrent(rows, ROWS_AT_ONCE, async (row): Promise<PlannedRow> => {
     const attempts = tasks.get(row.key) ?? [];
     let last: LedgerEntry | null = null;
-    for (const id of attempts) {
-      last = await ledger.read(id);
+    for await (const entry of withReplacements(attempts, ledger)) {
+      last = entry;
       if (last?.kind === "task" && mayBePaid(last.record)) add(charged, last.record.intent.credits);
       if (last && !isReadable(last)) add(charged, row.checked.credits);
     }
@@ -63,6 +63,30 @@ export async function planBatch(
   });
   const paidFirst = (row: PlannedRow) => (row.standing === "unfinished" ? 0 : 1);
   return { rows: planned.toSorted((a, b) => paidFirst(a) - paidFirst(b)), toBuy, charged };
+}
+
+/**
+ * The tasks of a row: its attempts, and what the user bought by other means in the place of the last of them, of
+ * which the claims do not know yet.
+ */
+async function* withReplacements(
+  attempts: readonly string[],
+  ledger: Ledger,
+): AsyncGenerator<LedgerEntry | null> {
+  const seen = new Set(attempts);
+  for (const id of attempts.slice(0, -1)) yield ledger.read(id);
+  for (let id = attempts.at(-1) ?? null; id !== null; ) {
+    const entry: LedgerEntry | null = await ledger.read(id);
+    yield entry;
+    id = replacementOf(entry);
+    if (id === null || seen.has(id)) return;
+    seen.add(id);
+  }
+}
+
+function replacementOf(entry: LedgerEntry | null): string | null {
+  if (entry?.kind !== "task" || entry.record.progress.status !== "dismissed") return null;
+  return entry.record.progress.replacement;
 }
 
 /** Whether it can be told what became of a task. Where not, it may have been charged. */

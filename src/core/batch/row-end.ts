@@ -1,4 +1,4 @@
-import { NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
+import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import type { TaskRecord } from "../../store/task.ts";
@@ -24,14 +24,20 @@ export interface RowEnd {
 export function ended(row: PlannedRow, report: TaskReport, bought: boolean): RowEnd {
   const drift = driftWarnings(report);
   const warnings = [...report.warnings, ...drift];
-  return {
-    row,
-    outcome: outcomeOf(report),
-    report: { ...report, warnings },
-    error: report.error,
-    bought,
-    drift,
-  };
+  const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
+  return { row, outcome: outcomeOf(report), report: { ...report, error, warnings }, error, bought, drift };
+}
+
+/** The service could not finish a row's task. Unlike `generate`, the same batch does not buy it anew. */
+class RowFailedError extends GenerationFailedError {
+  constructor({ error, charged }: TaskReport) {
+    super(error?.message ?? "", {
+      key: error?.key ?? undefined,
+      charged,
+      cause: error,
+      hint: "It may have been charged. This batch does not buy it again: change the row, or imggen rerun <task id>.",
+    });
+  }
 }
 
 /** Errors that say, where nothing was charged, that the row never came to the service. */

@@ -53,6 +53,21 @@ describe("a batch's plan", () => {
     ]);
   });
 
+  it("goes by what the user bought in the place of a row of unknown outcome, and counts both", async () => {
+    const { attempt, plan, ledger } = await newBatch();
+    const rows = rowsOf("a fox");
+    const bought = await ledger.begin(INTENT);
+    for (const event of [accepted, completed, saved]) await bought.file.record(event);
+    await finishTask(ledger, bought);
+    await attempt(rows[0], 1, {}, unknown, { ...EVENTS.dismissed, replacement: bought.record.id });
+    for (const resubmitUnknown of [false, true])
+      expect(await plan(rows, resubmitUnknown)).toMatchObject({
+        rows: [{ standing: "saved" }],
+        toBuy: { rows: 0, credits: 0 },
+        charged: { rows: 2, credits: 4 },
+      });
+  });
+
   it("takes each row from where an earlier run left it, what is paid for first", async () => {
     const { attempt, plan } = await newBatch();
     const rows = rowsOf("new", "refused", "not sent", "lost", "failed", "saved", "running", "done");

@@ -226,7 +226,11 @@ describe("a row that was bought", () => {
   it("and failed is not bought again", async () => {
     const { run, server } = await newRun({ poll: taskIs({ status: "failed", errorCode: 7 }) });
     const row = newRow();
-    expect(await ended(row, run)).toMatchObject({ outcome: "failed", report: { charged: "unknown" } });
+    expect(await ended(row, run)).toMatchObject({
+      outcome: "failed",
+      report: { charged: "unknown" },
+      error: { hint: expect.stringContaining("This batch does not buy it again") },
+    });
     expect(await ended(again(row), run)).toMatchObject({
       outcome: "failed",
       error: { type: "generation_failed" },
