@@ -99,10 +99,10 @@ describe("generate --reuse", () => {
     const world = await commandWorld();
     await world.json([...reuse, "-o", "fox.png"]);
     const warnings = async (output: string) =>
-      (await world.json([...reuse, "-o", output])).document.warnings?.filter((text) => /--output/.test(text));
-    expect(await warnings("fox.png")).toEqual([]);
-    expect(await warnings("./")).toEqual([]);
-    expect(await warnings("hen.png")).toEqual([expect.stringContaining("--output was not used")]);
+      JSON.stringify((await world.json([...reuse, "-o", output])).document.warnings);
+    expect(await warnings("fox.png")).not.toContain("--output");
+    expect(await warnings("./")).not.toContain("--output");
+    expect(await warnings("hen.png")).toContain("--output was not used");
     expect(await readdir(world.cwd)).toEqual(["fox.png"]);
   });
 
