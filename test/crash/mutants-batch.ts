@@ -25,12 +25,12 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row is claimed after its task is begun",
     edits: [
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/buy-row.ts",
         find: CLAIM_THEN_BEGIN,
         replace: "    const id = begun ?? deps.ledger.newId();\n",
       },
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/buy-row.ts",
         find: BEGUN,
         replace: `${BEGUN}    if (begun === null) await run.claims.claim(row.key, row.attempts.push(id), id);\n`,
       },
@@ -41,12 +41,12 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row is claimed after its request was sent",
     edits: [
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/buy-row.ts",
         find: CLAIM_THEN_BEGIN,
         replace: "    const id = begun ?? deps.ledger.newId();\n",
       },
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/buy-row.ts",
         find: "    const report = await buyOwned(owned, order, { ...deps, connection });\n",
         replace: `    const report = await buyOwned(owned, order, { ...deps, connection });
     if (begun === null) await run.claims.claim(row.key, row.attempts.push(id), id);
@@ -124,7 +124,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row of unknown outcome is bought again without being asked",
     edits: [
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/recover-row.ts",
         find: "  if (run.resubmitUnknown) return buyRow(row, null, run);\n",
         replace: '  if (record.id !== "") return buyRow(row, null, run);\n',
       },
@@ -135,7 +135,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a request that is bought again is not put aside",
     edits: [
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/recover-row.ts",
         find: '    if (run.resubmitUnknown && !(await putAside(owned.record, run))) return "again";\n',
         replace: "",
       },
@@ -146,7 +146,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a saved row is bought again",
     edits: [
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/recover-row.ts",
         find: "return savedBefore(row, record, run);",
         replace: "return buyRow(row, null, run);",
       },
@@ -157,7 +157,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "an accepted row is bought again",
     edits: [
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/recover-row.ts",
         find: "return finishRow(row, record, run);",
         replace: "return buyRow(row, null, run);",
       },

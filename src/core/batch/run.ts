@@ -1,6 +1,7 @@
 import type { TaskDeps } from "../deps.ts";
+import type { BatchRun } from "./batch-run.ts";
 import type { PlannedRow } from "./plan.ts";
-import { type BatchRun, runRow } from "./row.ts";
+import { runRow } from "./row.ts";
 import { type RowEnd, stillHeld } from "./row-end.ts";
 
 export interface RunOptions {

@@ -1,6 +1,6 @@
+import type { BatchRun } from "../../../src/core/batch/batch-run.ts";
 import { Gate } from "../../../src/core/batch/gate.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
-import type { BatchRun } from "../../../src/core/batch/row.ts";
 import type { RowEnd } from "../../../src/core/batch/row-end.ts";
 import { type RunOptions, runRows } from "../../../src/core/batch/run.ts";
 import { uniformCadence } from "../../../src/core/cadence.ts";

@@ -1,8 +1,9 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import type { BatchRun } from "../../../src/core/batch/batch-run.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
-import { type BatchRun, runRow } from "../../../src/core/batch/row.ts";
+import { runRow } from "../../../src/core/batch/row.ts";
 import type { RowEnd } from "../../../src/core/batch/row-end.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";

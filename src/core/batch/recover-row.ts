@@ -1,0 +1,118 @@
+import { UsageError } from "../../lib/errors.ts";
+import { nameIsTaken } from "../../lib/publish.ts";
+import { StateFolderError } from "../../store/errors.ts";
+import { isUnknown, type SavedFile, type TaskRecord } from "../../store/task.ts";
+import { requireSameAccount } from "../account.ts";
+import { PendingError } from "../errors.ts";
+import { reportOf } from "../report.ts";
+import { finishOwned, type ResumeDeps, type ResumeOptions, resumeFound } from "../resume.ts";
+import { dismissTask } from "../settle.ts";
+import type { BatchRun, Step } from "./batch-run.ts";
+import { buyRow } from "./buy-row.ts";
+import { Pass } from "./gate.ts";
+import type { PlannedRow } from "./plan.ts";
+import { ended, leftUnknown, savedEarlier, unreadable } from "./row-end.ts";
+import { destinationOf } from "./rows.ts";
+
+/** Goes on with a row that has a task, from where that stands. */
+export async function goOn(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+  switch (record.progress.status) {
+    case "saved":
+      return savedBefore(row, record, run);
+    case "accepted":
+    case "completed":
+      return finishRow(row, record, run);
+    case "intended":
+    case "unknown":
+    case "dismissed":
+      return unknownRow(row, record, run);
+    default:
+      return ended(row, reportOf(record), false);
+  }
+}
+
+async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+  const owned = await run.deps.ledger.claim(record);
+  if (owned === "held") return "held";
+  if (owned === "finished") return finishedElsewhere(row, record, run);
+  return ended(row, await finishOwned(owned, resumeOptions(row, run), resumeDeps(run)), false);
+}
+
+/** A task that was put away has come to an end; one that is where it was all the same has lost its last lines. */
+async function finishedElsewhere(
+  row: PlannedRow,
+  { id, progress }: TaskRecord,
+  run: BatchRun,
+): Promise<Step> {
+  const entry = await run.deps.ledger.read(id);
+  const isCutOff = entry?.kind === "task" && entry.record.progress.status === progress.status;
+  return isCutOff ? unreadable(row, entry) : "again";
+}
+
+async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+  if (record.progress.status === "dismissed" && record.progress.replacement !== null)
+    return goOnAs(record.progress.replacement, row, run);
+  if (record.progress.status !== "dismissed") {
+    const owned = await run.deps.ledger.claim(record);
+    if (owned === "held") return "held";
+    if (owned === "finished") return finishedElsewhere(row, record, run);
+    await owned.release().catch((error: unknown) => {
+      throw new StateFolderError(run.deps.ledger.folder, error);
+    });
+    // It may have come further since it was read.
+    if (!isUnknown(owned.record)) return "again";
+    if (run.resubmitUnknown && !(await putAside(owned.record, run))) return "again";
+  }
+  if (run.resubmitUnknown) return buyRow(row, null, run);
+  return leftUnknown(row, record);
+}
+
+/** The user bought the row again by other means: that task is the row's now. */
+async function goOnAs(id: string, row: PlannedRow, { claims }: BatchRun): Promise<Step> {
+  row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, id));
+  return "again";
+}
+
+/** Whether this process is the one that puts a request of unknown outcome aside, to buy it again. */
+async function putAside(record: TaskRecord, { deps }: BatchRun): Promise<boolean> {
+  try {
+    await dismissTask(record, { why: "resubmitted by the user", replacement: null }, deps);
+    return true;
+  } catch (error) {
+    // Another process was quicker, or is at it.
+    if (error instanceof PendingError || error instanceof UsageError) return false;
+    throw error;
+  }
+}
+
+/**
+ * A saved row costs nothing more: its files are there, or they are fetched again. A file that was changed
+ * since is its owner's.
+ */
+async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+  const report = reportOf(record);
+  const there = await Promise.all(report.files.map(isThere));
+  if (there.every(Boolean)) return savedEarlier(row, report);
+  return ended(row, await resumeFound(record, resumeOptions(row, run), resumeDeps(run)), false);
+}
+
+async function isThere({ path }: SavedFile): Promise<boolean> {
+  // Where the disk does not say, fetching it again does: what is still there is not saved twice.
+  return path !== null && (await nameIsTaken(path).catch(() => false));
+}
+
+function resumeOptions(row: PlannedRow, { wait, place }: BatchRun): ResumeOptions {
+  return { wait, destination: null, fallback: destinationOf(row, place) };
+}
+
+/** Tasks of earlier runs are waited for at the pace of all. */
+function resumeDeps({ deps, gate }: BatchRun): ResumeDeps {
+  const paced = { ...deps, connection: { ...deps.connection, service: new Pass(gate, null) } };
+  return {
+    ledger: deps.ledger,
+    async depsFor(service, taskId) {
+      if (service) requireSameAccount(service, deps.connection.identity, taskId);
+      return paced;
+    },
+  };
+}
