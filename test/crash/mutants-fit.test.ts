@@ -7,7 +7,7 @@ import { BUYING_MUTANTS } from "./mutants-buying.ts";
 import { LEDGER_MUTANTS } from "./mutants-ledger.ts";
 import { SAVING_MUTANTS } from "./mutants-saving.ts";
 
-// The bugs of `batch` are tried by `npm run crash` alone; that they can be planted is known sooner.
+// Many are tried by `npm run crash` alone; that they can be planted is known sooner.
 it.for([...LEDGER_MUTANTS, ...BUYING_MUTANTS, ...SAVING_MUTANTS, ...BATCH_MUTANTS])(
   "there is a place, and one only, for this bug: $bug",
   ({ edits }) => {

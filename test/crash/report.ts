@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { Soak } from "./soak.ts";
+import type { Trial } from "./try-mutant.ts";
 import type { Outcome } from "./try-point.ts";
 
 /** Prints what was tried, and fails with every violation in words. */
@@ -19,4 +20,11 @@ export function expectSurvived(result: Soak, seed: number): void {
   );
   expect(wrong).toEqual([]);
   expect(charges).toBeGreaterThan(0);
+}
+
+/** Prints which case caught a planted bug, and fails where none did, or where the sound program fails it too. */
+export function expectCaught({ bug, caught, sound }: Trial): void {
+  expect(caught?.wrong, "no case caught it").toBeDefined();
+  expect(sound?.wrong).toEqual([]);
+  console.log(`${bug}: caught by ${caught?.scenario}, ${caught?.point}: ${caught?.wrong[0]}`);
 }

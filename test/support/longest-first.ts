@@ -1,0 +1,16 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** The folders whose tests take longest: begun last, they would be waited for alone. */
+const LONGEST = ["/test/crash/", "/test/readme.test.ts", "/test/faults/", "/test/e2e/"];
+
+/** Begins the longest tests first, whether or not an earlier run has shown which they are. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
+function rank({ moduleId }: TestSpecification): number {
+  const at = LONGEST.findIndex((part) => moduleId.includes(part));
+  return at === -1 ? LONGEST.length : at;
+}
