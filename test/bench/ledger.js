@@ -13,7 +13,7 @@ const ROUNDS = 15;
 const EACH_MS = 6_000;
 
 const folder = temporaryFolder();
-const { doneFolder, doneName, Ledger, systemClock, systemProcesses, timeOfId } = await bundled();
+const { doneFolder, doneName, Journal, Ledger, systemClock, systemProcesses, timeOfId } = await bundled();
 
 /** The ledger as it is in the source, with what it keeps to itself. */
 async function bundled() {
@@ -21,6 +21,7 @@ async function bundled() {
   const entry = `
 export { doneFolder, doneName, timeOfId } from ${source("store/ledger-name.ts")};
 export { Ledger } from ${source("store/ledger.ts")};
+export { Journal } from ${source("core/journal.ts")};
 export { systemClock } from ${source("lib/clock.ts")};
 export { systemProcesses } from ${source("lib/processes.ts")};`;
   const input = path.join(folder, "ledger.mjs");
@@ -60,8 +61,9 @@ async function purchases() {
   for (let number = 0; number < PURCHASES; number++) {
     const start = performance.now();
     const task = await ledger.begin(intentOf(number));
-    for (const event of eventsOf(number, Date.now())) await task.file.record(event);
-    await ledger.finish(task);
+    const journal = new Journal(ledger, task, () => {});
+    for (const event of eventsOf(number, Date.now())) await journal.write(event);
+    await journal.finish();
     times.push(performance.now() - start);
   }
   return times;
