@@ -13,11 +13,11 @@ import {
 /** What is known of how long tasks of one model and quality take. */
 interface Lesson {
   history: CompletionInterval[];
-  /** Made of the history as it was; null before there was any. */
+  /** The latest one that was made of a history; null while no task has asked for one. */
   cadence: Cadence | null;
-  /** How many tasks completed since the cadence was made. */
+  /** How many tasks have completed since that was made. */
   news: number;
-  /** How many tasks were begun before there was any history. */
+  /** How many tasks were waited for while the history was empty: the order in which their first looks are spread. */
   untaught: number;
 }
 

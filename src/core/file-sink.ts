@@ -44,7 +44,7 @@ export class FileSink implements ByteSink {
     }
   }
 
-  /** Waits for what is under way: before that is over the file must not be closed. */
+  /** Gives up what is not being written yet, and waits for what is: before that is over no file may be closed. */
   async settle(): Promise<void> {
     this.#queue = [];
     this.#queuedBytes = 0;

@@ -49,6 +49,21 @@ export async function publishOnce(
   }
 }
 
+const MOST_LOOKS = 20;
+const LOOK_AGAIN_MS = 25;
+
+/**
+ * Reads what `publishOnce` has made. Without hard links it may be seen before it is whole: that is waited for.
+ * @returns the text, which is still not whole where whoever made it was stopped in the middle
+ */
+export async function readPublished(file: string, isWhole: (text: string) => boolean): Promise<string> {
+  for (let looks = 1; ; looks++) {
+    const text = await readFile(file, "utf8");
+    if (isWhole(text) || looks === MOST_LOOKS) return text;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
+}
+
 async function copyOnce(temporary: string, target: string): Promise<"copied" | "exists"> {
   const bytes = await readFile(temporary);
   try {

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { createExclusive, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
-import { publishOnce } from "../lib/publish.ts";
+import { publishOnce, readPublished } from "../lib/publish.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { StateFolderError } from "./errors.ts";
 import { listFolder } from "./ledger-entry.ts";
@@ -13,8 +12,6 @@ import { removeOld } from "./leftovers.ts";
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const FILES_AT_ONCE = 32;
-const MOST_LOOKS = 20;
-const LOOK_AGAIN_MS = 25;
 
 /**
  * Which task each row of a batch became: a small file for each attempt, named by the row and the attempt's
@@ -86,14 +83,11 @@ export class BatchClaims {
     }
   }
 
-  /** Without hard links a claim may be seen before its task's name is in it, and is then waited for. */
   async #read(name: string): Promise<string> {
-    for (let looks = 1; ; looks++) {
-      const text = await readFile(path.join(this.#folder, name), "utf8");
-      if (text.endsWith("\n")) return text.trim();
-      if (looks === MOST_LOOKS) throw new Error(`${name} is not whole`);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-    }
+    const isWhole = (text: string) => text.endsWith("\n");
+    const text = await readPublished(path.join(this.#folder, name), isWhole);
+    if (!isWhole(text)) throw new Error(`${name} is not whole`);
+    return text.trim();
   }
 
   async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {

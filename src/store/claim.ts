@@ -1,16 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { createExclusive, isFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
-import { publishOnce } from "../lib/publish.ts";
+import { publishOnce, readPublished } from "../lib/publish.ts";
 
 /** Who holds the thing, or the claim that makes it ours. */
 export type ClaimResult = { held: true; by: ProcessIdentity } | { held: false; claim: Claim };
-
-const MOST_LOOKS = 5;
-const LOOK_AGAIN_MS = 20;
 
 export interface Claim {
   release(): Promise<void>;
@@ -96,15 +93,19 @@ async function createClaim(file: string, self: ProcessIdentity): Promise<boolean
 
 /** The owner written in a claim; null where nobody can be made out. */
 async function readOwner(file: string): Promise<ProcessIdentity | "gone" | null> {
-  for (let looks = 1; ; looks++) {
-    try {
-      return JSON.parse(await readFile(file, "utf8"));
-    } catch (error) {
-      if (errorCode(error) === "ENOENT") return "gone";
-      if (!(error instanceof SyntaxError)) throw error;
-      // Without hard links it may be seen before its owner is in it.
-      if (looks === MOST_LOOKS) return null;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-    }
+  try {
+    const text = await readPublished(file, (whole) => parsed(whole) !== null);
+    return parsed(text);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return "gone";
+    throw error;
+  }
+}
+
+function parsed(text: string): ProcessIdentity | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }

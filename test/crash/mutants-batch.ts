@@ -17,7 +17,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
         find: "publishOnce(draft, path.join(this.#folder, name))",
         replace: "publish(draft, path.join(this.#folder, name), true)",
       },
-      { file: "store/batch-claims.ts", find: "import { publishOnce }", replace: "import { publish }" },
+      { file: "store/batch-claims.ts", find: "import { publishOnce, ", replace: "import { publish, " },
     ],
     shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
   },

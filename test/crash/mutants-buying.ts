@@ -23,8 +23,8 @@ export const BUYING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "store/claim.ts",
-        find: "import { readdir, readFile }",
-        replace: "import { readdir, readFile, rename }",
+        find: "import { readdir }",
+        replace: "import { readdir, rename }",
       },
       {
         file: "store/claim.ts",
