@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { nameIsTaken, publish } from "../../src/lib/publish.ts";
+import { nameIsTaken, publish, readPublished } from "../../src/lib/publish.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
@@ -107,5 +107,23 @@ describe("a name", () => {
     expect(await nameIsTaken(path.join(temporary, "below"))).toBe(false);
     await symlink(path.join(folder, "nowhere"), target);
     expect(await nameIsTaken(target)).toBe(true);
+  });
+});
+
+describe("reading what another process publishes", () => {
+  const isWhole = (text: string) => text.endsWith("\n");
+
+  it("waits until it is whole", async () => {
+    const file = path.join(await temporaryFolder(), "file");
+    await writeFile(file, "ha");
+    const reading = readPublished(file, isWhole);
+    setTimeout(() => void writeFile(file, "half\n"), 60);
+    expect(await reading).toBe("half\n");
+  });
+
+  it("takes it as it is where whoever made it was stopped in the middle", async () => {
+    const file = path.join(await temporaryFolder(), "file");
+    await writeFile(file, "ha");
+    expect(await readPublished(file, isWhole)).toBe("ha");
   });
 });

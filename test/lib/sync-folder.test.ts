@@ -28,6 +28,24 @@ describe("syncing a folder", () => {
     expect(syncs()).toBe(2);
   });
 
+  it("is done anew for whoever comes once it has begun, as its name may be too late for it", async () => {
+    const folder = await temporaryFolder();
+    const probe = await open(process.execPath);
+    const handles: FileHandle = Object.getPrototypeOf(probe);
+    await probe.close();
+    const { sync } = handles;
+    const late: Promise<void>[] = [];
+    const spy = vi.spyOn(handles, "sync").mockImplementation(function (this: FileHandle) {
+      if (spy.mock.calls.length === 2) late.push(syncFolder(folder));
+      return sync.call(this);
+    });
+    onTestFinished(() => spy.mockRestore());
+    await Promise.all([syncFolder(folder), syncFolder(folder)]);
+    await Promise.all(late);
+    expect(late).toHaveLength(1);
+    expect(spy.mock.calls).toHaveLength(3);
+  });
+
   it("is done anew for whoever comes after it is over", async () => {
     const folder = await temporaryFolder();
     const syncs = await countSyncs();
