@@ -73,8 +73,6 @@ async function fetchOnce(
   options: DownloadOptions,
 ): Promise<DownloadReply | string> {
   const head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
-  const stop = new AbortController();
-  const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
   let size = 0;
   try {
     await options.http.send(
@@ -83,25 +81,25 @@ async function fetchOnce(
         url,
         headers: { accept: "image/*", "accept-encoding": "identity" },
         idleTimeoutMs: options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
-        signal,
+        signal: options.signal,
       },
       {
         onHead(status, headers) {
           Object.assign(head, { status, headers });
           // The body of anything but the file itself is of no use.
-          if (status < 200 || status >= 300) stop.abort(NOT_THE_FILE);
+          if (status < 200 || status >= 300) throw NOT_THE_FILE;
         },
         onData(chunk, flow) {
           size += chunk.length;
-          if (size > LARGEST_FILE_BYTES) stop.abort(TOO_LARGE);
-          else if (!stop.signal.aborted) sink.write(chunk, flow);
+          if (size > LARGEST_FILE_BYTES) throw TOO_LARGE;
+          sink.write(chunk, flow);
         },
       },
     );
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
-    if (size > LARGEST_FILE_BYTES) return { outcome: "forbidden", why: "the file is larger than 100 MiB" };
-    if (!stop.signal.aborted) return brokenOff(error);
+    if (error.cause === TOO_LARGE) return { outcome: "forbidden", why: "the file is larger than 100 MiB" };
+    if (error.cause !== NOT_THE_FILE) return brokenOff(error);
   }
   return readHead(head.status, head.headers, url, options.clock.now());
 }

@@ -91,7 +91,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#receiver.onData(chunk, {
       // Who is held back is not silent: the clock stands still meanwhile.
       pause: () => {
-        clearTimeout(this.#timer);
+        this.#stopTimer();
         controller.pause();
       },
       resume: () => {
@@ -117,11 +117,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   };
 
   #progress(): void {
-    if (this.#request.idleTimeoutMs !== undefined) this.#startTimer(this.#request.idleTimeoutMs);
+    if (this.#request.idleTimeoutMs === undefined) return;
+    if (this.#timer) this.#timer.refresh();
+    else this.#startTimer(this.#request.idleTimeoutMs);
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #startTimer(ms: number | undefined): void {
-    clearTimeout(this.#timer);
     if (ms === undefined) return;
     this.#timer = setTimeout(() => {
       const message = `no answer within ${ms} ms`;
@@ -146,7 +152,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #settle(): void {
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.#request.signal?.removeEventListener("abort", this.#onAbort);
   }
 }

@@ -66,9 +66,10 @@ export type TaskState =
   | { status: "failed"; errorCode: string | null };
 
 const record = z.object({
-  status: z.catch(z.nullable(z.string()), null),
-  resultUrl: z.catch(z.union([z.array(z.unknown()), z.string()]), ""),
-  errorCode: z.catch(z.union([z.number(), z.string(), z.null()]), null),
+  // A field that is missing is no error to catch: those are slow to make, and each look would make some.
+  status: z.catch(z.nullish(z.string()), null),
+  resultUrl: z.catch(z.optional(z.union([z.array(z.unknown()), z.string()])), ""),
+  errorCode: z.catch(z.nullish(z.union([z.number(), z.string()])), null),
 });
 
 /** Reads the task record; null where `data` is none. A status that the document does not name is running. */
@@ -76,13 +77,13 @@ export function parseTaskState(data: unknown): TaskState | null {
   const parsed = record.safeParse(data);
   if (!parsed.success) return null;
   const { status, resultUrl } = parsed.data;
-  const errorCode = failureCode(parsed.data.errorCode);
+  const errorCode = failureCode(parsed.data.errorCode ?? null);
   const urls = [resultUrl]
     .flat()
     .filter((url): url is string => typeof url === "string" && url.trim() !== "");
   if (status === "completed" && urls.length > 0) return { status: "completed", urls };
   if (status === "failed" || errorCode !== null) return { status: "failed", errorCode };
-  return { status: "running", word: status };
+  return { status: "running", word: status ?? null };
 }
 
 /** Zero is no error in any spelling; what is not zero is shown as it came. */

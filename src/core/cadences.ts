@@ -23,7 +23,7 @@ interface Lesson {
 
 const LONGEST_HISTORY = 50;
 /** One task among so many others changes the cadence too little to be worth making it anew. */
-const NOTHING_NEW = 10;
+const NOTHING_NEW = 4;
 
 /**
  * The automatic cadence for each model and quality of a service, learned from this machine's own ledger, and

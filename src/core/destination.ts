@@ -1,6 +1,7 @@
-import { type FileHandle, lstat, stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import path from "node:path";
-import { createExclusive, isFolder, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { isFolder, makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { UsageError } from "../lib/errors.ts";
 import type { Destination } from "../store/task.ts";
@@ -30,7 +31,7 @@ export async function resolveDestination(wish: DestinationWish): Promise<Destina
   if (output === "-") return { kind: "stdout", folder: cwd, template, overwrite };
   if (output.includes("\0")) throw new UsageError("--output holds a NUL character.");
   const target = path.resolve(cwd, output);
-  if (/[/\\]$/.test(output) || (await isFolder(target)))
+  if (/[/\\]$/.test(output) || isFolder(target))
     return { kind: "folder", folder: target, template, overwrite };
   if (name !== undefined) {
     throw new UsageError(`--name is for a folder, and --output ${output} is the name of a file.`, {
@@ -82,7 +83,7 @@ export async function prepareDestination(destination: Destination): Promise<void
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   try {
     await makeFolder(folder, 0o777);
-    await proveRoom(folder);
+    proveRoom(folder);
   } catch (error) {
     throw new SaveFailedError(`Images cannot be written to ${folder} (${errorCode(error) ?? error}).`, {
       hint: "Nothing was sent. Choose another --output.",
@@ -92,24 +93,25 @@ export async function prepareDestination(destination: Destination): Promise<void
 }
 
 /** One name for all processes: what a killed one left is removed by the next, so it never adds up. */
-async function proveRoom(folder: string): Promise<void> {
+function proveRoom(folder: string): void {
   const probe = path.join(folder, ".imggen.probe");
-  const handle = await createAnew(probe);
+  const file = createAnew(probe);
   try {
-    await writeAll(handle, Buffer.alloc(4096, 1)).finally(() => handle.close());
+    file.write(Buffer.alloc(4096, 1));
   } finally {
-    await removeIfPresent(probe);
+    file.close();
+    removeIfPresent(probe);
   }
 }
 
 /** Another process at its own proof may make the name, or take it away, at any moment: neither minds. */
-async function createAnew(file: string): Promise<FileHandle> {
+function createAnew(file: string): DiskFile {
   for (;;) {
     try {
-      return await createExclusive(file, 0o600);
+      return DiskFile.createExclusive(file, 0o600);
     } catch (error) {
       if (errorCode(error) !== "EEXIST") throw error;
-      await removeIfPresent(file);
+      removeIfPresent(file);
     }
   }
 }

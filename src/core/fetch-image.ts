@@ -1,7 +1,7 @@
-import { chmod, type FileHandle } from "node:fs/promises";
 import { type DownloadReply, download } from "../api/download.ts";
 import { backoffMs, DOWNLOAD } from "../api/retry.ts";
-import { createExclusive, removeIfPresent } from "../lib/durable.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { type ImageInfo, inspectFile } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
@@ -81,13 +81,13 @@ async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Pr
     attempt = await attemptFetch(url, temporary, deps);
     return attempt;
   } finally {
-    if (attempt === null || !("image" in attempt)) await removeIfPresent(temporary).catch(() => {});
+    if (attempt === null || !("image" in attempt)) removeIfPossible(temporary);
   }
 }
 
 async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
-  const handle = await onDisk(temporary, () => createExclusive(temporary, 0o600));
-  const sink = new FileSink(handle);
+  const file = await onDisk(temporary, () => DiskFile.createSlowly(temporary, 0o600));
+  const sink = new FileSink(file);
   try {
     const reply = await download(url, sink, {
       http: deps.connection.downloads,
@@ -99,28 +99,28 @@ async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Pr
     if (sink.failure) throw diskFailure(temporary, sink.failure);
     if (reply.outcome !== "done") return reply;
     const sha256 = await onDisk(temporary, () => sink.finish());
-    return await check(handle, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
+    return await check(file, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
   } finally {
     await sink.settle();
-    await onDisk(temporary, () => handle.close());
+    await onDisk(temporary, () => file.close());
   }
 }
 
 async function check(
-  handle: FileHandle,
-  file: Omit<FetchedImage, "image">,
+  file: DiskFile,
+  fetched: Omit<FetchedImage, "image">,
   fileMode: number,
 ): Promise<Attempt> {
-  const inspection = await onDisk(file.temporary, () => inspectFile(handle));
+  const inspection = await onDisk(fetched.temporary, () => inspectFile(file));
   if (!inspection.ok) {
     const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";
     return { outcome: "retry", why: `${what}: ${inspection.detail}`, retryAfterMs: null };
   }
-  await onDisk(file.temporary, () => chmod(file.temporary, fileMode));
-  return { ...file, image: inspection.image };
+  await onDisk(fetched.temporary, () => file.setMode(fileMode));
+  return { ...fetched, image: inspection.image };
 }
 
-async function onDisk<Result>(file: string, action: () => Promise<Result>): Promise<Result> {
+async function onDisk<Result>(file: string, action: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await action();
   } catch (error) {

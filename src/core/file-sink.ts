@@ -1,7 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import type { FileHandle } from "node:fs/promises";
 import type { ByteSink } from "../api/download.ts";
-import { writeChunks } from "../lib/durable.ts";
+import type { DiskFile } from "../lib/disk-file.ts";
 
 // Large writes, hashed while the one before is on its way to the disk, are what makes this fast.
 const WRITE_BYTES = 1024 * 1024;
@@ -9,9 +8,11 @@ const MOST_QUEUED_BYTES = 4 * WRITE_BYTES;
 // What is sent to the disk while the rest is still on its way need not be waited for at the end.
 const FLUSH_BYTES = 8 * WRITE_BYTES;
 
+type Target = Pick<DiskFile, "writeChunks" | "sync" | "syncData">;
+
 /** Writes a download to an open file as it arrives, in bounded memory, and hashes it on the way. */
 export class FileSink implements ByteSink {
-  readonly #handle: FileHandle;
+  readonly #file: Target;
   readonly #hash: Hash = createHash("sha256");
   #queue: Buffer[] = [];
   #queuedBytes = 0;
@@ -22,8 +23,8 @@ export class FileSink implements ByteSink {
   #failure: unknown = null;
   bytes = 0;
 
-  constructor(handle: FileHandle) {
-    this.#handle = handle;
+  constructor(file: Target) {
+    this.#file = file;
   }
 
   /** What the disk said, once it refused a write; null while all is well. */
@@ -60,7 +61,7 @@ export class FileSink implements ByteSink {
     }
     await this.#flushing;
     if (this.#failure) throw this.#failure;
-    await this.#handle.sync();
+    await this.#file.sync();
     return this.#hash.digest("hex");
   }
 
@@ -70,7 +71,8 @@ export class FileSink implements ByteSink {
     this.#unflushed += this.#queuedBytes;
     this.#queue = [];
     this.#queuedBytes = 0;
-    this.#writing = writeChunks(this.#handle, chunks)
+    this.#writing = this.#file
+      .writeChunks(chunks)
       .catch((error: unknown) => {
         this.#failure = error;
       })
@@ -80,8 +82,8 @@ export class FileSink implements ByteSink {
   #flush(): void {
     if (this.#flushing || this.#unflushed < FLUSH_BYTES) return;
     this.#unflushed = 0;
-    this.#flushing = this.#handle
-      .datasync()
+    this.#flushing = this.#file
+      .syncData()
       .catch((error: unknown) => {
         this.#failure ??= error;
       })

@@ -7,7 +7,7 @@ import type { TaskDeps } from "./deps.ts";
 import { prepareDestination } from "./destination.ts";
 import { finishTask } from "./finish.ts";
 import { Journal } from "./journal.ts";
-import { reportOf, type TaskReport } from "./report.ts";
+import { factsOf, type TaskReport } from "./report.ts";
 import { type Purchase, submitOnce } from "./submit.ts";
 import { type WaitSettings, waitTimeoutMs } from "./wait-settings.ts";
 
@@ -55,12 +55,11 @@ export async function buyOwned(owned: OwnedTask, order: GenerateOrder, deps: Tas
     ? { outcome: "not_sent", error: tooMuch }
     : await submitOnce(request, patienceMs, deps);
   const report: TaskReport = {
-    ...reportOf(owned.record),
+    ...factsOf(owned.record),
     status: "submitted",
     charged: "yes",
     resumable: true,
     warnings,
-    error: null,
   };
   const finished = await settle(purchase, order, journal, report, deps);
   return { ...finished, elapsedMs: Math.round(deps.clock.monotonicMs() - start) };

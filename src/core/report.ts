@@ -51,7 +51,12 @@ export function reportOfId(taskId: string): TaskReport {
 }
 
 /** A report on a task as the ledger holds it, without asking anybody. */
-export function reportOf({ id, intent, submittedAt, progress }: TaskRecord): TaskReport {
+export function reportOf(record: TaskRecord): TaskReport {
+  return { ...factsOf(record), error: standingError(record.id, record.progress) };
+}
+
+/** As `reportOf`, with no word on what went wrong: for a task that has only just begun. */
+export function factsOf({ id, intent, submittedAt, progress }: TaskRecord): TaskReport {
   const { request, credits } = intent;
   const taskId = "taskId" in progress ? progress.taskId : null;
   const completedAt = "completedAt" in progress ? progress.completedAt : null;
@@ -67,7 +72,7 @@ export function reportOf({ id, intent, submittedAt, progress }: TaskRecord): Tas
     completedAt,
     elapsedMs: completedAt === null ? null : Date.parse(completedAt) - Date.parse(submittedAt),
     warnings: [],
-    error: standingError(id, progress),
+    error: null,
   };
 }
 

@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir, unlink } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, removeIfPresent } from "../lib/durable.ts";
+import { makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { isFileOf } from "../lib/file-digest.ts";
 import { publish } from "../lib/publish.ts";
+import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Destination, SavedFile } from "../store/task.ts";
@@ -52,7 +52,7 @@ export async function saveImages(order: SaveOrder, result: SaveResult, deps: Tas
     const stem = `.imggen-${order.stem}-${index}-`;
     if (order.recovering && order.owned) await removeLeftovers(folder, stem);
     // Of this process alone: whoever else is at the same task must never write into what is published here.
-    const temporary = path.join(folder, `${stem}${randomBytes(4).toString("hex")}.part`);
+    const temporary = path.join(folder, `${stem}${randomDigits()}.part`);
     const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
     const fetched = await fetchImage({ url, freshUrl }, temporary, deps);
     const placed = await place(fetched, index, order, deps);
@@ -67,7 +67,7 @@ export async function saveImages(order: SaveOrder, result: SaveResult, deps: Tas
 async function removeLeftovers(folder: string, stem: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   const leftovers = names.filter((name) => name.startsWith(stem) && name.endsWith(".part"));
-  await Promise.all(leftovers.map((name) => unlink(path.join(folder, name)).catch(() => {})));
+  for (const name of leftovers) removeIfPossible(path.join(folder, name));
 }
 
 function savedFile({ url, image, bytes, sha256 }: FetchedImage, file: string | null): SavedFile {
@@ -101,7 +101,7 @@ async function place(
     return { path: file, warnings: typeWarnings(file, fetched) };
   } catch (error) {
     // It is fetched again by whoever goes on; until then it would only lie about.
-    await removeIfPresent(fetched.temporary).catch(() => {});
+    removeIfPossible(fetched.temporary);
     throw diskFailure(wanted, error);
   }
 }

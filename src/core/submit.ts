@@ -73,10 +73,12 @@ function conclude(
 /** One submit. Once it has left, a signal does not cut it off at once: its id may be on the way. */
 async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Promise<SubmitReply> {
   const cutOff = new AbortController();
-  const over = new AbortController();
   let sent = false;
+  let stopWaiting = () => {};
   const onAbort = () => {
     if (!sent) return cutOff.abort(deps.signal.reason);
+    const over = new AbortController();
+    stopWaiting = () => over.abort();
     deps.onProgress({ type: "submit_interrupted", waitMs: GRACE_MS });
     deps.clock.sleep(GRACE_MS, over.signal).then(
       () => cutOff.abort(deps.signal.reason),
@@ -98,7 +100,7 @@ async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Pr
       };
     return { outcome: "not_sent", cause: new TransportError(String(error), { sent: false, cause: error }) };
   } finally {
-    over.abort();
+    stopWaiting();
     deps.signal.removeEventListener("abort", onAbort);
   }
 }

@@ -1,5 +1,6 @@
+import { linkSync, readFileSync } from "node:fs";
 import { link, lstat, readFile, rename, unlink } from "node:fs/promises";
-import { createExclusive, writeAll } from "./durable.ts";
+import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
 
 /** What file systems without hard links (FAT, some network mounts) answer to `link`. */
@@ -40,7 +41,7 @@ export async function publishOnce(
   target: string,
 ): Promise<"published" | "copied" | "exists"> {
   try {
-    await link(temporary, target);
+    linkSync(temporary, target);
     return "published";
   } catch (error) {
     if (errorCode(error) === "EEXIST") return "exists";
@@ -65,14 +66,14 @@ export async function readPublished(file: string, isWhole: (text: string) => boo
 }
 
 async function copyOnce(temporary: string, target: string): Promise<"copied" | "exists"> {
-  const bytes = await readFile(temporary);
+  const bytes = readFileSync(temporary);
   try {
-    const handle = await createExclusive(target, 0o600);
+    const file = DiskFile.createExclusive(target, 0o600);
     try {
-      await writeAll(handle, bytes);
-      await handle.sync();
+      file.write(bytes);
+      await file.sync();
     } finally {
-      await handle.close();
+      file.close();
     }
     return "copied";
   } catch (error) {

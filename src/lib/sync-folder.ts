@@ -1,6 +1,5 @@
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
 import { platform } from "node:os";
+import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
 
 interface FolderSync {
@@ -40,8 +39,8 @@ const NOT_SYNCED = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"
 
 async function syncNow(folder: string): Promise<void> {
   try {
-    const handle = await open(folder, constants.O_RDONLY);
-    await handle.sync().finally(() => handle.close());
+    const opened = DiskFile.openToRead(folder);
+    await opened.sync().finally(() => opened.close());
   } catch (error) {
     if (!NOT_SYNCED.has(errorCode(error) ?? "")) throw error;
   }

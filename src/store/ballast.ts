@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { createExclusive, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 
 const BALLAST_BYTES = 64 * 1024;
@@ -10,17 +11,17 @@ function ballastFile(folder: string): string {
 }
 
 /** Sets room aside, so that a task id still finds a place on a disk that has filled up since. */
-export async function keepBallast(folder: string): Promise<void> {
+export function keepBallast(folder: string): void {
   try {
-    const handle = await createExclusive(ballastFile(folder), 0o600);
+    const file = DiskFile.createExclusive(ballastFile(folder), 0o600);
     try {
       // Random, because some file systems store a run of zeros in no room at all.
-      await writeAll(handle, randomBytes(BALLAST_BYTES));
+      file.write(randomBytes(BALLAST_BYTES));
     } catch (error) {
-      await dropBallast(folder);
+      dropBallast(folder);
       throw error;
     } finally {
-      await handle.close();
+      file.close();
     }
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
@@ -28,6 +29,6 @@ export async function keepBallast(folder: string): Promise<void> {
 }
 
 /** Gives the room back. */
-export function dropBallast(folder: string): Promise<void> {
-  return removeIfPresent(ballastFile(folder));
+export function dropBallast(folder: string): void {
+  removeIfPresent(ballastFile(folder));
 }

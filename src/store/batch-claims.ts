@@ -1,22 +1,33 @@
-import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
-import { createExclusive, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { makeFolder, removeIfPossible } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
+import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { StateFolderError } from "./errors.ts";
+import type { TaskClaim } from "./ledger.ts";
 import { listFolder } from "./ledger-entry.ts";
 import { removeOld } from "./leftovers.ts";
+import { idInLine } from "./task-lines.ts";
 
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const FILES_AT_ONCE = 32;
 
+/** An attempt at a row, which becomes the task of whoever takes it first. */
+export interface RowAttempt extends TaskClaim {
+  /** The id of the task that has it. @throws StateFolderError */
+  owner(): Promise<string>;
+}
+
 /**
  * Which task each row of a batch became: a small file for each attempt, named by the row and the attempt's
- * number, that holds the task's name in the ledger. Each is created once, whole, and never changed, so of
- * several processes that come to a row all go by the name that the first one wrote.
+ * number, that begins with the task's name in the ledger. Each is created once, whole, so of several processes
+ * that come to a row all go by the name that the first one wrote.
  */
 export class BatchClaims {
   readonly #folder: string;
@@ -50,51 +61,95 @@ export class BatchClaims {
   }
 
   /**
-   * Takes an attempt at a row for a task.
+   * An attempt at a row, for a task that is begun with it: the claim is the task's own file under a second name.
    * @param attempt 1 for the first
+   */
+  attempt(row: string, attempt: number): RowAttempt {
+    const name = `${row}.${attempt}`;
+    return {
+      take: (draft) => this.#guarded(() => this.#give(name, draft)),
+      isShared: () => statSync(this.#sharedMark(name), { throwIfNoEntry: false }) !== undefined,
+      owner: () => this.#guarded(() => this.#read(name)),
+    };
+  }
+
+  /**
+   * Takes an attempt at a row for a task that is there already.
    * @returns the id of the task that has it: this one, or that of whoever came first
    * @throws StateFolderError
    */
   async claim(row: string, attempt: number, id: string): Promise<string> {
     const name = `${row}.${attempt}`;
-    return this.#guarded(async () => {
-      if (!this.#made) await makeFolder(this.#folder, 0o700);
-      this.#made = true;
-      return (await this.#create(name, id)) ? id : this.#read(name);
+    return this.#guarded(async () => ((await this.#create(name, id)) ? id : this.#read(name)));
+  }
+
+  /**
+   * Says that somebody else than who claimed an attempt is about to begin its task, as is done for one that was
+   * killed in between. Said before anything is begun, so that whoever claimed it and is alive after all, sees it.
+   * @throws StateFolderError
+   */
+  async share(row: string, attempt: number): Promise<void> {
+    await this.#guarded(async () => {
+      try {
+        DiskFile.createExclusive(this.#sharedMark(`${row}.${attempt}`), 0o600).close();
+      } catch (error) {
+        if (errorCode(error) !== "EEXIST") throw error;
+      }
     });
   }
 
-  /** It must outlive a power cut: without it the row would look as if nobody had ever bought it. */
+  #sharedMark(name: string): string {
+    return path.join(this.#folder, `${name}.shared`);
+  }
+
   async #create(name: string, id: string): Promise<boolean> {
-    const draft = path.join(this.#folder, `.${name}.${randomBytes(4).toString("hex")}`);
+    await this.#makeFolder();
+    const draft = path.join(this.#folder, `.${name}.${randomDigits()}`);
     try {
-      const handle = await createExclusive(draft, 0o600);
+      const file = DiskFile.createExclusive(draft, 0o600);
       try {
-        await writeAll(handle, Buffer.from(`${id}\n`));
-        await handle.sync();
+        file.write(Buffer.from(`${id}\n`));
+        await file.sync();
       } finally {
-        await handle.close();
+        file.close();
       }
-      if ((await publishOnce(draft, path.join(this.#folder, name))) === "exists") return false;
-      await syncFolder(this.#folder);
-      return true;
+      return await this.#give(name, draft);
     } finally {
-      await removeIfPresent(draft).catch(() => {});
+      removeIfPossible(draft);
     }
   }
 
+  /** It must outlive a power cut: without it the row would look as if nobody had ever bought it. */
+  async #give(name: string, draft: string): Promise<boolean> {
+    await this.#makeFolder();
+    if ((await publishOnce(draft, path.join(this.#folder, name))) === "exists") return false;
+    await syncFolder(this.#folder);
+    return true;
+  }
+
+  async #makeFolder(): Promise<void> {
+    if (!this.#made) await makeFolder(this.#folder, 0o700);
+    this.#made = true;
+  }
+
+  /** A claim is a task's file, or holds nothing but a task's id. */
   async #read(name: string): Promise<string> {
-    const isWhole = (text: string) => text.endsWith("\n");
+    const isWhole = (text: string) => text.includes("\n");
     const text = await readPublished(path.join(this.#folder, name), isWhole);
     if (!isWhole(text)) throw new Error(`${name} is not whole`);
-    return text.trim();
+    const [first = ""] = text.split("\n", 1);
+    return first.startsWith("{") ? idInLine(first) : first;
   }
 
   async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();
     } catch (error) {
-      throw new StateFolderError(this.#folder, error, { hint: "Nothing was sent for this row." });
+      throw this.#stateError(error);
     }
+  }
+
+  #stateError(error: unknown): StateFolderError {
+    return new StateFolderError(this.#folder, error, { hint: "Nothing was sent for this row." });
   }
 }

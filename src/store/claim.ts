@@ -1,10 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { createExclusive, isFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { isFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
+import { randomDigits } from "../lib/random-digits.ts";
 
 /** Who holds the thing, or the claim that makes it ours. */
 export type ClaimResult = { held: true; by: ProcessIdentity } | { held: false; claim: Claim };
@@ -44,9 +45,8 @@ async function letGo(folder: string, id: string, own: string): Promise<void> {
   const mark = `${id}.claim-`;
   const isClaim = (name: string) => name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length));
   const claims = (await readdir(folder)).filter(isClaim);
-  for (const name of claims)
-    if (path.join(folder, name) !== own) await removeIfPresent(path.join(folder, name));
-  await removeIfPresent(own);
+  for (const name of claims) if (path.join(folder, name) !== own) removeIfPresent(path.join(folder, name));
+  removeIfPresent(own);
 }
 
 /**
@@ -64,7 +64,7 @@ export async function sweepClaims(
     if (id === undefined || (draft === undefined && isThere(id))) continue;
     const file = path.join(folder, name);
     const owner = await readOwner(file);
-    if (owner !== "gone" && !(owner && processes.isAlive(owner))) await removeIfPresent(file);
+    if (owner !== "gone" && !(owner && processes.isAlive(owner))) removeIfPresent(file);
   }
 }
 
@@ -72,22 +72,26 @@ export async function sweepClaims(
 export async function removeClaims(folder: string, id: string): Promise<void> {
   const names = await readdir(folder);
   const claims = names.filter((name) => name.startsWith(`${id}.claim-`));
-  await Promise.all(claims.map((name) => removeIfPresent(path.join(folder, name))));
+  for (const name of claims) removeIfPresent(path.join(folder, name));
 }
 
 /** A claim appears under its name with its owner in it, or not at all. */
 async function createClaim(file: string, self: ProcessIdentity): Promise<boolean> {
-  const draft = `${file}.${randomBytes(4).toString("hex")}`;
+  const draft = `${file}.${randomDigits()}`;
   try {
-    const handle = await createExclusive(draft, 0o600);
-    await writeAll(handle, Buffer.from(JSON.stringify(self))).finally(() => handle.close());
+    const written = DiskFile.createExclusive(draft, 0o600);
+    try {
+      written.write(Buffer.from(JSON.stringify(self)));
+    } finally {
+      written.close();
+    }
     return (await publishOnce(draft, file)) !== "exists";
   } catch (error) {
     // Swept away before its owner stood in it: then another one is made.
-    if (errorCode(error) !== "ENOENT" || !(await isFolder(path.dirname(file)))) throw error;
+    if (errorCode(error) !== "ENOENT" || !isFolder(path.dirname(file))) throw error;
     return createClaim(file, self);
   } finally {
-    await removeIfPresent(draft).catch(() => {});
+    removeIfPossible(draft);
   }
 }
 

@@ -1,4 +1,4 @@
-import { rename } from "node:fs/promises";
+import { renameSync } from "node:fs";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
@@ -24,11 +24,11 @@ export class DoneTasks {
     const folder = path.join(this.#folder, doneFolder(record.id));
     const target = path.join(folder, doneName(record));
     try {
-      await rename(file, target);
+      renameSync(file, target);
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
       await makeFolder(folder, 0o700);
-      await rename(file, target);
+      renameSync(file, target);
     }
   }
 

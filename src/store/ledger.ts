@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
-import { makeFolder, removeIfPresent } from "../lib/durable.ts";
+import { makeFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
+import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
@@ -25,6 +25,14 @@ export interface OwnedTask {
   claimed: boolean;
   /** Lets go of it, unfinished. */
   release(): Promise<void>;
+}
+
+/** What decides which of several processes begins a task. */
+export interface TaskClaim {
+  /** @param draft the task's file, synced, under its first name. @returns whether the task is to be begun from it */
+  take(draft: string): Promise<boolean>;
+  /** Whether somebody else than who took it may have begun the task. */
+  isShared(): boolean;
 }
 
 /** A submit's time-out, and some. */
@@ -48,7 +56,7 @@ export class Ledger extends LedgerReader {
 
   /** A name for a task that is begun now: sorts by time, and nobody else has it. */
   newId(): string {
-    return `${timeOfId(this.#clock.now())}-${randomBytes(4).toString("hex")}`;
+    return `${timeOfId(this.#clock.now())}-${randomDigits()}`;
   }
 
   /**
@@ -65,34 +73,38 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * As `begin`, under a name that other processes may want to begin as well: only one of them can.
+   * As `begin`, where other processes may want to begin the same: only one of them can.
+   * @param claim what they agree by; null where the id itself is known to all of them
    * @returns "taken" where another process has begun it, or has even finished it
    * @throws StateFolderError
    */
-  async beginAs(id: string, intent: Intent): Promise<OwnedTask | "taken"> {
+  async beginAs(id: string, intent: Intent, claim: TaskClaim | null): Promise<OwnedTask | "taken"> {
+    const isFinished = async () => (claim === null || claim.isShared()) && (await this.done.has(id));
+    // Looked at before as well as after: whoever is killed between the two must not leave it begun twice.
+    const isFree = async (draft: string) =>
+      (claim === null || (await claim.take(draft))) && !(await isFinished());
     return this.#guardedBegin(async () => {
-      // Looked at before as well as after: whoever is killed between the two must not leave it begun twice.
-      if (await this.done.has(id)) return "taken";
-      const line = await this.#intentLine(intent);
-      const file = await TaskFile.createWhole(this.#fileOf(id), line, this.#makeRoom);
+      const line = { ...(await this.#intentLine(intent)), id };
+      const file = await TaskFile.createWhole(this.#fileOf(id), line, isFree, this.#makeRoom);
       if (file === null) return "taken";
       const task = await this.#owned(id, line, file);
       // It may have been begun, finished and put away between our last look and this.
       try {
-        if (!(await this.done.has(id))) return task;
+        if (!(await isFinished())) return task;
       } catch (error) {
-        await this.#withdraw(task);
+        this.#withdraw(task);
         throw error;
       }
-      await this.#withdraw(task);
+      this.#withdraw(task);
       return "taken";
     });
   }
 
   /** Takes a task back that was begun, and that nothing was sent for. */
-  async #withdraw(task: OwnedTask): Promise<void> {
-    await task.release().catch(() => {});
-    await removeIfPresent(task.file.path);
+  #withdraw({ file }: OwnedTask): void {
+    ownedHere.delete(file.path);
+    file.closeIfPossible();
+    removeIfPresent(file.path);
   }
 
   async #guardedBegin<Begun>(begin: () => Promise<Begun>): Promise<Begun> {
@@ -107,7 +119,7 @@ export class Ledger extends LedgerReader {
 
   async #intentLine(intent: Intent): Promise<IntentEvent> {
     await makeFolder(this.openFolder, 0o700);
-    await keepBallast(this.folder);
+    keepBallast(this.folder);
     const at = isoTime(this.#clock.now());
     return { type: "intent", v: LEDGER_VERSION, at, owner: this.#processes.self, ...intent };
   }
@@ -117,16 +129,16 @@ export class Ledger extends LedgerReader {
     try {
       await syncFolder(this.openFolder);
     } catch (error) {
-      await file.close().catch(() => {});
-      await removeIfPresent(file.path).catch(() => {});
+      file.closeIfPossible();
+      removeIfPossible(file.path);
       throw error;
     }
     ownedHere.add(file.path);
     const release = async () => {
       ownedHere.delete(file.path);
-      await file.close();
+      file.close();
     };
-    const { type: _type, v: _v, at: submittedAt, owner, ...intent } = line;
+    const { type: _type, v: _v, id: _id, at: submittedAt, owner, ...intent } = line;
     const record: TaskRecord = { id, intent, owner, submittedAt, progress: { status: "intended" } };
     return { record, file, claimed: false, release };
   }
@@ -163,14 +175,14 @@ export class Ledger extends LedgerReader {
   async #reopen(id: string, claim: Claim): Promise<OwnedTask> {
     const file = await TaskFile.reopen(this.#fileOf(id), this.#makeRoom);
     const release = async () => {
-      await file.close();
+      file.close();
       await claim.release();
     };
     try {
       return { record: await this.#read(id), file, claimed: true, release };
     } catch (error) {
       // The claim is the caller's to give up, once: after that its number may be another's.
-      await file.close();
+      file.close();
       throw error;
     }
   }
@@ -186,7 +198,7 @@ export class Ledger extends LedgerReader {
   /** Moves a finished task out of the way of the unfinished ones. @param record what its lines add up to */
   async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
     ownedHere.delete(file.path);
-    await file.close();
+    file.close();
     await this.done.take(file.path, record);
     if (claimed) await removeClaims(this.openFolder, record.id);
   }

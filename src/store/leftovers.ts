@@ -10,6 +10,6 @@ export async function removeOld(folder: string, names: readonly string[], nowMs:
   for (const name of names) {
     const file = path.join(folder, name);
     const writtenMs = (await stat(file).catch(() => null))?.mtimeMs;
-    if (writtenMs !== undefined && nowMs - writtenMs > OLD_MS) await removeIfPresent(file);
+    if (writtenMs !== undefined && nowMs - writtenMs > OLD_MS) removeIfPresent(file);
   }
 }

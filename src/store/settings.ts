@@ -1,6 +1,7 @@
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { createExclusive, makeFolder, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import type { Processes } from "../lib/processes.ts";
 import { takeClaim } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
@@ -78,14 +79,14 @@ export class SettingsStore {
   /** conf's writer reports success after a short write, so the room is proven with a file of our own first. */
   async #proveRoom(text: string): Promise<void> {
     const probe = `${this.file}.probe`;
-    await removeIfPresent(probe);
-    const handle = await createExclusive(probe, 0o600);
+    removeIfPresent(probe);
+    const file = DiskFile.createExclusive(probe, 0o600);
     try {
-      await writeAll(handle, Buffer.from(text.padEnd(2 * text.length + 4096)));
-      await handle.sync();
+      file.write(Buffer.from(text.padEnd(2 * text.length + 4096)));
+      await file.sync();
     } finally {
-      await handle.close();
-      await removeIfPresent(probe);
+      file.close();
+      removeIfPresent(probe);
     }
   }
 }

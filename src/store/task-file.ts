@@ -1,9 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
-import { createExclusive, removeIfPresent, writeAll } from "../lib/durable.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
+import { randomDigits } from "../lib/random-digits.ts";
 import { DRAFT_MARK } from "./ledger-name.ts";
 import type { TaskEvent } from "./task.ts";
 import { formatLine } from "./task-lines.ts";
@@ -14,14 +13,14 @@ import { formatLine } from "./task-lines.ts";
  */
 export class TaskFile {
   readonly path: string;
-  readonly #handle: FileHandle;
+  readonly #file: DiskFile;
   /** Whether the file's last line may be cut short, so that the next record must begin on a fresh one. */
   #tornTail: boolean;
-  readonly #makeRoom: () => Promise<void>;
+  readonly #makeRoom: () => void;
 
-  private constructor(path: string, handle: FileHandle, tornTail: boolean, makeRoom: () => Promise<void>) {
+  private constructor(path: string, file: DiskFile, tornTail: boolean, makeRoom: () => void) {
     this.path = path;
-    this.#handle = handle;
+    this.#file = file;
     this.#tornTail = tornTail;
     this.#makeRoom = makeRoom;
   }
@@ -30,51 +29,56 @@ export class TaskFile {
    * Creates the file with its first record; that it did not exist is the claim. The reserve is not for this:
    * a disk that is full already is a reason not to buy. @throws EEXIST, or what the disk says
    */
-  static async create(path: string, first: TaskEvent, makeRoom: () => Promise<void>): Promise<TaskFile> {
-    const file = new TaskFile(path, await createExclusive(path, 0o600), false, makeRoom);
+  static async create(path: string, first: TaskEvent, makeRoom: () => void): Promise<TaskFile> {
+    const file = new TaskFile(path, DiskFile.createExclusive(path, 0o600), false, makeRoom);
     try {
       await file.#append(first);
       return file;
     } catch (error) {
-      await file.close().catch(() => {});
-      await removeIfPresent(path).catch(() => {});
+      file.closeIfPossible();
+      removeIfPossible(path);
       throw error;
     }
   }
 
   /**
    * As `create`, but whole or not at all: for a name that other processes look at, who must never take a file
-   * that is still being written for one that its process has left. @returns null where the name is taken
+   * that is still being written for one that its process has left.
+   * @param isFree asked of the draft, once it is synced
+   * @returns null where that says no, or the name is taken
    */
   static async createWhole(
     path: string,
     first: TaskEvent,
-    makeRoom: () => Promise<void>,
+    isFree: (draft: string) => Promise<boolean>,
+    makeRoom: () => void,
   ): Promise<TaskFile | null> {
-    const draft = `${path}${DRAFT_MARK}${randomBytes(4).toString("hex")}`;
-    const handle = (await TaskFile.create(draft, first, makeRoom)).#handle;
+    const draft = `${path}${DRAFT_MARK}${randomDigits()}`;
+    const file = await TaskFile.create(draft, first, makeRoom);
     try {
-      const result = await publishOnce(draft, path);
-      if (result === "published") return new TaskFile(path, handle, false, makeRoom);
-      await handle.close();
+      const result = (await isFree(draft)) ? await publishOnce(draft, path) : "exists";
+      if (result === "published") return new TaskFile(path, file.#file, false, makeRoom);
+      file.close();
       return result === "copied" ? await TaskFile.reopen(path, makeRoom) : null;
+    } catch (error) {
+      file.closeIfPossible();
+      throw error;
     } finally {
-      await removeIfPresent(draft).catch(() => {});
+      removeIfPossible(draft);
     }
   }
 
   /** Opens the file of a task whose former owner is gone. @throws ENOENT */
-  static async reopen(path: string, makeRoom: () => Promise<void>): Promise<TaskFile> {
-    const handle = await open(path, constants.O_RDWR | constants.O_APPEND);
+  static async reopen(path: string, makeRoom: () => void): Promise<TaskFile> {
+    const file = DiskFile.openToAppend(path);
     try {
       // Whoever wrote the last record may have ended before it was synced, and what is done next relies on it.
-      await handle.sync();
-      const { size } = await handle.stat();
-      const last = Buffer.alloc(1);
-      if (size > 0) await handle.read(last, 0, 1, size - 1);
-      return new TaskFile(path, handle, size > 0 && last[0] !== 0x0a, makeRoom);
+      await file.sync();
+      const { size } = file;
+      const torn = size > 0 && file.read(size - 1, 1)[0] !== 0x0a;
+      return new TaskFile(path, file, torn, makeRoom);
     } catch (error) {
-      await handle.close();
+      file.close();
       throw error;
     }
   }
@@ -88,7 +92,7 @@ export class TaskFile {
       await this.#append(event);
     } catch (error) {
       if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") throw error;
-      await this.#makeRoom();
+      this.#makeRoom();
       await this.#append(event);
     }
   }
@@ -96,12 +100,21 @@ export class TaskFile {
   async #append(event: TaskEvent): Promise<void> {
     const line = `${this.#tornTail ? "\n" : ""}${formatLine(event)}`;
     this.#tornTail = true;
-    await writeAll(this.#handle, Buffer.from(line));
-    await this.#handle.sync();
+    this.#file.write(Buffer.from(line));
+    await this.#file.sync();
     this.#tornTail = false;
   }
 
-  close(): Promise<void> {
-    return this.#handle.close();
+  close(): void {
+    this.#file.close();
+  }
+
+  /** Closes a file that nothing more is written to: what the disk still says of it changes nothing. */
+  closeIfPossible(): void {
+    try {
+      this.#file.close();
+    } catch {
+      // It is closed all the same.
+    }
   }
 }

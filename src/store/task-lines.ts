@@ -42,6 +42,7 @@ const event = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("intent"),
     v: z.literal(LEDGER_VERSION),
+    id: z.optional(text),
     at: text,
     owner: z.object({ pid: z.number(), host: text, started: text }),
     request,
@@ -70,6 +71,11 @@ export function formatLine(taskEvent: TaskEvent): string {
   return `${JSON.stringify(taskEvent)}\n`;
 }
 
+/** The task's own id in the first line of its file. @throws where the line is none */
+export function idInLine(line: string): string {
+  return z.object({ id: text }).parse(JSON.parse(line)).id;
+}
+
 /**
  * Adds a file's lines up to a task. A line that was cut short by a crash is passed over; whatever came after
  * it stands on a line of its own. A whole first line that is no intent means damage.
@@ -79,7 +85,7 @@ export function readTaskLines(id: string, content: string): ReadTask {
   const [first = "", ...rest] = content.split("\n").filter((line) => line !== "");
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadable(first);
-  const { type: _type, v: _v, at, owner, ...facts } = intent;
+  const { type: _type, v: _v, id: _id, at, owner, ...facts } = intent;
   let progress: Progress = { status: "intended" };
   for (const line of rest) {
     const next = parseLine(line);

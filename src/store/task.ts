@@ -48,7 +48,8 @@ export interface Sighting {
 
 /** One line of a task file. Each is written once and never changed. */
 export type TaskEvent =
-  | ({ type: "intent"; v: number; at: string; owner: ProcessIdentity } & Intent)
+  /** `id` is the task's own name, in a file that is found under another as well. */
+  | ({ type: "intent"; v: number; id?: string; at: string; owner: ProcessIdentity } & Intent)
   | { type: "not_sent"; at: string; why: string }
   | { type: "refused"; at: string; error: { type: ErrorType; key: string | null; message: string } }
   | { type: "unknown"; at: string; why: string }

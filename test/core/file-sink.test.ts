@@ -1,36 +1,31 @@
 import { createHash, randomBytes } from "node:crypto";
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FileSink } from "../../src/core/file-sink.ts";
+import { DiskFile } from "../../src/lib/disk-file.ts";
 import { temporaryFolder } from "../support/program.ts";
 
 const MIB = 1024 * 1024;
 
-async function newFile(): Promise<{ file: string; handle: FileHandle }> {
+async function newFile(): Promise<{ file: string; disk: DiskFile }> {
   const file = path.join(await temporaryFolder(), "file");
-  const handle = await open(file, "wx+");
-  onTestFinished(() => handle.close());
-  return { file, handle };
+  const disk = DiskFile.createExclusive(file, 0o600);
+  onTestFinished(() => disk.close());
+  return { file, disk };
 }
 
-/** The same open file, on a disk that does this in place of each write. */
-function writingWith(handle: FileHandle, write: FileHandle["write"]): FileHandle {
-  const writev = (chunks: Buffer[]) => {
-    const bytes = Buffer.concat(chunks);
-    return write(bytes, 0, bytes.length, null);
+/** The same open file, on a disk that does this in place of a write or a sync. */
+function doing(
+  disk: DiskFile,
+  calls: Partial<Pick<DiskFile, "writeChunks" | "syncData">>,
+): Pick<DiskFile, "writeChunks" | "sync" | "syncData"> {
+  return {
+    writeChunks: (chunks) => disk.writeChunks(chunks),
+    sync: () => disk.sync(),
+    syncData: () => disk.syncData(),
+    ...calls,
   };
-  return withMethods(handle, { write, writev });
-}
-
-function withMethods(handle: FileHandle, methods: Record<string, unknown>): FileHandle {
-  return new Proxy(handle, {
-    get: (real, name) => {
-      const own = typeof name === "string" ? methods[name] : undefined;
-      const value = own ?? Reflect.get(real, name, real);
-      return typeof value === "function" ? value.bind(real) : value;
-    },
-  });
 }
 
 /** A sender that can be held back, and remembers whether it is. */
@@ -52,9 +47,9 @@ describe("a download on its way to the disk", () => {
   it.each([0, 1, 1000, MIB - 1, MIB, MIB + 1, 5 * MIB + 7])(
     "is whole after %i bytes, and hashed",
     async (size) => {
-      const { file, handle } = await newFile();
+      const { file, disk } = await newFile();
       const bytes = randomBytes(size);
-      const sink = new FileSink(handle);
+      const sink = new FileSink(disk);
       for (let at = 0; at < size; at += 65_521) sink.write(bytes.subarray(at, at + 65_521), sender());
       expect(await sink.finish()).toBe(sha256(bytes));
       expect(sink.bytes).toBe(size);
@@ -63,16 +58,16 @@ describe("a download on its way to the disk", () => {
   );
 
   it("holds its sender back while the disk is slow, and lets it go on after", async () => {
-    const { file, handle } = await newFile();
+    const { file, disk } = await newFile();
     let letGo = () => {};
     const slow = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    const write = async (...args: Parameters<FileHandle["write"]>) => {
+    const writeChunks = async (chunks: readonly Uint8Array[]) => {
       await slow;
-      return handle.write(...args);
+      await disk.writeChunks(chunks);
     };
-    const sink = new FileSink(writingWith(handle, write as FileHandle["write"]));
+    const sink = new FileSink(doing(disk, { writeChunks }));
     const flow = sender();
     let sent = 0;
     for (; sent < 64 && !flow.paused; sent++) sink.write(Buffer.alloc(MIB, sent), flow);
@@ -84,11 +79,11 @@ describe("a download on its way to the disk", () => {
   });
 
   it.each(["ENOSPC", "EIO", "EDQUOT"])("ends with what the disk said: %s", async (code) => {
-    const { handle } = await newFile();
+    const { disk } = await newFile();
     const refusing = async () => {
       throw Object.assign(new Error("no"), { code });
     };
-    const sink = new FileSink(writingWith(handle, refusing as unknown as FileHandle["write"]));
+    const sink = new FileSink(doing(disk, { writeChunks: refusing }));
     const flow = sender();
     sink.write(Buffer.alloc(2 * MIB), flow);
     await expect(sink.finish()).rejects.toMatchObject({ code });
@@ -97,38 +92,27 @@ describe("a download on its way to the disk", () => {
   });
 
   it("lets its sender go on after the disk refused, so that it can hear of it", async () => {
-    const { handle } = await newFile();
+    const { disk } = await newFile();
     const refusing = async () => {
       throw Object.assign(new Error("no"), { code: "EIO" });
     };
-    const sink = new FileSink(writingWith(handle, refusing as unknown as FileHandle["write"]));
+    const sink = new FileSink(doing(disk, { writeChunks: refusing }));
     const flow = sender();
     for (let sent = 0; sent < 8 && !flow.paused; sent++) sink.write(Buffer.alloc(MIB), flow);
     await expect(sink.finish()).rejects.toThrow("no");
     expect(flow).toMatchObject({ paused: false, pauses: 1 });
   });
 
-  it("takes short writes for what they are", async () => {
-    const { file, handle } = await newFile();
-    const short = (bytes: Uint8Array, offset: number, length: number, at: number | null) =>
-      handle.write(bytes, offset, Math.min(length, 100_000), at);
-    const sink = new FileSink(writingWith(handle, short as FileHandle["write"]));
-    const bytes = randomBytes(2 * MIB);
-    for (let at = 0; at < bytes.length; at += 65_521) sink.write(bytes.subarray(at, at + 65_521), sender());
-    expect(await sink.finish()).toBe(sha256(bytes));
-    expect((await readFile(file)).equals(bytes)).toBe(true);
-  });
-
   it("is settled only when nothing is under way any more, whatever became of it", async () => {
-    const { handle } = await newFile();
+    const { disk } = await newFile();
     let writing = 0;
-    const write = async (...args: Parameters<FileHandle["write"]>) => {
+    const writeChunks = async (chunks: readonly Uint8Array[]) => {
       writing += 1;
       await new Promise((resolve) => setTimeout(resolve, 50));
       writing -= 1;
-      return handle.write(...args);
+      await disk.writeChunks(chunks);
     };
-    const sink = new FileSink(writingWith(handle, write as FileHandle["write"]));
+    const sink = new FileSink(doing(disk, { writeChunks }));
     for (let sent = 0; sent < 3; sent++) sink.write(Buffer.alloc(MIB), sender());
     expect(writing).toBe(1);
     await sink.settle();
@@ -136,13 +120,13 @@ describe("a download on its way to the disk", () => {
   });
 
   it("sends a large one to the disk on the way, and hears what the disk says to that", async () => {
-    const { handle } = await newFile();
+    const { disk } = await newFile();
     let flushes = 0;
-    const datasync = async () => {
+    const syncData = async () => {
       flushes += 1;
       throw Object.assign(new Error("no"), { code: "EIO" });
     };
-    const sink = new FileSink(withMethods(handle, { datasync }));
+    const sink = new FileSink(doing(disk, { syncData }));
     for (let sent = 0; sent < 9; sent++) sink.write(Buffer.alloc(MIB), sender());
     await expect(sink.finish()).rejects.toMatchObject({ code: "EIO" });
     expect(flushes).toBe(1);

@@ -5,19 +5,24 @@ import type { CrashWorld } from "./world.ts";
 
 /** A claim that is complete: the row, the count of its equals, and the attempt. */
 const CLAIM = /^[0-9a-f]+-\d+\.\d+$/;
+/** Says that a process begins the task of another's claim. */
+const SHARED = /^[0-9a-f]+-\d+\.\d+\.shared$/;
 /** What was being written when the program was killed. Nobody takes it for anything else. */
 const DRAFT = /^\.[0-9a-f]+-\d+\.\d+\.[0-9a-f]{8}$|\.jsonl\.draft-[0-9a-f]{8}$/;
 
 /** The names of the tasks that the rows of all batches have become, attempts by attempts. */
 export function claimedTasks({ home }: CrashWorld): string[] {
   const names = filesBelow(home).filter((name) => CLAIM.test(path.basename(name)));
-  return names.map((name) => readFileSync(path.join(home, name), "utf8").trim());
+  return names.map((name) => {
+    const [line = ""] = readFileSync(path.join(home, name), "utf8").split("\n");
+    return line.startsWith("{") ? JSON.parse(line).id : line;
+  });
 }
 
-/** What lies in the ledger and is no task, no claim of a row, and no draft of either. */
+/** What lies in the ledger and is no task, no claim of a row with its mark, and no draft of either. */
 export function strayFiles(world: CrashWorld): string[] {
   return ledgerLeftovers(world).filter((name) => {
     const base = path.basename(name);
-    return !CLAIM.test(base) && !DRAFT.test(base);
+    return ![CLAIM, SHARED, DRAFT].some((kind) => kind.test(base));
   });
 }

@@ -2,9 +2,10 @@ import { BATCHES, BATCHES_TOGETHER, type BatchScenario, STALLED } from "./batch-
 import type { Mutant } from "./mutant.ts";
 import { UNDISTURBED } from "./points.ts";
 
-const CLAIM_THEN_BEGIN = `    const id = begun ?? (await claimRow(row, run));
+const BEGIN = `  const owned = await deps.ledger.beginAs(id, intent, attempt);
+  row.attempts.push(owned === "taken" ? await attempt.owner() : id);
 `;
-const BEGUN = `    if (owned === "taken") return "again";
+const BUY = `    const report = await buyOwned(owned, order, { ...deps, connection });
 `;
 
 /** Bugs in who buys a row, and how often. */
@@ -14,10 +15,24 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "store/batch-claims.ts",
-        find: "publishOnce(draft, path.join(this.#folder, name))",
-        replace: "publish(draft, path.join(this.#folder, name), true)",
+        find: "    if ((await publishOnce(draft, path.join(this.#folder, name)))",
+        replace: `    removeIfPossible(path.join(this.#folder, name));
+    if ((await publishOnce(draft, path.join(this.#folder, name)))`,
       },
-      { file: "store/batch-claims.ts", find: "import { publishOnce, ", replace: "import { publish, " },
+    ],
+    shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
+  },
+  {
+    bug: "a row that another process has claimed is claimed once more",
+    edits: [
+      {
+        file: "core/batch/buy-row.ts",
+        find: BEGIN,
+        replace: `  const owned = await deps.ledger.beginAs(id, intent, attempt);
+  row.attempts.push(id);
+  if (owned === "taken") return beginRow(row, null, intent, { claims, deps } as BatchRun);
+`,
+      },
     ],
     shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
   },
@@ -26,43 +41,38 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "core/batch/buy-row.ts",
-        find: CLAIM_THEN_BEGIN,
-        replace: "    const id = begun ?? deps.ledger.newId();\n",
-      },
-      {
-        file: "core/batch/buy-row.ts",
-        find: BEGUN,
-        replace: `${BEGUN}    if (begun === null) await run.claims.claim(row.key, row.attempts.push(id), id);\n`,
+        find: BEGIN,
+        replace: `  const owned = await deps.ledger.beginAs(id, intent, null);
+  await claims.claim(row.key, row.attempts.push(id), id);
+  if (attempt === null) return "taken";
+`,
       },
     ],
-    shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
+    shows: { scenario: BATCHES_TOGETHER.begun, at: STALLED },
   },
   {
     bug: "a row is claimed after its request was sent",
     edits: [
       {
         file: "core/batch/buy-row.ts",
-        find: CLAIM_THEN_BEGIN,
-        replace: "    const id = begun ?? deps.ledger.newId();\n",
+        find: BEGIN,
+        replace: `  const owned = await deps.ledger.beginAs(id, intent, null);
+  row.attempts.push(id);
+  if (attempt === null) return "taken";
+`,
       },
       {
         file: "core/batch/buy-row.ts",
-        find: "    const report = await buyOwned(owned, order, { ...deps, connection });\n",
-        replace: `    const report = await buyOwned(owned, order, { ...deps, connection });
-    if (begun === null) await run.claims.claim(row.key, row.attempts.push(id), id);
+        find: BUY,
+        replace: `${BUY}    if (begun === null) await run.claims.claim(row.key, row.attempts.length, row.attempts.at(-1) ?? "");
 `,
       },
     ],
     shows: { scenario: BATCHES.fresh, at: /^kill at submit: replied$/ },
   },
   {
-    bug: "a claim's bytes are not synced",
-    edits: [{ file: "store/batch-claims.ts", find: "        await handle.sync();\n", replace: "" }],
-    shows: { scenario: BATCHES.fresh, at: /^power cut: bytes at submit: charged$/ },
-  },
-  {
     bug: "a claim's folder is not synced",
-    edits: [{ file: "store/batch-claims.ts", find: "      await syncFolder(this.#folder);\n", replace: "" }],
+    edits: [{ file: "store/batch-claims.ts", find: "    await syncFolder(this.#folder);\n", replace: "" }],
     shows: { scenario: BATCHES.fresh, at: /^power cut: names at submit: charged$/ },
   },
   {
@@ -91,34 +101,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
       },
     ],
     shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, readFile .*\.c2\..*\.jsonl$/ },
-  },
-  {
-    bug: "a task is begun again that another process has put away",
-    edits: [
-      {
-        file: "store/ledger.ts",
-        find: `if (await this.done.has(id)) return "taken";`,
-        replace: "",
-      },
-      {
-        file: "store/ledger.ts",
-        find: "!(await this.done.has(id))",
-        replace: "task.record.id === id",
-      },
-    ],
-    shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
-  },
-  {
-    bug: "a task is begun again that another process has begun",
-    edits: [
-      {
-        file: "store/task-file.ts",
-        find: "publishOnce(draft, path)",
-        replace: "publish(draft, path, true)",
-      },
-      { file: "store/task-file.ts", find: "import { publishOnce }", replace: "import { publish }" },
-    ],
-    shows: { scenario: BATCHES_TOGETHER.begun, at: STALLED },
   },
   {
     bug: "a row of unknown outcome is bought again without being asked",

@@ -35,7 +35,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "records are not synced",
-    edits: [{ file: "store/task-file.ts", find: "    await this.#handle.sync();\n", replace: "" }],
+    edits: [{ file: "store/task-file.ts", find: "    await this.#file.sync();\n", replace: "" }],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: bytes at (submit: replied|poll: arrived)$/ },
   },
   {
@@ -52,16 +52,16 @@ export const LEDGER_MUTANTS: Mutant[] = [
     bug: "a write that took only some of the bytes is taken for whole",
     edits: [
       {
-        file: "lib/durable.ts",
-        find: "  while (done < bytes.length) {",
-        replace: "  if (done < bytes.length) {",
+        file: "lib/disk-file.ts",
+        find: "    while (done < bytes.length) done",
+        replace: "    if (done < bytes.length) done",
       },
     ],
     shows: { scenario: SCENARIOS.plain, at: /^short at operation \d+, write .*\.jsonl$/ },
   },
   {
     bug: "the reserve is not given up for the task id",
-    edits: [{ file: "store/task-file.ts", find: "      await this.#makeRoom();\n", replace: "" }],
+    edits: [{ file: "store/task-file.ts", find: "      this.#makeRoom();\n", replace: "" }],
     shows: { scenario: SCENARIOS.plain, at: /^ENOSPC at operation \d+, write .*\.jsonl$/ },
   },
   {

@@ -27,7 +27,7 @@ export const SAVING_MUTANTS: Mutant[] = [
   },
   {
     bug: "an image's bytes are not synced before it is published",
-    edits: [{ file: "core/file-sink.ts", find: "    await this.#handle.sync();\n", replace: "" }],
+    edits: [{ file: "core/file-sink.ts", find: "    await this.#file.sync();\n", replace: "" }],
     shows: {
       scenario: SCENARIOS.plain,
       at: /^power cut: bytes at operation \d+, (open out|sync out|unlink .*\.part)$/,
@@ -68,19 +68,15 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/save.ts",
-        find: `\`\${stem}\${randomBytes(4).toString("hex")}.part\``,
+        find: `\`\${stem}\${randomDigits()}.part\``,
         replace: `".imggen-download.part"`,
       },
       {
         file: "core/fetch-image.ts",
-        find: "() => createExclusive(temporary, 0o600)",
-        replace: '() => createExclusive(temporary, 0o600).catch(() => open(temporary, "r+"))',
+        find: "() => DiskFile.createSlowly(temporary, 0o600)",
+        replace: "() => DiskFile.createSlowly(temporary, 0o600).catch(() => DiskFile.openToRead(temporary))",
       },
-      {
-        file: "core/fetch-image.ts",
-        find: `import { chmod, type FileHandle } from "node:fs/promises";`,
-        replace: `import { chmod, type FileHandle, open } from "node:fs/promises";`,
-      },
+      { file: "lib/disk-file.ts", find: "constants.O_RDONLY", replace: "constants.O_RDWR" },
     ],
     shows: { scenario: TOGETHER.generations, at: trouble("download: half", "stall") },
   },

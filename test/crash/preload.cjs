@@ -14,7 +14,6 @@ const path = require("node:path");
 
 const { folders, log, limbo, at, mode } = JSON.parse(process.env.IMGGEN_CRASH);
 const { constants, existsSync, fstatSync, linkSync, lstatSync, openSync, writeSync } = fs;
-const { open, mkdir, link, rename, unlink } = fsp;
 
 // Waits between tries are drawn from nothing up to a limit; here the draw is always nothing.
 Math.random = () => 0;
@@ -35,40 +34,43 @@ function fail(code, name, file) {
 }
 
 /**
- * Does one operation, or what the mode makes of it. `action.run` does it whole; `part` writes that many bytes;
- * `facts` and `outcome` are for the log; `whenFailed` is done even by one that fails.
+ * Does one operation, or what the mode makes of it. `action.run` does it whole, at once or as a promise; `part`
+ * writes that many bytes, at once; `facts` and `outcome` are for the log; `whenFailed` is done even by one that fails.
  */
-async function operation(name, kind, file, action) {
+function operation(name, kind, file, action) {
   if (!isWatched(file)) return action.run();
   count += 1;
   const number = count;
   const struck = number === at ? mode : null;
   note({ number, name, kind, file, ...action.facts });
   if (struck === "kill-before") die();
-  if (struck === "half-written") await action.part?.(action.bytes >> 1);
+  if (struck === "half-written") action.part?.(action.bytes >> 1);
   if (struck === "half-written") die();
   if (struck === "short" && action.part) return action.part(Math.max(1, action.bytes >> 1));
   if (struck === "EIO") {
-    await action.whenFailed?.();
+    action.whenFailed?.();
     fail("EIO", name, file);
   }
   if (struck === "ENOSPC") {
     room = (action.bytes ?? 0) >> 1;
     if (kind === "sync") fail("ENOSPC", name, file);
   }
-  const result = await withinRoom(name, kind, file, action);
-  note({ number, done: true, ...action.outcome?.(result) });
-  if (struck === "kill-after") die();
-  return result;
+  const done = (result) => {
+    note({ number, done: true, ...action.outcome?.(result) });
+    if (struck === "kill-after") die();
+    return result;
+  };
+  const result = withinRoom(name, kind, file, action);
+  return result instanceof Promise ? result.then(done) : done(result);
 }
 
-async function withinRoom(name, kind, file, action) {
+function withinRoom(name, kind, file, action) {
   if (room === null) return action.run();
   if (room === 0 && (kind === "create" || (kind === "write" && action.bytes > 0))) fail("ENOSPC", name, file);
   if (kind !== "write") return action.run();
-  const result = await action.part(Math.min(room, action.bytes));
-  room -= result.bytesWritten;
-  return result;
+  const written = action.part(Math.min(room, action.bytes));
+  room -= written;
+  return written;
 }
 
 /** Gives a file that is about to go another name, in limbo; null where there is none. */
@@ -83,94 +85,155 @@ function keep(file) {
   }
 }
 
-const FLAGS = { r: constants.O_RDONLY, "r+": constants.O_RDWR };
+/** The watched files that are open, by their descriptors. */
+const opened = new Map();
+const fileOf = (fd) => opened.get(fd)?.file ?? "";
 
-fsp.open = async (target, flags = "r", ...rest) => {
+/** Numbers what opens a file; `run` gives its descriptor. */
+function opening(target, flags, run) {
   const file = path.resolve(String(target));
-  const bits = typeof flags === "string" ? FLAGS[flags] : flags;
-  if (bits === undefined) return refuse(`open(…, "${flags}")`, file, () => open(target, flags, ...rest));
-  const creates = (bits & constants.O_CREAT) !== 0 && !existsSync(file);
-  const handle = await operation("open", creates ? "create" : "read", file, {
-    run: () => open(target, flags, ...rest),
+  if (typeof flags === "string") return flags === "r" ? run() : refuse(`open(…, "${flags}")`, file, run);
+  const creates = (flags & constants.O_CREAT) !== 0 && !existsSync(file);
+  const writable = (flags & (constants.O_WRONLY | constants.O_RDWR)) !== 0;
+  return operation("open", creates ? "create" : "read", file, {
+    run,
     facts: { creates },
-    outcome: (opened) => ({ size: fstatSync(opened.fd).size }),
+    outcome: (fd) => {
+      opened.set(fd, { file, writable });
+      return { size: fstatSync(fd).size };
+    },
   });
-  watchHandle(handle, file, (bits & (constants.O_WRONLY | constants.O_RDWR)) !== 0);
-  return handle;
-};
-
-const READS = ["read", "stat"];
-
-function watchHandle(handle, file, writable) {
-  const { write, sync, close } = handle;
-  handle.write = (bytes, offset = 0, length = bytes.byteLength - offset, position = null) => {
-    const part = (taken) => write.call(handle, bytes, offset, taken, position);
-    return operation("write", "write", file, { run: () => part(length), part, bytes: length });
-  };
-  handle.writev = (chunks) => handle.write(Buffer.concat(chunks));
-  for (const name of ["sync", "datasync"]) {
-    handle[name] = () => {
-      const { size } = fstatSync(handle.fd);
-      return operation(name, "sync", file, { run: () => sync.call(handle), outcome: () => ({ size }) });
-    };
-  }
-  for (const name of READS) {
-    const read = handle[name];
-    handle[name] = (...args) => operation(name, "read", file, { run: () => read.apply(handle, args) });
-  }
-  handle.close = () => {
-    const run = () => close.call(handle);
-    // One that only read has nothing to lose. A close that fails has closed all the same.
-    return writable ? operation("close", "change", file, { run, whenFailed: run }) : run();
-  };
-  for (const name of ["writeFile", "appendFile", "truncate", "chmod", "createWriteStream"]) {
-    const original = handle[name];
-    handle[name] = (...args) => refuse(name, file, () => original.apply(handle, args));
-  }
 }
 
-fsp.mkdir = (folder, ...rest) =>
-  operation("mkdir", "create", path.resolve(folder), { run: () => mkdir(folder, ...rest) });
+fs.openSync = (target, flags = constants.O_RDONLY, ...rest) =>
+  opening(target, flags, () => openSync(target, flags, ...rest));
 
-fsp.link = (from, to) =>
-  operation("link", "create", path.resolve(to), {
-    run: () => link(from, to),
-    facts: { from: path.resolve(from) },
-  });
-
-fsp.rename = (from, to) => {
-  const run = () => {
-    note({ number: count, kept: keep(path.resolve(to)).kept });
-    return rename(from, to);
-  };
-  return operation("rename", "change", path.resolve(to), { run, facts: { from: path.resolve(from) } });
+const { open } = fs;
+fs.open = (target, flags, mode, callback) => {
+  if (callback === undefined) return open(target, flags, mode);
+  later(callback, async () => opening(target, flags, () => promised(open, target, flags, mode)));
 };
 
-fsp.unlink = (target) => {
-  const file = path.resolve(target);
-  const run = async () => {
-    const { kept, frees } = keep(file);
-    note({ number: count, kept });
-    await unlink(target);
-    if (room !== null) room += frees;
-  };
-  return operation("unlink", "change", file, { run });
+const { writeSync: writeNow } = fs;
+fs.writeSync = (fd, bytes, ...rest) => {
+  if (!opened.has(fd)) return writeNow(fd, bytes, ...rest);
+  const [offset = 0, length = bytes.byteLength - offset] = rest;
+  const part = (taken) => writeNow(fd, bytes, offset, taken);
+  return operation("write", "write", fileOf(fd), { run: () => part(length), part, bytes: length });
 };
 
-for (const [name, kind] of [
-  ["chmod", "change"],
-  ["stat", "read"],
-  ["lstat", "read"],
-  ["readFile", "read"],
-  ["readdir", "read"],
-  ["access", "read"],
+const { writev } = fs;
+fs.writev = (fd, chunks, callback) => {
+  if (!opened.has(fd)) return writev(fd, chunks, callback);
+  const bytes = Buffer.concat(chunks);
+  const part = (taken) => writeNow(fd, bytes, 0, taken);
+  const action = { run: () => part(bytes.length), part, bytes: bytes.length };
+  later(callback, async () => operation("write", "write", fileOf(fd), action));
+};
+
+for (const [name, shown] of [
+  ["fsync", "sync"],
+  ["fdatasync", "datasync"],
 ]) {
-  const original = fsp[name];
-  fsp[name] = (target, ...rest) => {
-    const run = () => original(target, ...rest);
-    return typeof target === "string" ? operation(name, kind, path.resolve(target), { run }) : run();
+  const original = fs[name];
+  fs[name] = (fd, callback) => {
+    if (!opened.has(fd)) return original(fd, callback);
+    const { size } = fstatSync(fd);
+    const action = { run: () => promised(original, fd), outcome: () => ({ size }) };
+    // It takes its time, in which whatever does not wait for it goes on.
+    later(callback, () => turn().then(() => operation(shown, "sync", fileOf(fd), action)));
   };
 }
+
+const { fchmod } = fs;
+fs.fchmod = (fd, mode, callback) =>
+  later(callback, async () =>
+    operation("chmod", "change", fileOf(fd), { run: () => promised(fchmod, fd, mode) }),
+  );
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+function promised(call, ...args) {
+  return new Promise((resolve, reject) => {
+    call(...args, (error, result) => (error ? reject(error) : resolve(result)));
+  });
+}
+
+function later(callback, action) {
+  action().then(
+    (result) => callback(null, result),
+    (error) => callback(error),
+  );
+}
+
+const { closeSync } = fs;
+fs.closeSync = (fd) => {
+  const entry = opened.get(fd);
+  const run = () => {
+    opened.delete(fd);
+    closeSync(fd);
+  };
+  // One that only read has nothing to lose. A close that fails has closed all the same.
+  return entry?.writable ? operation("close", "change", entry.file, { run, whenFailed: run }) : run();
+};
+
+for (const name of ["readSync", "fstatSync"]) {
+  const original = fs[name];
+  fs[name] = (fd, ...rest) => {
+    const run = () => original(fd, ...rest);
+    return opened.has(fd) ? operation(name.replace("Sync", ""), "read", fileOf(fd), { run }) : run();
+  };
+}
+
+/** Changes of names: how each is done, by the calls that do it at once and by those that give a promise. */
+const NAMING = {
+  mkdir: (call, folder, ...rest) =>
+    operation("mkdir", "create", path.resolve(folder), { run: () => call(folder, ...rest) }),
+  link: (call, from, to) =>
+    operation("link", "create", path.resolve(to), {
+      run: () => call(from, to),
+      facts: { from: path.resolve(from) },
+    }),
+  rename: (call, from, to) =>
+    operation("rename", "change", path.resolve(to), {
+      run: () => {
+        note({ number: count, kept: keep(path.resolve(to)).kept });
+        return call(from, to);
+      },
+      facts: { from: path.resolve(from) },
+    }),
+  unlink: (call, target) => {
+    const file = path.resolve(target);
+    let frees = 0;
+    const run = () => {
+      const found = keep(file);
+      frees = found.frees;
+      note({ number: count, kept: found.kept });
+      return call(target);
+    };
+    const outcome = () => {
+      if (room !== null) room += frees;
+    };
+    return operation("unlink", "change", file, { run, outcome });
+  },
+};
+for (const [name, watch] of Object.entries(NAMING)) {
+  const [now, promise] = [fs[`${name}Sync`], fsp[name]];
+  fs[`${name}Sync`] = (...args) => watch(now, ...args);
+  fsp[name] = async (...args) => watch(promise, ...args);
+}
+
+for (const name of ["stat", "lstat", "readFile", "readdir", "access"]) {
+  const original = fsp[name];
+  fsp[name] = async (file, ...rest) => {
+    const run = () => original(file, ...rest);
+    return typeof file === "string" ? operation(name, "read", path.resolve(file), { run }) : run();
+  };
+}
+
+const { statSync } = fs;
+fs.statSync = (file, ...rest) =>
+  operation("stat", "read", path.resolve(String(file)), { run: () => statSync(file, ...rest) });
 
 /** What changes the disk behind the numbers' back would never be crashed at: better to fail at once. */
 function refuse(name, file, run) {
@@ -180,11 +243,11 @@ function refuse(name, file, run) {
 }
 
 const CHANGES = ["writeFile", "appendFile", "rm", "rmdir", "copyFile", "cp", "truncate", "symlink", "utimes"];
-const WATCHED_AS_PROMISES = ["mkdir", "link", "rename", "unlink", "chmod"];
+const OTHERS = [...CHANGES, "chmod"];
 for (const [target, names] of [
-  [fsp, CHANGES],
-  [fs, [...CHANGES, ...WATCHED_AS_PROMISES, "createWriteStream"]],
-  [fs, [...CHANGES, ...WATCHED_AS_PROMISES].map((name) => `${name}Sync`)],
+  [fsp, OTHERS],
+  [fs, [...OTHERS, ...Object.keys(NAMING), "createWriteStream"]],
+  [fs, OTHERS.map((name) => `${name}Sync`)],
 ]) {
   for (const name of names) {
     const original = target[name];
@@ -194,3 +257,10 @@ for (const [target, names] of [
     };
   }
 }
+
+// An open file of fs/promises is not numbered: what writes must use the calls above.
+const { open: openAsHandle } = fsp;
+fsp.open = (target, flags = "r", ...rest) => {
+  const run = () => openAsHandle(target, flags, ...rest);
+  return flags === "r" ? run() : refuse(`open(…, "${flags}")`, path.resolve(String(target)), run);
+};

@@ -1,6 +1,7 @@
-import { open, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { DiskFile } from "../../src/lib/disk-file.ts";
 import { inspectFile } from "../../src/lib/image/inspect.ts";
 import { runProgram, temporaryFolder } from "../support/program.ts";
 
@@ -10,8 +11,8 @@ it("saves a picture of the asked ratio and prints its path alone", async () => {
   const { code, stdout, stderr } = await runProgram(args, { cwd: folder, env: { IMGGEN_HOME: folder } });
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^\/\S+\/a-lighthouse-at-dusk-oil-painting-\w+\.png\n$/);
-  const handle = await open(stdout.trim());
-  const inspection = await inspectFile(handle).finally(() => handle.close());
+  const file = DiskFile.openToRead(stdout.trim());
+  const inspection = await inspectFile(file).finally(() => file.close());
   expect(inspection).toMatchObject({ ok: true, image: { type: "png", width: 1024, height: 576 } });
 });
 

@@ -1,17 +1,18 @@
-import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { syncFolder } from "../../src/lib/sync-folder.ts";
 import { temporaryFolder } from "../support/program.ts";
+import { replaceCall } from "../support/system-calls.ts";
 
-/** Counts the syncs of any file from here to the test's end. */
-async function countSyncs(): Promise<() => number> {
-  const probe = await open(process.execPath);
-  const handles: FileHandle = Object.getPrototypeOf(probe);
-  await probe.close();
-  const spy = vi.spyOn(handles, "sync");
-  onTestFinished(() => spy.mockRestore());
-  return () => spy.mock.calls.length;
+/** Counts the syncs of any file from here to the test's end. @param onSync told of each, before it begins */
+function countSyncs(onSync: (count: number) => void = () => {}): () => number {
+  let count = 0;
+  replaceCall("fsync", (fsync) => (fd: number, callback: (error: Error | null) => void) => {
+    count += 1;
+    onSync(count);
+    fsync(fd, callback);
+  });
+  return () => count;
 }
 
 describe("syncing a folder", () => {
@@ -23,32 +24,26 @@ describe("syncing a folder", () => {
 
   it("is done once more for all who come while it is under way", async () => {
     const folder = await temporaryFolder();
-    const syncs = await countSyncs();
+    const syncs = countSyncs();
     await Promise.all(Array.from({ length: 20 }, () => syncFolder(folder)));
     expect(syncs()).toBe(2);
   });
 
   it("is done anew for whoever comes once it has begun, as its name may be too late for it", async () => {
     const folder = await temporaryFolder();
-    const probe = await open(process.execPath);
-    const handles: FileHandle = Object.getPrototypeOf(probe);
-    await probe.close();
-    const { sync } = handles;
     const late: Promise<void>[] = [];
-    const spy = vi.spyOn(handles, "sync").mockImplementation(function (this: FileHandle) {
-      if (spy.mock.calls.length === 2) late.push(syncFolder(folder));
-      return sync.call(this);
+    const syncs = countSyncs((count) => {
+      if (count === 2) late.push(syncFolder(folder));
     });
-    onTestFinished(() => spy.mockRestore());
     await Promise.all([syncFolder(folder), syncFolder(folder)]);
     await Promise.all(late);
     expect(late).toHaveLength(1);
-    expect(spy.mock.calls).toHaveLength(3);
+    expect(syncs()).toBe(3);
   });
 
   it("is done anew for whoever comes after it is over", async () => {
     const folder = await temporaryFolder();
-    const syncs = await countSyncs();
+    const syncs = countSyncs();
     for (let time = 0; time < 3; time++) await syncFolder(folder);
     expect(syncs()).toBe(3);
   });

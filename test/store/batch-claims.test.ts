@@ -76,6 +76,49 @@ describe("claiming an attempt at a row", () => {
   });
 });
 
+describe("an attempt that is claimed with a task's file", () => {
+  async function draftOf(folder: string, line: string): Promise<string> {
+    const draft = path.join(folder, "draft");
+    await writeFile(draft, line);
+    return draft;
+  }
+
+  it("is the task's that is named in its first line", async () => {
+    const { as } = await newClaims();
+    const draft = await draftOf(await temporaryFolder(), `${JSON.stringify({ id: ID })}\n{"type":"acc`);
+    expect(await as().attempt(ROW, 1).take(draft)).toBe(true);
+    expect(await as().attempt(ROW, 1).owner()).toBe(ID);
+    expect(await as().load()).toEqual(new Map([[ROW, [ID]]]));
+  });
+
+  it("is free for the first only, however it was claimed", async () => {
+    const { as } = await newClaims();
+    const draft = await draftOf(await temporaryFolder(), `${JSON.stringify({ id: LATER })}\n`);
+    expect(await as().claim(ROW, 1, ID)).toBe(ID);
+    expect(await as().attempt(ROW, 1).take(draft)).toBe(false);
+    expect(await as().attempt(ROW, 2).take(draft)).toBe(true);
+    expect(await as().claim(ROW, 2, ID)).toBe(LATER);
+  });
+
+  it("is known to be shared by everybody once somebody has said so, any number of times", async () => {
+    const { as } = await newClaims();
+    await as().claim(ROW, 1, ID);
+    expect(as().attempt(ROW, 1).isShared()).toBe(false);
+    await as().share(ROW, 1);
+    await as().share(ROW, 1);
+    expect(as().attempt(ROW, 1).isShared()).toBe(true);
+    expect(as().attempt(ROW, 2).isShared()).toBe(false);
+    expect(await as().load()).toEqual(new Map([[ROW, [ID]]]));
+  });
+
+  it("whose file names no task is reported, not passed over", async () => {
+    const { as, folder } = await newClaims();
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, `${ROW}.1`), `{"type":"intent"}\n`);
+    await expect(as().load()).rejects.toBeInstanceOf(StateFolderError);
+  });
+});
+
 describe("loading a batch's claims", () => {
   it("finds none where nothing was ever begun, and makes no folder for that", async () => {
     const { as, ledger } = await newClaims();

@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { BatchClaims } from "../../src/store/batch-claims.ts";
 import { StateFolderError } from "../../src/store/errors.ts";
-import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
+import { Ledger, type OwnedTask, type TaskClaim } from "../../src/store/ledger.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { temporaryFolder } from "../support/program.ts";
@@ -18,7 +19,7 @@ async function newLedger(...pids: number[]) {
 
 /** Begins a task under a name that others know too; its file is closed after the test at the latest. */
 async function beginAs(ledger: Ledger, id: string): Promise<OwnedTask | "taken"> {
-  const task = await ledger.beginAs(id, INTENT);
+  const task = await ledger.beginAs(id, INTENT, null);
   if (task !== "taken") onTestFinished(() => task.file.close());
   return task;
 }
@@ -41,7 +42,7 @@ describe("beginning a task under a name that several processes know", () => {
       progress: { status: "intended" },
     });
     expect(await readdir(open)).toEqual([`${id}.jsonl`]);
-    expect(await readFile(file.path, "utf8")).toBe(linesOf(EVENTS.intent));
+    expect(await readFile(file.path, "utf8")).toBe(linesOf({ ...EVENTS.intent, id }));
   });
 
   it("is for exactly one of them, however many come at once, and leaves nothing of the others", async () => {
@@ -106,6 +107,80 @@ describe("beginning a task under a name that several processes know", () => {
     const file = path.join(await temporaryFolder(), "file");
     await writeFile(file, "");
     const ledger = new Ledger(path.join(file, "state"), fakeClock(), someProcesses(1).as(1));
-    await expect(ledger.beginAs(ledger.newId(), INTENT)).rejects.toBeInstanceOf(StateFolderError);
+    await expect(ledger.beginAs(ledger.newId(), INTENT, null)).rejects.toBeInstanceOf(StateFolderError);
+  });
+});
+
+describe("beginning the task of a claim", () => {
+  const ROW = `${"a".repeat(32)}-1`;
+
+  async function newBatch(...pids: number[]) {
+    const { as, open, state } = await newLedger(...pids);
+    const claims = () => new BatchClaims(path.join(state, "tasks"), "0123456789abcdef", fakeClock());
+    return { as, open, claims, folder: path.join(state, "tasks", "batches", "0123456789abcdef") };
+  }
+
+  /** What another process does that finds the claim and no task. */
+  async function finishedBy(ledger: Ledger, claims: BatchClaims): Promise<void> {
+    const id = await claims.attempt(ROW, 1).owner();
+    await claims.share(ROW, 1);
+    const task = await begun(ledger, id);
+    await task.file.record(EVENTS.accepted);
+    await task.file.record(EVENTS.completed);
+    await task.file.record(EVENTS.saved);
+    await finishTask(ledger, task);
+  }
+
+  it("makes the claim and the task one file, which says itself what it is", async () => {
+    const { as, open, claims, folder } = await newBatch();
+    const id = as(1).newId();
+    const task = await as(1).beginAs(id, INTENT, claims().attempt(ROW, 1));
+    if (task === "taken") throw new Error("taken");
+    onTestFinished(() => task.file.close());
+    expect(await readdir(open)).toEqual([`${id}.jsonl`]);
+    expect(await readdir(folder)).toEqual([`${ROW}.1`]);
+    expect((await stat(path.join(folder, `${ROW}.1`))).ino).toBe((await stat(task.file.path)).ino);
+    expect(await claims().load()).toEqual(new Map([[ROW, [id]]]));
+    await task.file.record(EVENTS.accepted);
+    expect(await claims().attempt(ROW, 1).owner()).toBe(id);
+  });
+
+  it("is for whoever claimed it, and leaves nothing of the others", async () => {
+    for (let round = 0; round < 20; round++) {
+      const { as, open, claims } = await newBatch(2, 3, 4);
+      const ids = await Promise.all(
+        [1, 2, 3, 4].map(async (pid) => {
+          const id = as(pid).newId();
+          const task = await as(pid).beginAs(id, INTENT, claims().attempt(ROW, 1));
+          if (task !== "taken") onTestFinished(() => task.file.close());
+          return task === "taken" ? null : id;
+        }),
+      );
+      const [id] = ids.filter((each) => each !== null);
+      expect(ids.filter((each) => each !== null)).toHaveLength(1);
+      expect(await readdir(open)).toEqual([`${id}.jsonl`]);
+      expect(await claims().attempt(ROW, 1).owner()).toBe(id);
+    }
+  });
+
+  it.each([
+    ["between its claim and its look at the others", 0],
+    ["between that look and its beginning", 1],
+  ])("is taken where another finished it %s", async (_when, unseen) => {
+    const { as, open, claims } = await newBatch(2);
+    const id = as(1).newId();
+    const attempt = claims().attempt(ROW, 1);
+    let looks = 0;
+    const overtaken: TaskClaim = {
+      async take(draft) {
+        const taken = await attempt.take(draft);
+        await finishedBy(as(2), claims());
+        return taken;
+      },
+      isShared: () => looks++ >= unseen && attempt.isShared(),
+    };
+    expect(await as(1).beginAs(id, INTENT, overtaken)).toBe("taken");
+    expect(await readdir(open)).toEqual([]);
+    expect(await as(1).read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
   });
 });

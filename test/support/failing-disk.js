@@ -1,6 +1,7 @@
 // Loaded into the built program with --import: makes one kind of disk operation fail the way a real disk does.
 // IMGGEN_TEST_DISK holds JSON: {operation, code, match, after}. `match` is a part of the path; the first `after`
 // operations on such a path go well.
+import fs from "node:fs";
 import fsp from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 
@@ -17,36 +18,44 @@ function failure(file) {
   return Object.assign(new Error(`${code}: made to fail, ${operation} '${file}'`), { code });
 }
 
-const paths = new WeakMap();
-const { open, link } = fsp;
-const probe = await open(process.execPath);
-const handles = Object.getPrototypeOf(probe);
-await probe.close();
-const { write, sync } = handles;
+const paths = new Map();
+const { open, openSync, writeSync, writev, fsync, fdatasync, linkSync } = fs;
+const { link } = fsp;
 
-fsp.open = async (file, ...rest) => {
+fs.openSync = (file, ...rest) => {
   if (strikes("open", file)) throw failure(file);
-  const handle = await open(file, ...rest);
-  paths.set(handle, file);
-  return handle;
+  const fd = openSync(file, ...rest);
+  paths.set(fd, file);
+  return fd;
+};
+fs.open = (file, flags, mode, callback) => {
+  if (strikes("open", file)) return callback(failure(file));
+  open(file, flags, mode, (error, fd) => {
+    if (!error) paths.set(fd, file);
+    callback(error, fd);
+  });
+};
+fs.linkSync = (from, to) => {
+  if (strikes("link", to)) throw failure(to);
+  linkSync(from, to);
 };
 fsp.link = async (from, to) => {
   if (strikes("link", to)) throw failure(to);
   return link(from, to);
 };
-handles.write = function (bytes, offset, length, position) {
-  const file = paths.get(this);
-  if (strikes("write", file)) return Promise.reject(failure(file));
-  // A write may legally take only some of the bytes.
-  const taken = strikes("short-write", file) ? Math.max(1, length >> 1) : length;
-  return write.call(this, bytes, offset, taken, position);
+/** A write may legally take only some of the bytes. */
+const taken = (fd, length) => (strikes("short-write", paths.get(fd)) ? Math.max(1, length >> 1) : length);
+fs.writeSync = (fd, bytes, offset, length, position) => {
+  if (strikes("write", paths.get(fd))) throw failure(paths.get(fd));
+  return writeSync(fd, bytes, offset, length === undefined ? length : taken(fd, length), position);
 };
-handles.writev = function (chunks) {
+fs.writev = (fd, chunks, callback) => {
+  if (strikes("write", paths.get(fd))) return callback(failure(paths.get(fd)));
   const bytes = Buffer.concat(chunks);
-  return this.write(bytes, 0, bytes.length, null);
+  writev(fd, [bytes.subarray(0, taken(fd, bytes.length))], callback);
 };
-handles.sync = handles.datasync = function () {
-  const file = paths.get(this);
-  return strikes("sync", file) ? Promise.reject(failure(file)) : sync.call(this);
-};
+for (const [name, sync] of Object.entries({ fsync, fdatasync })) {
+  fs[name] = (fd, callback) =>
+    strikes("sync", paths.get(fd)) ? callback(failure(paths.get(fd))) : sync(fd, callback);
+}
 syncBuiltinESMExports();

@@ -1,3 +1,5 @@
+import type { OwnedTask } from "../../store/ledger.ts";
+import type { Intent } from "../../store/task.ts";
 import { buyOwned, intentOf } from "../generate.ts";
 import type { TaskReport } from "../report.ts";
 import type { BatchRun, Step } from "./batch-run.ts";
@@ -14,9 +16,8 @@ export async function buyRow(row: PlannedRow, begun: string | null, run: BatchRu
   const pass = await gate.admit(deps.signal);
   if (pass === null) return notSent(row, gate.stopped ?? run.outage.error);
   try {
-    const id = begun ?? (await claimRow(row, run));
     const order = { checked: row.checked, destination: destinationOf(row, run.place), wait: run.wait };
-    const owned = await deps.ledger.beginAs(id, intentOf(order, deps));
+    const owned = await beginRow(row, begun, intentOf(order, deps), run);
     if (owned === "taken") return "again";
     const connection = { ...deps.connection, service: pass };
     const report = await buyOwned(owned, order, { ...deps, connection });
@@ -33,9 +34,19 @@ function isOutage({ error, charged }: TaskReport, { deps, gate }: BatchRun): boo
   return error?.type === "network" && charged === "no" && gate.breaker.isDown && !deps.signal.aborted;
 }
 
-/** Claims the row's next attempt. @returns the task it goes by, be it ours or another process's */
-async function claimRow(row: PlannedRow, { claims, deps }: BatchRun): Promise<string> {
-  const id = await claims.claim(row.key, row.attempts.length + 1, deps.ledger.newId());
-  row.attempts.push(id);
-  return id;
+async function beginRow(
+  row: PlannedRow,
+  begun: string | null,
+  intent: Intent,
+  { claims, deps }: BatchRun,
+): Promise<OwnedTask | "taken"> {
+  if (begun !== null) {
+    await claims.share(row.key, row.attempts.length);
+    return deps.ledger.beginAs(begun, intent, null);
+  }
+  const attempt = claims.attempt(row.key, row.attempts.length + 1);
+  const id = deps.ledger.newId();
+  const owned = await deps.ledger.beginAs(id, intent, attempt);
+  row.attempts.push(owned === "taken" ? await attempt.owner() : id);
+  return owned;
 }

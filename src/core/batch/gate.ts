@@ -80,7 +80,7 @@ export class Pass implements ImageService {
   /** What its next submit goes with; null where it must wait for its turn first. */
   #ticket: Ticket | null;
   /** What the service said last. */
-  #last: SubmitReply = notSent("it was not tried");
+  #last: SubmitReply | null = null;
 
   /** @param ticket what the gate has let it through with, so that its first submit goes at once */
   constructor(gate: Gate, ticket: Ticket | null) {
@@ -89,14 +89,15 @@ export class Pass implements ImageService {
   }
 
   async submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
-    if (signal.aborted) return this.#last;
+    if (signal.aborted) return this.#last ?? notTried();
     const ticket = this.#ticket ?? (await this.#further(signal));
     this.#ticket = null;
-    if (ticket === null) return this.#last;
+    if (ticket === null) return this.#last ?? notTried();
     try {
-      this.#last = await this.#gate.service.submit(request, signal, onSent);
-      this.#report(this.#last, ticket, signal);
-      return this.#last;
+      const reply = await this.#gate.service.submit(request, signal, onSent);
+      this.#last = reply;
+      this.#report(reply, ticket, signal);
+      return reply;
     } finally {
       this.#gate.leave(ticket);
     }
@@ -147,6 +148,6 @@ function tooBusy(retryAfterMs: number): PollReply {
   return { outcome: "retry", why, rateLimited: true, retryAfterMs, trouble: null };
 }
 
-function notSent(why: string): SubmitReply {
-  return { outcome: "not_sent", cause: new TransportError(why, { sent: false }) };
+function notTried(): SubmitReply {
+  return { outcome: "not_sent", cause: new TransportError("it was not tried", { sent: false }) };
 }

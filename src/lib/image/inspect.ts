@@ -1,4 +1,4 @@
-import type { FileHandle } from "node:fs/promises";
+import type { DiskFile } from "../disk-file.ts";
 import { avif } from "./avif.ts";
 import { type ByteSource, ByteWindow } from "./byte-window.ts";
 import { describeForeign } from "./foreign.ts";
@@ -48,21 +48,9 @@ export async function inspectImage(source: ByteSource): Promise<Inspection> {
 }
 
 /** As `inspectImage`, for an open file. Its position is neither used nor moved. */
-export async function inspectFile(handle: FileHandle): Promise<Inspection> {
-  const { size } = await handle.stat();
-  return inspectImage({ size, read: (position, length) => readFully(handle, position, length) });
-}
-
-/** A single read may return less than is there; only one of nothing means the end. */
-async function readFully(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return buffer.subarray(0, filled);
+export function inspectFile(file: Pick<DiskFile, "size" | "read">): Promise<Inspection> {
+  const { size } = file;
+  return inspectImage({ size, read: async (position, length) => file.read(position, length) });
 }
 
 function describe(verdict: Exclude<Verdict, { kind: "whole" }>, size: number): string {

@@ -16,6 +16,6 @@ export async function loadSecret(folder: string): Promise<string> {
   const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
   await writeFile(temporary, randomBytes(32).toString("hex"), { mode: 0o600, flag: "wx" });
   await publish(temporary, file, false);
-  await removeIfPresent(temporary);
+  removeIfPresent(temporary);
   return readFile(file, "utf8");
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { createExclusive, removeIfPresent } from "../../lib/durable.ts";
+import { DiskFile } from "../../lib/disk-file.ts";
+import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-code.ts";
 
 /** A task as it was bought. What has become of it follows from the time; the file is never changed. */
@@ -59,15 +60,14 @@ export class Tasks {
     }
   }
 
-  remove(taskId: string): Promise<void> {
-    return removeIfPresent(this.#file(taskId, "json"));
+  remove(taskId: string): void {
+    removeIfPresent(this.#file(taskId, "json"));
   }
 
   /** Whether this is the first time, in any process, that a task's result is shown. */
-  async isFirstShowing({ taskId }: Task): Promise<boolean> {
+  isFirstShowing({ taskId }: Task): boolean {
     try {
-      const handle = await createExclusive(this.#file(taskId, "shown"), 0o600);
-      await handle.close();
+      DiskFile.createExclusive(this.#file(taskId, "shown"), 0o600).close();
       return true;
     } catch (error) {
       if (errorCode(error) === "EEXIST") return false;

@@ -63,6 +63,7 @@ export async function begunByOther(
   const task = await other.deps.ledger.beginAs(
     id,
     intentOf({ checked: row.checked, destination, wait: null }, other.deps),
+    null,
   );
   if (task === "taken") throw new Error("taken");
   return task;

@@ -25,7 +25,7 @@ async function newBatch() {
     ...events: TaskEvent[]
   ) => {
     const id = await claims.claim(row?.key ?? "", number, ledger.newId());
-    const task = await ledger.beginAs(id, { ...INTENT, ...intent });
+    const task = await ledger.beginAs(id, { ...INTENT, ...intent }, null);
     if (task === "taken") throw new Error("taken");
     for (const event of events) await task.file.record(event);
     const last = events.at(-1)?.type ?? "";
