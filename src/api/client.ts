@@ -1,7 +1,9 @@
 import type { LookupFunction } from "node:net";
-import type { buildConnector, Dispatcher } from "undici";
+import type { Dispatcher, buildConnector as undici } from "undici";
+import buildConnector from "undici/lib/core/connect.js";
 import UndiciAgent from "undici/lib/dispatcher/agent.js";
 import { VERSION } from "../lib/version.ts";
+import { CONNECT, type EarlyConnection } from "./early-connection.ts";
 import { Exchange, type HttpRequest, type ReplyHeaders, type ReplyReceiver } from "./exchange.ts";
 import type { Proxies } from "./proxies.ts";
 
@@ -10,6 +12,8 @@ export interface HttpClientOptions {
   proxies?: Proxies | undefined;
   /** Resolves host names, and may refuse the address found. Default: the system's. */
   lookup?: LookupFunction;
+  /** What the first request to its origin goes over, where that is not through a proxy. */
+  early?: EarlyConnection | null;
   /** Told of every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
@@ -23,10 +27,8 @@ interface ExchangeSummary {
 }
 
 type AgentSettings = ConstructorParameters<typeof UndiciAgent>[0] & {
-  connect: buildConnector.BuildOptions;
+  connect: undici.BuildOptions;
 };
-
-const CONNECT_TIMEOUT_MS = 10_000;
 
 /** HTTP without opinions: one request, one reply, no redirect, no retry. */
 export class HttpClient {
@@ -41,9 +43,10 @@ export class HttpClient {
       // Our own timers rule: undici's tick once a second, and count differently.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: CONNECT_TIMEOUT_MS, autoSelectFamilyAttemptTimeout: 1000, lookup: options.lookup },
+      connect: { ...CONNECT, lookup: options.lookup },
     };
-    this.#direct = new UndiciAgent(this.#settings);
+    const { early } = options;
+    this.#direct = new UndiciAgent(early ? { ...this.#settings, connect: over(early) } : this.#settings);
     this.#proxies = options.proxies;
     this.#onExchange = options.onExchange;
   }
@@ -83,6 +86,17 @@ export class HttpClient {
     this.#proxied ??= import("./proxy.ts").then(({ proxyAgent }) => proxyAgent(proxies, this.#settings));
     return this.#proxied;
   }
+}
+
+/** Connects over what is open already, as long as it lasts. */
+function over(early: EarlyConnection): undici.connector {
+  const connect = buildConnector(CONNECT);
+  return (options, callback) => {
+    early.take(`${options.protocol}//${options.host}`).then(
+      (socket) => (socket ? callback(null, socket) : connect(options, callback)),
+      (error) => callback(error, null),
+    );
+  };
 }
 
 function dispatch(dispatcher: Dispatcher, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {

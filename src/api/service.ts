@@ -7,7 +7,7 @@ import type { HttpRequest, ReplyHeaders } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
 import { pollRefusal, refusal } from "./refusal.ts";
 import { parseRetryAfter } from "./retry.ts";
-import { type Envelope, parseEnvelope, parseTaskId, parseTaskState, type TaskState } from "./schema.ts";
+import type { Envelope, TaskState } from "./schema.ts";
 import { troubleText } from "./trouble.ts";
 
 /** How one submit ended. Only `accepted` and `unknown` can have cost anything. */
@@ -42,6 +42,11 @@ export interface ServiceOptions {
   /** Default 15 s. */
   pollTimeoutMs?: number | undefined;
 }
+
+type Readers = typeof import("./schema.ts");
+
+/** What reads replies: not needed, so not loaded, before a request is on its way. */
+const readers = (): Promise<Readers> => import("./schema.ts");
 
 interface Reply {
   status: number;
@@ -84,9 +89,13 @@ export class Service implements ImageService {
         body: JSON.stringify(request),
         timeoutMs: this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS,
         signal,
-        onSent,
+        onSent: () => {
+          // While the service is at it.
+          void readers();
+          onSent?.();
+        },
       });
-      return this.#readSubmit(reply);
+      return this.#readSubmit(reply, await readers());
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       if (!error.sent) return { outcome: "not_sent", cause: error };
@@ -94,8 +103,8 @@ export class Service implements ImageService {
     }
   }
 
-  #readSubmit({ status, headers, body }: Reply): SubmitReply {
-    const envelope = this.#envelope(body);
+  #readSubmit({ status, headers, body }: Reply, read: Readers): SubmitReply {
+    const envelope = this.#envelope(body, read);
     const key = envelope.kind === "error" ? envelope.key : null;
     if (status === 429) {
       const error = refusal(key, status, "no");
@@ -108,7 +117,7 @@ export class Service implements ImageService {
     if (envelope.kind === "error") return { outcome: "refused", error: refusal(key, status, "no") };
     if (envelope.kind === "nonsense")
       return { outcome: "unknown", why: `the service answered ${envelope.why}` };
-    const taskId = status < 300 ? parseTaskId(envelope.data) : null;
+    const taskId = status < 300 ? read.parseTaskId(envelope.data) : null;
     if (taskId === null) return { outcome: "unknown", why: "the reply holds no usable task id" };
     return { outcome: "accepted", taskId };
   }
@@ -122,7 +131,7 @@ export class Service implements ImageService {
         timeoutMs: Math.min(timeoutMs, this.#options.pollTimeoutMs ?? POLL_TIMEOUT_MS),
         signal,
       });
-      return this.#readPoll(reply);
+      return this.#readPoll(reply, await readers());
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       return {
@@ -135,7 +144,7 @@ export class Service implements ImageService {
     }
   }
 
-  #readPoll({ status, headers, body }: Reply): PollReply {
+  #readPoll({ status, headers, body }: Reply, read: Readers): PollReply {
     const retry = (why: string): PollReply => ({
       outcome: "retry",
       why,
@@ -144,21 +153,21 @@ export class Service implements ImageService {
       trouble: null,
     });
     if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
-    const envelope = this.#envelope(body);
+    const envelope = this.#envelope(body, read);
     const key = envelope.kind === "error" ? envelope.key : null;
     if (key !== null || status === 401 || status === 403) {
       return { outcome: "refused", error: pollRefusal(key, status) };
     }
     if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
-    const task = envelope.kind === "success" ? parseTaskState(envelope.data) : null;
+    const task = envelope.kind === "success" ? read.parseTaskState(envelope.data) : null;
     if (task === null)
       return retry(envelope.kind === "nonsense" ? envelope.why : "a reply without a task in it");
     return { outcome: "state", task };
   }
 
   /** An error key is shown to people; where a service repeats the API key in it, that part is not. */
-  #envelope(body: string): Envelope {
-    const envelope = parseEnvelope(body);
+  #envelope(body: string, read: Readers): Envelope {
+    const envelope = read.parseEnvelope(body);
     if (envelope.kind !== "error") return envelope;
     const { apiKey } = this.#options;
     return { kind: "error", key: envelope.key.replaceAll(apiKey, maskKey(apiKey)) };

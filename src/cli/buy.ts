@@ -1,3 +1,4 @@
+import type { EarlyConnection } from "../api/early-connection.ts";
 import { checkDailyLimit } from "../core/daily-limit.ts";
 import type { TaskDeps } from "../core/deps.ts";
 import { type GenerateOrder, generate } from "../core/generate.ts";
@@ -19,6 +20,8 @@ interface BuyOrder extends GenerateOrder {
   /** Whether it may be bought under a limit that its cost cannot be held to. */
   allowUndocumented: boolean;
   requestTimeoutMs: number | undefined;
+  /** What the request is to go over, where that is open already. */
+  early: EarlyConnection | null;
 }
 
 /**
@@ -26,8 +29,8 @@ interface BuyOrder extends GenerateOrder {
  * @throws BudgetExceededError where the day's limit would be passed, or what `generate` throws; nothing was sent
  */
 export async function buy(order: BuyOrder, session: Session): Promise<TaskReport> {
-  const { repeated, requestTimeoutMs } = order;
-  const connections = new Connections(session, requestTimeoutMs);
+  const { repeated, requestTimeoutMs, early } = order;
+  const connections = new Connections(session, requestTimeoutMs, early);
   try {
     const connection = await connections.current();
     const warnings = [...order.checked.warnings];

@@ -1,5 +1,6 @@
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
+import type { EarlyConnection } from "../api/early-connection.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { Service } from "../api/service.ts";
 import { requireSameAccount } from "../core/account.ts";
@@ -7,7 +8,7 @@ import type { Connection } from "../core/deps.ts";
 import { UsageError } from "../lib/errors.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import type { ServiceIdentity } from "../store/task.ts";
-import { requireApiKey, requireBaseUrl } from "./account.ts";
+import { configuredService } from "./open-early.ts";
 import type { Session } from "./session.ts";
 import { traceOf } from "./trace.ts";
 
@@ -20,10 +21,8 @@ interface Account {
   apiKey: string;
 }
 
-/** The configured account. @throws UsageError without a base URL, AuthRequiredError without a key */
 async function configuredAccount(session: Session): Promise<Account> {
-  const baseUrl = requireBaseUrl(await session.settings.get("baseUrl"));
-  const apiKey = requireApiKey(await session.settings.get("apiKey"));
+  const { baseUrl, apiKey } = await configuredService(session);
   return { baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } };
 }
 
@@ -31,13 +30,17 @@ async function configuredAccount(session: Session): Promise<Account> {
 export class Connections {
   readonly #session: Session;
   readonly #requestTimeoutMs: number | undefined;
+  readonly #early: EarlyConnection | null;
   readonly #closers: (() => Promise<void>)[] = [];
   #configured: Promise<Connection> | undefined;
   #sandbox: Promise<Connection> | undefined;
 
-  constructor(session: Session, requestTimeoutMs?: number) {
+  /** @param early what the first request to the configured service goes over; closed with the others */
+  constructor(session: Session, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
+    this.#early = early;
+    if (early) this.#closers.push(() => early.close());
   }
 
   /** The account at hand: the embedded sandbox under `--sandbox`, else the configured one. */
@@ -64,7 +67,7 @@ export class Connections {
   #configuredConnection(): Promise<Connection> {
     this.#configured ??= configuredAccount(this.#session).then((account) => {
       const proxies = proxiesFromEnvironment(this.#session.context.env);
-      return this.#connect(account, { proxies });
+      return this.#connect(account, { proxies }, this.#early);
     });
     return this.#configured;
   }
@@ -84,10 +87,14 @@ export class Connections {
     return this.#connect({ baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, identity }, {});
   }
 
-  #connect({ baseUrl, apiKey, identity }: Account, options: HttpClientOptions): Connection {
+  #connect(
+    { baseUrl, apiKey, identity }: Account,
+    options: HttpClientOptions,
+    early: EarlyConnection | null = null,
+  ): Connection {
     const serviceUrl = new URL(baseUrl);
     const onExchange = traceOf(this.#session);
-    const http = new HttpClient({ ...options, onExchange });
+    const http = new HttpClient({ ...options, onExchange, early });
     const downloads = new HttpClient({ ...options, onExchange, lookup: guardedLookup(serviceUrl.hostname) });
     this.#closers.push(
       () => http.close(),

@@ -83,9 +83,11 @@ export async function purchase(
   const destination = await place();
   for (const warning of checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(checked, session);
+  const { openEarly } = await import("./open-early.ts");
+  const early = await openEarly(session);
   const { buy } = await import("./buy.ts");
   const order = { checked, destination, wait: flags.wait ? wait : null };
-  const terms = { repeated, requestTimeoutMs, allowUndocumented: !flags.validate };
+  const terms = { repeated, requestTimeoutMs, early, allowUndocumented: !flags.validate };
   return showReport(await buy({ ...order, ...terms }, session), session);
 }
 

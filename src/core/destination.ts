@@ -1,4 +1,4 @@
-import { lstat, stat } from "node:fs/promises";
+import { promises } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isFolder, makeFolder, removeIfPresent } from "../lib/durable.ts";
@@ -63,14 +63,14 @@ async function refuseTaken(target: string, output: string, overwrite: boolean): 
   if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
     throw new UsageError(`--output: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`);
   }
-  const taken = await lstat(target).catch(() => null);
+  const taken = await promises.lstat(target).catch(() => null);
   if (!taken) return;
   if (!overwrite) {
     throw new UsageError(`${output} exists already.`, {
       hint: "Nothing was sent. Choose another --output, or replace it with --overwrite.",
     });
   }
-  const end = await stat(target).catch(() => taken);
+  const end = await promises.stat(target).catch(() => taken);
   if (!end.isFile()) throw new UsageError(`${output} is not a regular file, so it is not overwritten.`);
 }
 

@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { promises } from "node:fs";
 import path from "node:path";
 import { UsageError } from "../lib/errors.ts";
 import { fileSha256 } from "../lib/file-digest.ts";
@@ -12,7 +12,7 @@ import type { TaskRecord } from "../store/task.ts";
  */
 export async function findPurchase(what: string, cwd: string, ledger: Ledger): Promise<TaskRecord> {
   const file = path.resolve(cwd, what);
-  const isFile = (await stat(file).catch(() => null))?.isFile() ?? false;
+  const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
   const record = isFile ? await ledger.findByFile(await readDigest(file)) : await ledger.find(what);
   if (record) return record;
   throw isFile ? unknownFile(what) : unknownTask(what);

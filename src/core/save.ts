@@ -1,5 +1,4 @@
-import { createReadStream } from "node:fs";
-import { readdir, unlink } from "node:fs/promises";
+import { createReadStream, promises } from "node:fs";
 import path from "node:path";
 import { makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { isFileOf } from "../lib/file-digest.ts";
@@ -65,7 +64,7 @@ export async function saveImages(order: SaveOrder, result: SaveResult, deps: Tas
 
 /** What a process that has ended left half fetched. */
 async function removeLeftovers(folder: string, stem: string): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
+  const names = await promises.readdir(folder).catch(() => []);
   const leftovers = names.filter((name) => name.startsWith(stem) && name.endsWith(".part"));
   for (const name of leftovers) removeIfPossible(path.join(folder, name));
 }
@@ -130,7 +129,7 @@ async function publishNumbered(
     const file = numberedPath(wanted, number);
     if ((await publish(fetched.temporary, file, destination.overwrite)) === "published") return file;
     if (order.recovering && (await isFileOf(file, fetched))) {
-      await unlink(fetched.temporary);
+      await promises.unlink(fetched.temporary);
       return file;
     }
   }
@@ -152,7 +151,7 @@ async function writeToStdout(fetched: FetchedImage, deps: TaskDeps): Promise<Pla
       cause: error,
     });
   } finally {
-    await unlink(fetched.temporary);
+    await promises.unlink(fetched.temporary);
   }
   return { path: null, warnings: [] };
 }

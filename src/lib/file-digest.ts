@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { createReadStream, promises } from "node:fs";
 import { errorCode } from "./error-code.ts";
 
 /** The SHA-256 of a file's bytes in hex, read in bounded memory. @throws what the system says */
@@ -16,7 +15,7 @@ const PASSING = new Set(["EIO", "EMFILE", "ENFILE"]);
 /** Whether a file is there and holds just these bytes. The size is looked at first. @throws where it cannot be read */
 export async function isFileOf(file: string, known: { bytes: number; sha256: string }): Promise<boolean> {
   try {
-    const { size } = await stat(file);
+    const { size } = await promises.stat(file);
     return size === known.bytes && (await fileSha256(file)) === known.sha256;
   } catch (error) {
     if (PASSING.has(errorCode(error) ?? "")) throw error;

@@ -1,5 +1,4 @@
-import { linkSync, readFileSync } from "node:fs";
-import { link, lstat, readFile, rename, unlink } from "node:fs/promises";
+import { linkSync, promises, readFileSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
 
@@ -16,18 +15,18 @@ export async function publish(
   overwrite: boolean,
 ): Promise<"published" | "exists"> {
   if (overwrite) {
-    await rename(temporary, target);
+    await promises.rename(temporary, target);
     return "published";
   }
   try {
-    await link(temporary, target);
+    await promises.link(temporary, target);
   } catch (error) {
     if (errorCode(error) === "EEXIST") return "exists";
     if (NO_HARD_LINKS.has(errorCode(error) ?? "")) return renameIfFree(temporary, target);
     throw error;
   }
   // It has its name; that the other one stays is no failure of it.
-  await unlink(temporary).catch(() => {});
+  await promises.unlink(temporary).catch(() => {});
   return "published";
 }
 
@@ -59,7 +58,7 @@ const LOOK_AGAIN_MS = 25;
  */
 export async function readPublished(file: string, isWhole: (text: string) => boolean): Promise<string> {
   for (let looks = 1; ; looks++) {
-    const text = await readFile(file, "utf8");
+    const text = await promises.readFile(file, "utf8");
     if (isWhole(text) || looks === MOST_LOOKS) return text;
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
   }
@@ -88,14 +87,14 @@ async function copyOnce(temporary: string, target: string): Promise<"copied" | "
  */
 async function renameIfFree(temporary: string, target: string): Promise<"published" | "exists"> {
   if (await nameIsTaken(target)) return "exists";
-  await rename(temporary, target);
+  await promises.rename(temporary, target);
   return "published";
 }
 
 /** Whether anything at all has this name: a file, a folder, a pipe, even a link that leads nowhere. */
 export async function nameIsTaken(file: string): Promise<boolean> {
   try {
-    await lstat(file);
+    await promises.lstat(file);
     return true;
   } catch (error) {
     const code = errorCode(error);

@@ -12,7 +12,6 @@ import { StateFolderError } from "./errors.ts";
 import type { TaskClaim } from "./ledger.ts";
 import { listFolder } from "./ledger-entry.ts";
 import { removeOld } from "./leftovers.ts";
-import { idInLine } from "./task-lines.ts";
 
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
@@ -43,7 +42,7 @@ export class BatchClaims {
   /** The tasks of every row that was ever begun, by row, first attempt first. @throws StateFolderError */
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {
-      const all = await listFolder(this.#folder);
+      const all = listFolder(this.#folder);
       const drafts = all.filter((name) => DRAFT.test(name));
       // What a killed process has left is in nobody's way.
       await removeOld(this.#folder, drafts, this.#clock.now()).catch(() => {});
@@ -152,4 +151,11 @@ export class BatchClaims {
   #stateError(error: unknown): StateFolderError {
     return new StateFolderError(this.#folder, error, { hint: "Nothing was sent for this row." });
   }
+}
+
+/** The task's own id in the first line of its file. @throws where there is none */
+function idInLine(line: string): string {
+  const { id } = JSON.parse(line);
+  if (typeof id !== "string") throw new Error("its task has no name");
+  return id;
 }

@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
@@ -44,7 +44,7 @@ export async function takeClaim(
 async function letGo(folder: string, id: string, own: string): Promise<void> {
   const mark = `${id}.claim-`;
   const isClaim = (name: string) => name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length));
-  const claims = (await readdir(folder)).filter(isClaim);
+  const claims = readdirSync(folder).filter(isClaim);
   for (const name of claims) if (path.join(folder, name) !== own) removeIfPresent(path.join(folder, name));
   removeIfPresent(own);
 }
@@ -70,7 +70,7 @@ export async function sweepClaims(
 
 /** Removes what is left of a finished task's claims. */
 export async function removeClaims(folder: string, id: string): Promise<void> {
-  const names = await readdir(folder);
+  const names = readdirSync(folder);
   const claims = names.filter((name) => name.startsWith(`${id}.claim-`));
   for (const name of claims) removeIfPresent(path.join(folder, name));
 }

@@ -34,7 +34,7 @@ export class DoneTasks {
 
   /** Every task whose name `wanted` is true of, newest first, each read only when it is asked for. */
   async *newestFirst(wanted: (name: string) => boolean): AsyncGenerator<LedgerEntry> {
-    for (const day of (await listFolder(this.#folder)).reverse()) {
+    for (const day of listFolder(this.#folder).reverse()) {
       for await (const { folder, name } of this.#namesOf(day)) {
         if (!wanted(name)) continue;
         const entry = await readEntry(folder, name);
@@ -53,7 +53,7 @@ export class DoneTasks {
 
   /** Whether the task with this id of the ledger's own is among the finished by now. */
   async has(id: string): Promise<boolean> {
-    return (await namesIn(path.join(this.#folder, doneFolder(id)))).some((name) => name.startsWith(id));
+    return namesIn(path.join(this.#folder, doneFolder(id))).some((name) => name.startsWith(id));
   }
 
   /**
@@ -64,10 +64,12 @@ export class DoneTasks {
   async recent(tag: string, most: number, folders: number): Promise<LedgerEntry[]> {
     const found: LedgerEntry[] = [];
     let left = folders;
-    for (const day of (await listFolder(this.#folder)).reverse()) {
-      for (const minute of (await listFolder(path.join(this.#folder, day))).reverse()) {
+    for (const day of listFolder(this.#folder).reverse()) {
+      for (const minute of listFolder(path.join(this.#folder, day)).reverse()) {
         const folder = path.join(this.#folder, day, minute);
-        const names = (await listFolder(folder)).filter((name) => hasTag(name, tag)).reverse();
+        const names = listFolder(folder)
+          .filter((name) => hasTag(name, tag))
+          .reverse();
         for (const name of names.slice(0, most - found.length)) {
           const entry = await readEntry(folder, name);
           if (entry) found.push(entry);
@@ -87,7 +89,7 @@ export class DoneTasks {
   async countSince(since: string, keyId: string, credits: Map<string, number>): Promise<void> {
     const creditsOf = creditsByName(keyId);
     const firstDay = path.dirname(doneFolder(since));
-    for (const day of (await listFolder(this.#folder)).filter((each) => each >= firstDay)) {
+    for (const day of listFolder(this.#folder).filter((each) => each >= firstDay)) {
       for await (const { name } of this.#namesOf(day)) {
         const id = idOfName(name);
         if (id !== undefined && id >= since) credits.set(id, creditsOf(name));
@@ -96,15 +98,15 @@ export class DoneTasks {
   }
 
   async #list(folder: string): Promise<Map<string, string>> {
-    const names = new Map((await listFolder(folder)).map((name) => [name.slice(0, ID_LENGTH), name]));
+    const names = new Map(listFolder(folder).map((name) => [name.slice(0, ID_LENGTH), name]));
     this.#listed.set(folder, names);
     return names;
   }
 
   async *#namesOf(day: string): AsyncGenerator<{ folder: string; name: string }> {
-    for (const minute of (await listFolder(path.join(this.#folder, day))).reverse()) {
+    for (const minute of listFolder(path.join(this.#folder, day)).reverse()) {
       const folder = path.join(this.#folder, day, minute);
-      for (const name of (await listFolder(folder)).reverse()) yield { folder, name };
+      for (const name of listFolder(folder).reverse()) yield { folder, name };
     }
   }
 }

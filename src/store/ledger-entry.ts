@@ -1,26 +1,33 @@
-import { readdir, readFile } from "node:fs/promises";
+import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/error-code.ts";
 import { idOfName } from "./ledger-name.ts";
-import { type ReadTask, readTaskLines } from "./task-lines.ts";
+import type { ReadTask } from "./task-lines.ts";
 
 /** A file that the ledger's folders hold: a task, or something that needs a word to the user. */
 export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
 
 /** A folder's names in order; none where the folder is missing or is no folder. */
-export async function listFolder(folder: string): Promise<string[]> {
-  return (await namesIn(folder)).sort();
+export function listFolder(folder: string): string[] {
+  return namesIn(folder).sort();
 }
 
 /** As `listFolder`, in no order. */
-export async function namesIn(folder: string): Promise<string[]> {
+export function namesIn(folder: string): string[] {
   try {
-    return await readdir(folder);
+    return readdirSync(folder);
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return [];
     throw error;
   }
+}
+
+/** Reads a task's file, under whatever name. What checks its lines is loaded with the first: a purchase needs none. */
+export async function readTask(id: string, file: string): Promise<ReadTask> {
+  const content = await promises.readFile(file, "utf8");
+  const { readTaskLines } = await import("./task-lines.ts");
+  return readTaskLines(id, content);
 }
 
 /** Reads one file; null where another process has just moved it away. */
@@ -29,7 +36,7 @@ export async function readEntry(folder: string, name: string): Promise<LedgerEnt
   const id = idOfName(name);
   if (id === undefined) return { file, kind: "foreign" };
   try {
-    return { file, ...readTaskLines(id, await readFile(file, "utf8")) };
+    return { file, ...(await readTask(id, file)) };
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     return { file, kind: "damaged", why: error instanceof Error ? error.message : String(error) };

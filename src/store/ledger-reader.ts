@@ -43,7 +43,7 @@ export class LedgerReader {
   /** Everything in the folder of the unfinished, oldest first. */
   async unfinished(): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
-      const names = (await listFolder(this.openFolder)).filter((name) => !isAuxiliary(name));
+      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name));
       const entries = await mapConcurrent(names, FILES_AT_ONCE, (name) => readEntry(this.openFolder, name));
       return entries.filter((entry) => entry !== null);
     });

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
@@ -9,13 +8,12 @@ import { syncFolder } from "../lib/sync-folder.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
-import { listFolder } from "./ledger-entry.ts";
+import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, openName, timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./leftovers.ts";
-import type { Intent, TaskEvent, TaskRecord } from "./task.ts";
+import { type Intent, LEDGER_VERSION, type TaskEvent, type TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
-import { LEDGER_VERSION, readTaskLines } from "./task-lines.ts";
 
 /** A task that this process may write to. */
 export interface OwnedTask {
@@ -190,7 +188,7 @@ export class Ledger extends LedgerReader {
   /** An unfinished task as its file stands now. */
   async #read(id: string): Promise<TaskRecord> {
     const file = this.#fileOf(id);
-    const read = readTaskLines(id, await readFile(file, "utf8"));
+    const read = await readTask(id, file);
     if (read.kind === "task") return read.record;
     throw new Error(`${file} changed while it was read`);
   }
@@ -205,7 +203,7 @@ export class Ledger extends LedgerReader {
 
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
-    const names = await listFolder(this.openFolder);
+    const names = listFolder(this.openFolder);
     const there = new Set(names);
     await sweepClaims(this.openFolder, names, (id) => there.has(openName(id)), this.#processes);
     const drafts = names.filter((name) => name.includes(DRAFT_MARK));

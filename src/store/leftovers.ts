@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { promises } from "node:fs";
 import path from "node:path";
 import { removeIfPresent } from "../lib/durable.ts";
 
@@ -9,7 +9,7 @@ const OLD_MS = 600_000;
 export async function removeOld(folder: string, names: readonly string[], nowMs: number): Promise<void> {
   for (const name of names) {
     const file = path.join(folder, name);
-    const writtenMs = (await stat(file).catch(() => null))?.mtimeMs;
+    const writtenMs = (await promises.stat(file).catch(() => null))?.mtimeMs;
     if (writtenMs !== undefined && nowMs - writtenMs > OLD_MS) removeIfPresent(file);
   }
 }

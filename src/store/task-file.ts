@@ -4,8 +4,7 @@ import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 import { DRAFT_MARK } from "./ledger-name.ts";
-import type { TaskEvent } from "./task.ts";
-import { formatLine } from "./task-lines.ts";
+import { formatLine, type TaskEvent } from "./task.ts";
 
 /**
  * A task's file, open for appending by the one process that owns it. Every record is on disk, synced, when

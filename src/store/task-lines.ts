@@ -1,8 +1,5 @@
 import * as z from "zod/mini";
-import { advance, type Progress, type TaskEvent, type TaskRecord } from "./task.ts";
-
-/** The version that this release writes; it reads this one and older ones. */
-export const LEDGER_VERSION = 1;
+import { advance, LEDGER_VERSION, type Progress, type TaskEvent, type TaskRecord } from "./task.ts";
 
 /** What a file in the ledger turned out to be. */
 export type ReadTask =
@@ -65,16 +62,6 @@ const event = z.discriminatedUnion("type", [
   z.object({ type: z.literal("failed"), at: text, errorCode: z.nullable(text) }),
   z.object({ type: z.literal("saved"), at: text, files: z.array(savedFile) }),
 ]);
-
-/** One event as a line of its file, line feed included. */
-export function formatLine(taskEvent: TaskEvent): string {
-  return `${JSON.stringify(taskEvent)}\n`;
-}
-
-/** The task's own id in the first line of its file. @throws where the line is none */
-export function idInLine(line: string): string {
-  return z.object({ id: text }).parse(JSON.parse(line)).id;
-}
 
 /**
  * Adds a file's lines up to a task. A line that was cut short by a crash is passed over; whatever came after

@@ -60,6 +60,14 @@ export type TaskEvent =
   | { type: "failed"; at: string; errorCode: string | null }
   | { type: "saved"; at: string; files: SavedFile[] };
 
+/** The version that this release writes; it reads this one and older ones. */
+export const LEDGER_VERSION = 1;
+
+/** One event as a line of its file, line feed included. */
+export function formatLine(taskEvent: TaskEvent): string {
+  return `${JSON.stringify(taskEvent)}\n`;
+}
+
 /** How far a task has come: what its file's lines add up to. */
 export type Progress =
   /** The intent alone: the process ended around the submit. It may have been accepted. */

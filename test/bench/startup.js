@@ -1,7 +1,7 @@
 // What a command costs to start: its time divided by that of an empty script, both on the same Node in the same run.
 // On the Node at hand; with --all-nodes also on 22, 24 and 26 from npm, or on those that IMGGEN_BENCH_NODES lists.
 import { spawn, spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { BIN, fact, goal, median, printTable, shown, temporaryFolder } from "./measure.js";
@@ -63,6 +63,8 @@ async function timeToWire(node, server) {
   const body = JSON.stringify({ code: 0, message: "ok", data: { taskId: `task-${Math.random()}` } });
   socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
   await ended;
+  // What was not waited for is unfinished, and the next run would look at it.
+  rmSync(path.join(env.IMGGEN_HOME, "state", "tasks", "open"), { recursive: true });
   return elapsed;
 }
 

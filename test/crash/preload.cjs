@@ -231,9 +231,11 @@ for (const name of ["stat", "lstat", "readFile", "readdir", "access"]) {
   };
 }
 
-const { statSync } = fs;
-fs.statSync = (file, ...rest) =>
-  operation("stat", "read", path.resolve(String(file)), { run: () => statSync(file, ...rest) });
+for (const name of ["stat", "readdir"]) {
+  const original = fs[`${name}Sync`];
+  fs[`${name}Sync`] = (file, ...rest) =>
+    operation(name, "read", path.resolve(String(file)), { run: () => original(file, ...rest) });
+}
 
 /** What changes the disk behind the numbers' back would never be crashed at: better to fail at once. */
 function refuse(name, file, run) {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatLine, readTaskLines } from "../../src/store/task-lines.ts";
+import { formatLine } from "../../src/store/task.ts";
+import { readTaskLines } from "../../src/store/task-lines.ts";
 import { EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 

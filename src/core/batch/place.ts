@@ -1,4 +1,4 @@
-import { lstat, realpath } from "node:fs/promises";
+import { promises } from "node:fs";
 import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-code.ts";
@@ -12,7 +12,7 @@ const FILES_AT_ONCE = 32;
 /** A folder's address with all links followed, as far as it exists: the same however it was reached. */
 export async function realFolder(folder: string): Promise<string> {
   try {
-    return await realpath(folder);
+    return await promises.realpath(folder);
   } catch (error) {
     const parent = path.dirname(folder);
     const code = errorCode(error);
@@ -54,7 +54,7 @@ async function misplaced(row: PlannedRow, place: BatchPlace): Promise<ManifestPr
   const folder = await realFolder(path.dirname(file));
   if (path.relative(place.folder, folder).split(path.sep)[0] === "..")
     return { line, message: `output ${JSON.stringify(output)} leads out of ${place.folder}.` };
-  if (standing !== "new" || place.overwrite || !(await lstat(file).catch(() => null))) return null;
+  if (standing !== "new" || place.overwrite || !(await promises.lstat(file).catch(() => null))) return null;
   return { line, message: `output ${JSON.stringify(output)} exists already.` };
 }
 
