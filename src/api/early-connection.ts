@@ -6,34 +6,41 @@ export const CONNECT = { timeout: 10_000, autoSelectFamilyAttemptTimeout: 1000 }
 
 /**
  * A connection to the service, begun before there is anything to send over it: while the program still loads what
- * sends it. Nothing depends on it. Where it fails, whoever asks for it connects anew, and hears what is wrong.
+ * sends it. It is the first try of the first request: where it failed, that hears so.
  */
 export class EarlyConnection {
   readonly #origin: string;
-  #socket: Promise<Socket | null>;
+  #socket: Promise<Socket> | null;
 
   constructor(service: URL) {
     const { origin, protocol, host, port } = service;
     const hostname = service.hostname.replace(/^\[|\]$/g, "");
     this.#origin = origin;
-    this.#socket = new Promise((resolve) => {
+    this.#socket = new Promise((resolve, reject) => {
       buildConnector(CONNECT)({ protocol, host, hostname, port }, (error, socket) =>
-        resolve(error ? null : socket),
+        error ? reject(error) : resolve(socket),
       );
     });
+    // Whoever never asks need not hear of it.
+    this.#socket.catch(() => {});
   }
 
-  /** The connection, for the first who asks; null where there is none, or it leads elsewhere. */
+  /**
+   * The connection, for the first who asks; null for all others, where it leads elsewhere, or was closed since.
+   * @throws what kept it from being made
+   */
   async take(origin: string): Promise<Socket | null> {
     if (origin !== this.#origin) return null;
     const taken = this.#socket;
-    this.#socket = Promise.resolve(null);
+    this.#socket = null;
     const socket = await taken;
     return socket?.readyState === "open" ? socket : null;
   }
 
   /** Closes it, unless it was taken. */
   async close(): Promise<void> {
-    (await this.take(this.#origin))?.destroy();
+    const untaken = this.#socket;
+    this.#socket = null;
+    (await untaken?.catch(() => null))?.destroy();
   }
 }
