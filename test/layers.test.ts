@@ -130,7 +130,7 @@ function circles(): string[] {
 
 /** The files, or folders, that may name each library. */
 const OWNERS: Record<string, string[]> = {
-  undici: ["api/client.ts", "api/exchange.ts", "api/proxy.ts", "api/undici.d.ts"],
+  undici: ["api/client.ts", "api/early-connection.ts", "api/exchange.ts", "api/proxy.ts", "api/undici.d.ts"],
   conf: ["store/settings.ts"],
   ora: ["cli/progress.ts"],
   chalk: ["cli/format.ts"],

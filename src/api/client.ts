@@ -1,6 +1,5 @@
 import type { LookupFunction } from "node:net";
-import type { Dispatcher, buildConnector as undici } from "undici";
-import buildConnector from "undici/lib/core/connect.js";
+import type { buildConnector, Dispatcher } from "undici";
 import UndiciAgent from "undici/lib/dispatcher/agent.js";
 import { VERSION } from "../lib/version.ts";
 import { CONNECT, type EarlyConnection } from "./early-connection.ts";
@@ -27,7 +26,7 @@ interface ExchangeSummary {
 }
 
 type AgentSettings = ConstructorParameters<typeof UndiciAgent>[0] & {
-  connect: undici.BuildOptions;
+  connect: buildConnector.BuildOptions;
 };
 
 /** HTTP without opinions: one request, one reply, no redirect, no retry. */
@@ -46,7 +45,7 @@ export class HttpClient {
       connect: { ...CONNECT, lookup: options.lookup },
     };
     const { early } = options;
-    this.#direct = new UndiciAgent(early ? { ...this.#settings, connect: over(early) } : this.#settings);
+    this.#direct = new UndiciAgent(early ? { ...this.#settings, connect: early.connector } : this.#settings);
     this.#proxies = options.proxies;
     this.#onExchange = options.onExchange;
   }
@@ -86,17 +85,6 @@ export class HttpClient {
     this.#proxied ??= import("./proxy.ts").then(({ proxyAgent }) => proxyAgent(proxies, this.#settings));
     return this.#proxied;
   }
-}
-
-/** Connects over what is open already, as long as it lasts. */
-function over(early: EarlyConnection): undici.connector {
-  const connect = buildConnector(CONNECT);
-  return (options, callback) => {
-    early.take(`${options.protocol}//${options.host}`).then(
-      (socket) => (socket ? callback(null, socket) : connect(options, callback)),
-      (error) => callback(error, null),
-    );
-  };
 }
 
 function dispatch(dispatcher: Dispatcher, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {

@@ -1,8 +1,11 @@
 import type { Socket } from "node:net";
-import buildConnector from "undici/lib/core/connect.js";
+import type { buildConnector } from "undici";
+import undiciConnector from "undici/lib/core/connect.js";
 
 /** How every connection of ours is made. Times in milliseconds. */
 export const CONNECT = { timeout: 10_000, autoSelectFamilyAttemptTimeout: 1000 };
+
+const connect = undiciConnector(CONNECT);
 
 /**
  * A connection to the service, begun before there is anything to send over it: while the program still loads what
@@ -17,7 +20,7 @@ export class EarlyConnection {
     const hostname = service.hostname.replace(/^\[|\]$/g, "");
     this.#origin = origin;
     this.#socket = new Promise((resolve, reject) => {
-      buildConnector(CONNECT)({ protocol, host, hostname, port }, (error, socket) =>
+      connect({ protocol, host, hostname, port }, (error, socket) =>
         error ? reject(error) : resolve(socket),
       );
     });
@@ -25,11 +28,19 @@ export class EarlyConnection {
     this.#socket.catch(() => {});
   }
 
+  /** Connects over it, as long as it lasts, and anew for whoever comes after. */
+  readonly connector: buildConnector.connector = (options, callback) => {
+    this.#take(`${options.protocol}//${options.host}`).then(
+      (socket) => (socket ? callback(null, socket) : connect(options, callback)),
+      (error) => callback(error, null),
+    );
+  };
+
   /**
    * The connection, for the first who asks; null for all others, where it leads elsewhere, or was closed since.
    * @throws what kept it from being made
    */
-  async take(origin: string): Promise<Socket | null> {
+  async #take(origin: string): Promise<Socket | null> {
     if (origin !== this.#origin) return null;
     const taken = this.#socket;
     this.#socket = null;
@@ -37,10 +48,13 @@ export class EarlyConnection {
     return socket?.readyState === "open" ? socket : null;
   }
 
-  /** Closes it, unless it was taken. */
-  async close(): Promise<void> {
+  /** Closes it, unless it was taken; where it is still on its way, once it is there: nobody waits for that. */
+  close(): void {
     const untaken = this.#socket;
     this.#socket = null;
-    (await untaken?.catch(() => null))?.destroy();
+    untaken?.then(
+      (socket) => socket.destroy(),
+      () => {},
+    );
   }
 }

@@ -1,35 +1,12 @@
 import type { Clock } from "../lib/clock.ts";
-import type { ImggenError } from "../lib/errors.ts";
-import { maskKey } from "../lib/redact.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { HttpClient } from "./client.ts";
-import type { HttpRequest, ReplyHeaders } from "./exchange.ts";
+import type { HttpRequest } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
-import { pollRefusal, refusal } from "./refusal.ts";
-import { parseRetryAfter } from "./retry.ts";
-import type { Envelope, TaskState } from "./schema.ts";
+import type { PollReply, Reading, Reply, SubmitReply } from "./replies.ts";
 import { troubleText } from "./trouble.ts";
 
-/** How one submit ended. Only `accepted` and `unknown` can have cost anything. */
-export type SubmitReply =
-  | { outcome: "accepted"; taskId: string }
-  | { outcome: "refused"; error: ImggenError }
-  | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError }
-  | { outcome: "not_sent"; cause: TransportError }
-  | { outcome: "unknown"; why: string; cause?: unknown };
-
-/** What one look at a task gave. */
-export type PollReply =
-  | { outcome: "state"; task: TaskState }
-  | { outcome: "refused"; error: ImggenError }
-  | {
-      outcome: "retry";
-      why: string;
-      rateLimited: boolean;
-      retryAfterMs: number | null;
-      /** What broke the exchange, where there was no answer at all. */
-      trouble: TransportError | null;
-    };
+export type { PollReply, SubmitReply } from "./replies.ts";
 
 export interface ServiceOptions {
   http: HttpClient;
@@ -43,23 +20,12 @@ export interface ServiceOptions {
   pollTimeoutMs?: number | undefined;
 }
 
-type Readers = typeof import("./schema.ts");
-
 /** What reads replies: not needed, so not loaded, before a request is on its way. */
-const readers = (): Promise<Readers> => import("./schema.ts");
-
-interface Reply {
-  status: number;
-  headers: ReplyHeaders;
-  body: string;
-}
+const replies = () => import("./replies.ts");
 
 const SUBMIT_TIMEOUT_MS = 120_000;
 const POLL_TIMEOUT_MS = 15_000;
 const LARGEST_REPLY_BYTES = 1024 * 1024;
-
-/** Statuses that are a definite no to a submit, envelope or not (nothing was charged). */
-const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
 
 /** The service's two operations (sections 4.1 and 4.2), one request each; retrying is the caller's. */
 export interface ImageService {
@@ -91,35 +57,16 @@ export class Service implements ImageService {
         signal,
         onSent: () => {
           // While the service is at it.
-          void readers();
+          void replies();
           onSent?.();
         },
       });
-      return this.#readSubmit(reply, await readers());
+      return (await replies()).readSubmit(reply, this.#reading);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       if (!error.sent) return { outcome: "not_sent", cause: error };
       return { outcome: "unknown", why: troubleText(error), cause: error };
     }
-  }
-
-  #readSubmit({ status, headers, body }: Reply, read: Readers): SubmitReply {
-    const envelope = this.#envelope(body, read);
-    const key = envelope.kind === "error" ? envelope.key : null;
-    if (status === 429) {
-      const error = refusal(key, status, "no");
-      return { outcome: "rate_limited", retryAfterMs: this.#retryAfter(headers), error };
-    }
-    if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusal(key, status, "no") };
-    if (status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)) {
-      return { outcome: "unknown", why: `the service answered HTTP ${status}` };
-    }
-    if (envelope.kind === "error") return { outcome: "refused", error: refusal(key, status, "no") };
-    if (envelope.kind === "nonsense")
-      return { outcome: "unknown", why: `the service answered ${envelope.why}` };
-    const taskId = status < 300 ? read.parseTaskId(envelope.data) : null;
-    if (taskId === null) return { outcome: "unknown", why: "the reply holds no usable task id" };
-    return { outcome: "accepted", taskId };
   }
 
   /** Looks at a task once, for at most `timeoutMs` (default: the poll time-out). Costs nothing. Never throws. */
@@ -131,7 +78,7 @@ export class Service implements ImageService {
         timeoutMs: Math.min(timeoutMs, this.#options.pollTimeoutMs ?? POLL_TIMEOUT_MS),
         signal,
       });
-      return this.#readPoll(reply, await readers());
+      return (await replies()).readPoll(reply, this.#reading);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       return {
@@ -144,37 +91,9 @@ export class Service implements ImageService {
     }
   }
 
-  #readPoll({ status, headers, body }: Reply, read: Readers): PollReply {
-    const retry = (why: string): PollReply => ({
-      outcome: "retry",
-      why,
-      rateLimited: status === 429,
-      retryAfterMs: this.#retryAfter(headers),
-      trouble: null,
-    });
-    if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
-    const envelope = this.#envelope(body, read);
-    const key = envelope.kind === "error" ? envelope.key : null;
-    if (key !== null || status === 401 || status === 403) {
-      return { outcome: "refused", error: pollRefusal(key, status) };
-    }
-    if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
-    const task = envelope.kind === "success" ? read.parseTaskState(envelope.data) : null;
-    if (task === null)
-      return retry(envelope.kind === "nonsense" ? envelope.why : "a reply without a task in it");
-    return { outcome: "state", task };
-  }
-
-  /** An error key is shown to people; where a service repeats the API key in it, that part is not. */
-  #envelope(body: string, read: Readers): Envelope {
-    const envelope = read.parseEnvelope(body);
-    if (envelope.kind !== "error") return envelope;
-    const { apiKey } = this.#options;
-    return { kind: "error", key: envelope.key.replaceAll(apiKey, maskKey(apiKey)) };
-  }
-
-  #retryAfter(headers: ReplyHeaders): number | null {
-    return parseRetryAfter(headers["retry-after"], this.#options.clock.now());
+  get #reading(): Reading {
+    const { apiKey, clock } = this.#options;
+    return { apiKey, nowMs: clock.now() };
   }
 
   #endpoint(taskId?: string): URL {

@@ -40,7 +40,7 @@ export class Connections {
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#early = early;
-    if (early) this.#closers.push(() => early.close());
+    if (early) this.#closers.push(async () => early.close());
   }
 
   /** The account at hand: the embedded sandbox under `--sandbox`, else the configured one. */

@@ -52,6 +52,14 @@ export function isFolder(file: string): boolean {
   }
 }
 
+/**
+ * Whether there is a file of this name. To ask takes a fraction of what an error takes.
+ * @throws where the disk does not say
+ */
+export function isPresent(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
 /** Removes a file if it is there. */
 export function removeIfPresent(file: string): void {
   try {

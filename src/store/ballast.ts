@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
-import { removeIfPresent } from "../lib/durable.ts";
+import { isPresent, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 
 const BALLAST_BYTES = 64 * 1024;
@@ -12,6 +12,7 @@ function ballastFile(folder: string): string {
 
 /** Sets room aside, so that a task id still finds a place on a disk that has filled up since. */
 export function keepBallast(folder: string): void {
+  if (isPresent(ballastFile(folder))) return;
   try {
     const file = DiskFile.createExclusive(ballastFile(folder), 0o600);
     try {

@@ -1,9 +1,8 @@
-import { statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { makeFolder, removeIfPossible } from "../lib/durable.ts";
+import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
@@ -67,7 +66,7 @@ export class BatchClaims {
     const name = `${row}.${attempt}`;
     return {
       take: (draft) => this.#guarded(() => this.#give(name, draft)),
-      isShared: () => statSync(this.#sharedMark(name), { throwIfNoEntry: false }) !== undefined,
+      isShared: () => isPresent(this.#sharedMark(name)),
       owner: () => this.#guarded(() => this.#read(name)),
     };
   }

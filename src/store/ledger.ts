@@ -2,7 +2,7 @@ import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
-import type { Processes, ProcessIdentity } from "../lib/processes.ts";
+import type { Processes } from "../lib/processes.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
@@ -12,6 +12,7 @@ import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, openName, timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./leftovers.ts";
+import { hold, letGo, mayBeUnderWay, ownerOf } from "./owners.ts";
 import { type Intent, LEDGER_VERSION, type TaskEvent, type TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
 
@@ -33,13 +34,7 @@ export interface TaskClaim {
   isShared(): boolean;
 }
 
-/** A submit's time-out, and some. */
-const LONGEST_SUBMIT_MS = 150_000;
-
 type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
-
-/** The task files that this process holds, in any ledger it has open. */
-const ownedHere = new Set<string>();
 
 /** The ledger as the processes write it that buy, finish and recover tasks. */
 export class Ledger extends LedgerReader {
@@ -100,7 +95,7 @@ export class Ledger extends LedgerReader {
 
   /** Takes a task back that was begun, and that nothing was sent for. */
   #withdraw({ file }: OwnedTask): void {
-    ownedHere.delete(file.path);
+    letGo(file.path);
     file.closeIfPossible();
     removeIfPresent(file.path);
   }
@@ -131,9 +126,9 @@ export class Ledger extends LedgerReader {
       removeIfPossible(file.path);
       throw error;
     }
-    ownedHere.add(file.path);
+    hold(file.path);
     const release = async () => {
-      ownedHere.delete(file.path);
+      letGo(file.path);
       file.close();
     };
     const { type: _type, v: _v, id: _id, at: submittedAt, owner, ...intent } = line;
@@ -144,8 +139,10 @@ export class Ledger extends LedgerReader {
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */
   async claim(record: TaskRecord): Promise<OwnedTask | "held" | "finished"> {
     return this.guarded(async () => {
-      if (this.#mayBeUnderWay(record)) return "held";
-      const result = await takeClaim(this.openFolder, record.id, this.#ownerOf(record), this.#processes);
+      const { self } = this.#processes;
+      if (mayBeUnderWay(record, self, this.#clock.now())) return "held";
+      const owner = ownerOf(record, this.#fileOf(record.id), self);
+      const result = await takeClaim(this.openFolder, record.id, owner, this.#processes);
       if (result.held) return "held";
       try {
         return await this.#reopen(record.id, result.claim);
@@ -155,19 +152,6 @@ export class Ledger extends LedgerReader {
         throw error;
       }
     });
-  }
-
-  /** A process of another machine cannot be asked; a submit of it that is so young is left to it. */
-  #mayBeUnderWay({ owner, progress, submittedAt }: TaskRecord): boolean {
-    if (owner.host === this.#processes.self.host || progress.status !== "intended") return false;
-    return this.#clock.now() - Date.parse(submittedAt) < LONGEST_SUBMIT_MS;
-  }
-
-  /** Who bought a task and may still be at it; nobody where this very process did and has let go of it. */
-  #ownerOf({ id, owner }: TaskRecord): ProcessIdentity | null {
-    const { self } = this.#processes;
-    const ours = owner.pid === self.pid && owner.host === self.host && owner.started === self.started;
-    return ours && !ownedHere.has(this.#fileOf(id)) ? null : owner;
   }
 
   async #reopen(id: string, claim: Claim): Promise<OwnedTask> {
@@ -195,7 +179,7 @@ export class Ledger extends LedgerReader {
 
   /** Moves a finished task out of the way of the unfinished ones. @param record what its lines add up to */
   async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
-    ownedHere.delete(file.path);
+    letGo(file.path);
     file.close();
     await this.done.take(file.path, record);
     if (claimed) await removeClaims(this.openFolder, record.id);

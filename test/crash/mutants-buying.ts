@@ -23,13 +23,13 @@ export const BUYING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "store/claim.ts",
-        find: "import { readdir }",
-        replace: "import { readdir, rename }",
+        find: "import { readdirSync }",
+        replace: "import { readdirSync, renameSync }",
       },
       {
         file: "store/claim.ts",
         find: 'return (await publishOnce(draft, file)) !== "exists";',
-        replace: "await rename(draft, file); return true;",
+        replace: "renameSync(draft, file); return true;",
       },
     ],
     shows: { scenario: TOGETHER.resumes, at: trouble("poll: arrived", "stall") },
@@ -56,9 +56,9 @@ export const BUYING_MUTANTS: Mutant[] = [
     bug: "a submit answered with HTTP 500 is sent again",
     edits: [
       {
-        file: "api/service.ts",
-        find: "    if (status === 429) {",
-        replace: "    if (status === 429 || status >= 500) {",
+        file: "api/replies.ts",
+        find: "  if (status === 429) {",
+        replace: "  if (status === 429 || status >= 500) {",
       },
     ],
     shows: { scenario: IMPATIENT, at: trouble("submit: charged", "HTTP 500") },

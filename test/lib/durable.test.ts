@@ -1,7 +1,7 @@
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeFolder, removeIfPossible, removeIfPresent } from "../../src/lib/durable.ts";
+import { isPresent, makeFolder, removeIfPossible, removeIfPresent } from "../../src/lib/durable.ts";
 import { errorCode } from "../../src/lib/error-code.ts";
 import { temporaryFolder } from "../support/program.ts";
 
@@ -29,6 +29,19 @@ describe("folders", () => {
   it("cannot be made below a file", async () => {
     const file = await newFile();
     await expect(makeFolder(path.join(file, "a"), 0o700)).rejects.toMatchObject({ code: "ENOTDIR" });
+  });
+});
+
+describe("asking whether a file is there", () => {
+  it("says so", async () => {
+    const file = await newFile();
+    expect(isPresent(file)).toBe(true);
+    expect(isPresent(`${file}-2`)).toBe(false);
+  });
+
+  it("fails where the disk does not say", async () => {
+    const below = path.join(await newFile(), "below");
+    expect(() => isPresent(below)).toThrow(expect.objectContaining({ code: "ENOTDIR" }));
   });
 });
 
