@@ -136,7 +136,7 @@ const OWNERS: Record<string, string[]> = {
   chalk: ["cli/format.ts"],
   commander: ["cli/"],
   "string-width": ["cli/table.ts"],
-  "zod/mini": ["api/schema.ts", "store/task-lines.ts", "sandbox/"],
+  "zod/mini": ["store/task-lines.ts", "sandbox/"],
   "csv-parse": ["core/manifest/csv.ts"],
   hono: ["sandbox/http.ts"],
   "@hono/node-server": ["sandbox/http.ts"],

@@ -45,7 +45,9 @@ export class HttpClient {
       connect: { ...CONNECT, lookup: options.lookup },
     };
     const { early } = options;
-    this.#direct = new UndiciAgent(early ? { ...this.#settings, connect: early.connector } : this.#settings);
+    this.#direct = new UndiciAgent(
+      early ? { ...this.#settings, connect: early.connector(this.#settings.connect) } : this.#settings,
+    );
     this.#proxies = options.proxies;
     this.#onExchange = options.onExchange;
   }

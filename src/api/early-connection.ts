@@ -5,8 +5,6 @@ import undiciConnector from "undici/lib/core/connect.js";
 /** How every connection of ours is made. Times in milliseconds. */
 export const CONNECT = { timeout: 10_000, autoSelectFamilyAttemptTimeout: 1000 };
 
-const connect = undiciConnector(CONNECT);
-
 /**
  * A connection to the service, begun before there is anything to send over it: while the program still loads what
  * sends it. It is the first try of the first request: where it failed, that hears so.
@@ -20,7 +18,7 @@ export class EarlyConnection {
     const hostname = service.hostname.replace(/^\[|\]$/g, "");
     this.#origin = origin;
     this.#socket = new Promise((resolve, reject) => {
-      connect({ protocol, host, hostname, port }, (error, socket) =>
+      undiciConnector(CONNECT)({ protocol, host, hostname, port }, (error, socket) =>
         error ? reject(error) : resolve(socket),
       );
     });
@@ -28,13 +26,16 @@ export class EarlyConnection {
     this.#socket.catch(() => {});
   }
 
-  /** Connects over it, as long as it lasts, and anew for whoever comes after. */
-  readonly connector: buildConnector.connector = (options, callback) => {
-    this.#take(`${options.protocol}//${options.host}`).then(
-      (socket) => (socket ? callback(null, socket) : connect(options, callback)),
-      (error) => callback(error, null),
-    );
-  };
+  /** Connects over it, as long as it lasts, and anew, with these settings, for whoever comes after. */
+  connector(settings: buildConnector.BuildOptions): buildConnector.connector {
+    const connectAnew = undiciConnector(settings);
+    return (options, callback) => {
+      this.#take(`${options.protocol}//${options.host}`).then(
+        (socket) => (socket ? callback(null, socket) : connectAnew(options, callback)),
+        (error) => callback(error, null),
+      );
+    };
+  }
 
   /**
    * The connection, for the first who asks; null for all others, where it leads elsewhere, or was closed since.
@@ -45,7 +46,10 @@ export class EarlyConnection {
     const taken = this.#socket;
     this.#socket = null;
     const socket = await taken;
-    return socket?.readyState === "open" ? socket : null;
+    // What has come of it while the program was busy is only heard now: in one turn that it is there, in the next
+    // that something came. Nobody was asked anything yet, so anything at all makes it a connection of no use.
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
+    return socket?.readyState === "open" && socket.readableLength === 0 ? socket : null;
   }
 
   /** Closes it, unless it was taken; where it is still on its way, once it is there: nobody waits for that. */

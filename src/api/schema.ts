@@ -1,14 +1,7 @@
-import * as z from "zod/mini";
+// What the service sends, read tolerantly: unknown fields pass, known ones must make sense. By hand: a purchase reads
+// one reply, and a library for it takes longer to load than all else that comes after the submit.
 
-// What the service sends, read tolerantly: unknown fields pass, known ones must make sense.
-
-/** Section 2.1: every reply. A code that came as digits in quotes is taken for the number it shows. */
-const envelope = z.object({
-  code: z.union([z.number(), z.pipe(z.string().check(z.regex(/^-?\d{1,9}$/)), z.transform(Number))]),
-  message: z.optional(z.nullable(z.unknown())),
-  data: z.optional(z.nullable(z.unknown())),
-});
-
+/** Section 2.1: every reply. */
 export type Envelope =
   | { kind: "success"; data: unknown }
   | { kind: "error"; key: string }
@@ -23,12 +16,24 @@ export function parseEnvelope(body: string): Envelope {
   } catch {
     return { kind: "nonsense", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }
-  const parsed = envelope.safeParse(json);
-  if (!parsed.success) return { kind: "nonsense", why: "JSON that is not the service's envelope" };
-  const { code, message, data } = parsed.data;
+  const { code: written, message, data } = fieldsOf(json) ?? {};
+  const code = codeOf(written);
+  if (code === null) return { kind: "nonsense", why: "JSON that is not the service's envelope" };
   if (code < 0) return { kind: "error", key: typeof message === "string" ? message : `code ${code}` };
   if (code > 0) return { kind: "nonsense", why: `an envelope with the code ${code}` };
   return { kind: "success", data };
+}
+
+/** A JSON object's fields; null where it is none. */
+function fieldsOf(value: unknown): { [name: string]: unknown } | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
+}
+
+/** A code that came as digits in quotes is taken for the number it shows. */
+function codeOf(value: unknown): number | null {
+  // JSON can write numbers that are too large to be any.
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  return typeof value === "string" && /^-?\d{1,9}$/.test(value) ? Number(value) : null;
 }
 
 function describeText(body: string): string {
@@ -51,12 +56,10 @@ export function isTaskId(value: unknown): value is string {
   );
 }
 
-const submitted = z.object({ taskId: z.custom<string>(isTaskId) });
-
 /** The `taskId` of section 4.1, or null where there is none that can be used. */
 export function parseTaskId(data: unknown): string | null {
-  const parsed = submitted.safeParse(data);
-  return parsed.success ? parsed.data.taskId : null;
+  const taskId = fieldsOf(data)?.taskId;
+  return isTaskId(taskId) ? taskId : null;
 }
 
 /** A task as polling shows it (section 2.3), reduced to the client rule of section 3. */
@@ -65,29 +68,23 @@ export type TaskState =
   | { status: "completed"; urls: string[] }
   | { status: "failed"; errorCode: string | null };
 
-const record = z.object({
-  // A field that is missing is no error to catch: those are slow to make, and each look would make some.
-  status: z.catch(z.nullish(z.string()), null),
-  resultUrl: z.catch(z.optional(z.union([z.array(z.unknown()), z.string()])), ""),
-  errorCode: z.catch(z.nullish(z.union([z.number(), z.string()])), null),
-});
-
 /** Reads the task record; null where `data` is none. A status that the document does not name is running. */
 export function parseTaskState(data: unknown): TaskState | null {
-  const parsed = record.safeParse(data);
-  if (!parsed.success) return null;
-  const { status, resultUrl } = parsed.data;
-  const errorCode = failureCode(parsed.data.errorCode ?? null);
+  const fields = fieldsOf(data);
+  if (fields === null) return null;
+  const { status, resultUrl } = fields;
+  const errorCode = failureCode(fields.errorCode);
   const urls = [resultUrl]
     .flat()
     .filter((url): url is string => typeof url === "string" && url.trim() !== "");
   if (status === "completed" && urls.length > 0) return { status: "completed", urls };
   if (status === "failed" || errorCode !== null) return { status: "failed", errorCode };
-  return { status: "running", word: status ?? null };
+  return { status: "running", word: typeof status === "string" ? status : null };
 }
 
 /** Zero is no error in any spelling; what is not zero is shown as it came. */
-function failureCode(value: number | string | null): string | null {
-  if (value === null || (typeof value === "string" && value.trim() === "")) return null;
+function failureCode(value: unknown): string | null {
+  if (!Number.isFinite(value) && typeof value !== "string") return null;
+  if (typeof value === "string" && value.trim() === "") return null;
   return Number(value) === 0 ? null : String(value);
 }

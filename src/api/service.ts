@@ -3,7 +3,14 @@ import type { GenerationRequest } from "../models/request.ts";
 import type { HttpClient } from "./client.ts";
 import type { HttpRequest } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
-import type { PollReply, Reading, Reply, SubmitReply } from "./replies.ts";
+import {
+  type PollReply,
+  type Reading,
+  type Reply,
+  readPoll,
+  readSubmit,
+  type SubmitReply,
+} from "./replies.ts";
 import { troubleText } from "./trouble.ts";
 
 export type { PollReply, SubmitReply } from "./replies.ts";
@@ -19,9 +26,6 @@ export interface ServiceOptions {
   /** Default 15 s. */
   pollTimeoutMs?: number | undefined;
 }
-
-/** What reads replies: not needed, so not loaded, before a request is on its way. */
-const replies = () => import("./replies.ts");
 
 const SUBMIT_TIMEOUT_MS = 120_000;
 const POLL_TIMEOUT_MS = 15_000;
@@ -55,13 +59,9 @@ export class Service implements ImageService {
         body: JSON.stringify(request),
         timeoutMs: this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS,
         signal,
-        onSent: () => {
-          // While the service is at it.
-          void replies();
-          onSent?.();
-        },
+        onSent,
       });
-      return (await replies()).readSubmit(reply, this.#reading);
+      return readSubmit(reply, this.#reading);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       if (!error.sent) return { outcome: "not_sent", cause: error };
@@ -78,7 +78,7 @@ export class Service implements ImageService {
         timeoutMs: Math.min(timeoutMs, this.#options.pollTimeoutMs ?? POLL_TIMEOUT_MS),
         signal,
       });
-      return (await replies()).readPoll(reply, this.#reading);
+      return readPoll(reply, this.#reading);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       return {

@@ -1,6 +1,7 @@
 import { isLoopbackHost } from "../api/address.ts";
 import { AuthRequiredError } from "../api/errors.ts";
 import { UsageError } from "../lib/errors.ts";
+import type { Session } from "./session.ts";
 
 /** The key as it goes into the Authorization header. @throws UsageError where it cannot be one (section 5) */
 export function checkApiKey(key: string, label: string): string {
@@ -47,4 +48,12 @@ export function requireBaseUrl(setting: { value: string; label: string } | undef
   throw new UsageError("No base URL is set, and the service has no default one.", {
     hint: "Set it with imggen login --base-url <url>, or try without an account: --sandbox",
   });
+}
+
+/** The configured service and key. @throws UsageError without a base URL, AuthRequiredError without a key */
+export async function configuredService({
+  settings,
+}: Pick<Session, "settings">): Promise<{ baseUrl: string; apiKey: string }> {
+  const baseUrl = requireBaseUrl(await settings.get("baseUrl"));
+  return { baseUrl, apiKey: requireApiKey(await settings.get("apiKey")) };
 }

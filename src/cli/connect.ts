@@ -8,7 +8,7 @@ import type { Connection } from "../core/deps.ts";
 import { UsageError } from "../lib/errors.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import type { ServiceIdentity } from "../store/task.ts";
-import { configuredService } from "./open-early.ts";
+import { configuredService } from "./account.ts";
 import type { Session } from "./session.ts";
 import { traceOf } from "./trace.ts";
 

@@ -22,8 +22,8 @@ interface Lesson {
 }
 
 const LONGEST_HISTORY = 50;
-/** One task among so many others changes the cadence too little to be worth making it anew. */
-const NOTHING_NEW = 4;
+/** A cadence is made anew once more than this part of its history is new: less changes it too little. */
+const WORTH_LEARNING = 1 / 4;
 
 /**
  * The automatic cadence for each model and quality of a service, learned from this machine's own ledger, and
@@ -45,7 +45,7 @@ export class Cadences {
     const lesson = await this.#lesson(request);
     if (lesson.history.length === 0) return spreadCadence(lesson.untaught++);
     // One for the whole of a task's wait: looks of two plans could add up to more than either allows.
-    if (lesson.cadence === null || lesson.news * NOTHING_NEW > lesson.history.length) {
+    if (lesson.cadence === null || lesson.news > WORTH_LEARNING * lesson.history.length) {
       lesson.cadence = learnedCadence(lesson.history);
       lesson.news = 0;
     }

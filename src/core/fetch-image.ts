@@ -86,7 +86,7 @@ async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Pr
 }
 
 async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
-  const file = await onDisk(temporary, () => DiskFile.createSlowly(temporary, 0o600));
+  const file = await onDisk(temporary, () => DiskFile.createInBackground(temporary, 0o600));
   const sink = new FileSink(file);
   try {
     const reply = await download(url, sink, {

@@ -15,9 +15,9 @@ import {
 const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR;
 
 /**
- * An open file. The small steps of the ledger are done at once: that takes a tenth of the processor time of a trip
- * to a thread and back, and there are dozens of them to a task. What waits for the disk itself (a sync), and
- * what is done in a place that may be slow or far away (an image's folder), never holds the program up.
+ * An open file. Small steps are done at once: that takes a tenth of the processor time of a trip to a thread and
+ * back, and there are dozens of them to a task. What waits for the disk (a sync, the writes of an image), and
+ * what makes, names and marks an image's file in a folder that may be far away, goes on beside other work.
  */
 export class DiskFile {
   /** null once it is closed: the number may be another file's by then. */
@@ -38,7 +38,7 @@ export class DiskFile {
   }
 
   /** As `createExclusive`, while other work goes on. */
-  static createSlowly(file: string, mode: number): Promise<DiskFile> {
+  static createInBackground(file: string, mode: number): Promise<DiskFile> {
     return new Promise((resolve, reject) => {
       open(file, CREATE_ALONE, mode, (error, fd) => (error ? reject(error) : resolve(new DiskFile(fd))));
     });

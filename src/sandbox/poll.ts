@@ -31,14 +31,14 @@ interface TaskState {
 async function stateOf(task: Task, service: Service): Promise<TaskState> {
   if (service.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
   if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
-  return { status: "completed", resultUrl: await resultUrl(task, service), errorCode: 0 };
+  return { status: "completed", resultUrl: resultUrl(task, service), errorCode: 0 };
 }
 
 /** One address as a string, several as an array. */
-async function resultUrl(task: Task, service: Service): Promise<string | string[]> {
+function resultUrl(task: Task, service: Service): string | string[] {
   const { origin, secret, tasks } = service;
   const seconds = Math.ceil(service.now() / 1000);
-  const isGone = task.firstUrlExpired && (await tasks.isFirstShowing(task));
+  const isGone = task.firstUrlExpired && tasks.isFirstShowing(task);
   const expires = isGone ? seconds - LINK_SECONDS : seconds + LINK_SECONDS;
   const link = (index: number) => imageUrl(origin, { taskId: task.taskId, index, expires }, secret);
   return task.imageCount === 1 ? link(0) : Array.from({ length: task.imageCount }, (_, index) => link(index));

@@ -54,7 +54,7 @@ async function buy(order: Order, directives: Directives, account: Account, servi
   await service.tasks.add(task);
   const left = await account.book.charge(order.credits, task.taskId);
   if (left === null) {
-    await service.tasks.remove(task.taskId);
+    service.tasks.remove(task.taskId);
     return tooFewCredits(order.credits);
   }
   const note = `${task.taskId}, cost ${order.credits}, ${left} left`;

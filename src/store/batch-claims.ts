@@ -10,6 +10,7 @@ import { syncFolder } from "../lib/sync-folder.ts";
 import { StateFolderError } from "./errors.ts";
 import type { TaskClaim } from "./ledger.ts";
 import { listFolder } from "./ledger-entry.ts";
+import { isId } from "./ledger-name.ts";
 import { removeOld } from "./leftovers.ts";
 
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;
@@ -38,7 +39,10 @@ export class BatchClaims {
     this.#clock = clock;
   }
 
-  /** The tasks of every row that was ever begun, by row, first attempt first. @throws StateFolderError */
+  /**
+   * The tasks of every row that was ever begun, by row, first attempt first; a claim that was damaged stands there
+   * as its own path. @throws StateFolderError
+   */
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {
       const all = listFolder(this.#folder);
@@ -93,6 +97,8 @@ export class BatchClaims {
       } catch (error) {
         if (errorCode(error) !== "EEXIST") throw error;
       }
+      // Whoever was killed may not have come to this, and the claim must outlive a power cut.
+      await syncFolder(this.#folder);
     });
   }
 
@@ -130,13 +136,14 @@ export class BatchClaims {
     this.#made = true;
   }
 
-  /** A claim is a task's file, or holds nothing but a task's id. */
+  /**
+   * A claim is a task's file, or holds nothing but a task's id.
+   * @returns the id; for what was damaged since, its own path: no task has that, and nobody buys the row again
+   */
   async #read(name: string): Promise<string> {
-    const isWhole = (text: string) => text.includes("\n");
-    const text = await readPublished(path.join(this.#folder, name), isWhole);
-    if (!isWhole(text)) throw new Error(`${name} is not whole`);
-    const [first = ""] = text.split("\n", 1);
-    return first.startsWith("{") ? idInLine(first) : first;
+    const file = path.join(this.#folder, name);
+    const text = await readPublished(file, (read) => read.includes("\n"));
+    return taskOf(text.split("\n", 1)[0] ?? "") ?? file;
   }
 
   async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
@@ -152,9 +159,16 @@ export class BatchClaims {
   }
 }
 
-/** The task's own id in the first line of its file. @throws where there is none */
-function idInLine(line: string): string {
-  const { id } = JSON.parse(line);
-  if (typeof id !== "string") throw new Error("its task has no name");
-  return id;
+/** The task's own id in the first line of its file; null where there is none. */
+function taskOf(line: string): string | null {
+  const id = line.startsWith("{") ? parsed(line).id : line;
+  return typeof id === "string" && isId(id) ? id : null;
+}
+
+function parsed(line: string): { id?: unknown } {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return {};
+  }
 }

@@ -33,6 +33,11 @@ export function idOfName(name: string): string | undefined {
   return TASK_NAME.exec(name)?.[1];
 }
 
+/** Whether a text is the ledger's own name for a task. */
+export function isId(text: string): boolean {
+  return idOfName(openName(text)) === text;
+}
+
 /** The name of an unfinished task's file. */
 export function openName(id: string): string {
   return `${id}.jsonl`;

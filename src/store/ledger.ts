@@ -104,6 +104,7 @@ export class Ledger extends LedgerReader {
     try {
       return await begin();
     } catch (error) {
+      if (error instanceof StateFolderError) throw error;
       throw new StateFolderError(this.folder, error, {
         hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
       });

@@ -7,11 +7,11 @@ import { deadPort, liveSockets } from "../support/live-server.ts";
 import { runProgram, temporaryFolder } from "../support/program.ts";
 import { json } from "../support/scripted-server.ts";
 
-/** A server that answers every request, and shows its connections. */
-async function newServer() {
+/** A server that answers every request, and shows its connections. @param greet what it does with the first */
+async function newServer(greet: (socket: Socket) => void = () => {}) {
   const sockets: Socket[] = [];
   const port = await liveSockets((socket) => {
-    sockets.push(socket);
+    if (sockets.push(socket) === 1) greet(socket);
     socket.on("data", () => socket.write(json({})));
   });
   return { sockets, origin: `http://127.0.0.1:${port}` };
@@ -82,6 +82,15 @@ describe("a connection that was opened early", () => {
     await turn();
     expect(await ask(client, origin)).toBe(200);
     expect(sockets).toHaveLength(2);
+  });
+
+  it("and spoken on by the service, which nobody has asked anything, is not used", async () => {
+    const { sockets, origin } = await newServer((socket) =>
+      socket.write("HTTP/1.1 408 Request Timeout\r\n\r\n"),
+    );
+    expect(await ask(newClient(new EarlyConnection(new URL(origin))), origin)).toBe(200);
+    expect(sockets).toHaveLength(2);
+    expect(sockets[0]?.bytesRead).toBe(0);
   });
 
   it("is not used for another origin", async () => {

@@ -46,6 +46,7 @@ describe("an envelope", () => {
     ['{"code":""}', "JSON that is not the service's envelope"],
     ['{"code":[0]}', "JSON that is not the service's envelope"],
     ['{"__proto__":{"code":0,"data":1}}', "JSON that is not the service's envelope"],
+    ['{"code":-1e999,"message":"no"}', "JSON that is not the service's envelope"],
     ['{"code":1,"data":{"taskId":"t"}}', "an envelope with the code 1"],
     ['{"code":200}', "an envelope with the code 200"],
   ])("%j is nonsense: %s", (body, why) => {
@@ -109,6 +110,7 @@ describe("a task record", () => {
     [{ status: "completed", resultUrl: url, errorCode: "0" }, [url]],
     [{ status: "completed", resultUrl: url, errorCode: "" }, [url]],
     [{ status: "completed", resultUrl: url, errorCode: 5 }, [url]],
+    [{ status: "completed", resultUrl: url, errorCode: Number.POSITIVE_INFINITY }, [url]],
     [{ status: "completed", resultUrl: [url, `${url}2`] }, [url, `${url}2`]],
     [{ status: "completed", resultUrl: [null, url, "", 7] }, [url]],
     [{ status: "completed", resultUrl: "not a url" }, ["not a url"]],

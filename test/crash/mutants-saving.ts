@@ -73,8 +73,9 @@ export const SAVING_MUTANTS: Mutant[] = [
       },
       {
         file: "core/fetch-image.ts",
-        find: "() => DiskFile.createSlowly(temporary, 0o600)",
-        replace: "() => DiskFile.createSlowly(temporary, 0o600).catch(() => DiskFile.openToRead(temporary))",
+        find: "() => DiskFile.createInBackground(temporary, 0o600)",
+        replace:
+          "() => DiskFile.createInBackground(temporary, 0o600).catch(() => DiskFile.openToRead(temporary))",
       },
       { file: "lib/disk-file.ts", find: "constants.O_RDONLY", replace: "constants.O_RDWR" },
     ],

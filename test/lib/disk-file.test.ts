@@ -38,8 +38,8 @@ describe("creating a file for oneself alone", () => {
 
   it("refuses it too while other work goes on", async () => {
     const { path } = await newFile();
-    await expect(DiskFile.createSlowly(path, 0o600)).rejects.toMatchObject({ code: "EEXIST" });
-    const file = await DiskFile.createSlowly(`${path}-2`, 0o600);
+    await expect(DiskFile.createInBackground(path, 0o600)).rejects.toMatchObject({ code: "EEXIST" });
+    const file = await DiskFile.createInBackground(`${path}-2`, 0o600);
     file.close();
     expect((await stat(`${path}-2`)).mode & 0o777).toBe(0o600);
   });

@@ -131,6 +131,19 @@ describe("beginning the task of a claim", () => {
     await finishTask(ledger, task);
   }
 
+  it("says once what keeps a claim from being made, and why", async () => {
+    const { as, folder } = await newBatch();
+    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
+    const failing: TaskClaim = {
+      take: async () => {
+        throw new StateFolderError(folder, full);
+      },
+      isShared: () => false,
+    };
+    const beginning = as(1).beginAs(as(1).newId(), INTENT, failing);
+    await expect(beginning).rejects.toMatchObject({ message: expect.stringContaining(folder), cause: full });
+  });
+
   it("makes the claim and the task one file, which says itself what it is", async () => {
     const { as, open, claims, folder } = await newBatch();
     const id = as(1).newId();

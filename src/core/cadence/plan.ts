@@ -12,7 +12,7 @@ const RESERVE = 0.05;
 /** The reference client looks this often (section 4.2), and how many looks are worth it here for one of its. */
 const REFERENCE_GAP_MS = 3_000;
 const LOOKS_FOR_ONE = 1.45;
-/** A task that takes less than a few seconds may have this many, be the reference client's ever so few. */
+/** Tasks that take less than a few seconds may have this many on the mean, be the reference client's ever so few. */
 const FEW_LOOKS = 2.3;
 /** No window of this length has more looks than this, so that one at once and one at the end can come on top. */
 const WINDOW_MS = 180_000;

@@ -35,6 +35,22 @@ describe("a row that is new", () => {
     expect(await claims.load()).toEqual(new Map([[row.key, row.attempts]]));
   });
 
+  it("is unknown, and not bought again, where its claim was damaged, with its task in it", async () => {
+    const { run, server, claims } = await newRun();
+    const row = newRow();
+    await ended(row, run);
+    const [file = ""] = (await readdir(run.deps.ledger.folder, { recursive: true })).filter((name) =>
+      name.endsWith(`${row.key}.1`),
+    );
+    const claim = path.join(run.deps.ledger.folder, file);
+    await writeFile(claim, "");
+    const attempts = (await claims.load()).get(row.key) ?? [];
+    const end = await ended({ ...row, attempts }, run);
+    expect(end).toMatchObject({ outcome: "unknown", bought: false, error: { type: "outcome_unknown" } });
+    expect(end.error?.message).toContain(claim);
+    expect(server.submits()).toHaveLength(1);
+  });
+
   it("is pending where the wait ends before the task does, and another run finishes it", async () => {
     const { run, server } = await newRun({ poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")) });
     const row = newRow();
