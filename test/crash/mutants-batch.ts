@@ -72,7 +72,16 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a claim's folder is not synced",
-    edits: [{ file: "store/batch-claims.ts", find: "    await syncFolder(this.#folder);\n", replace: "" }],
+    edits: [
+      {
+        file: "store/batch-claims.ts",
+        find: `"exists") return false;
+    await syncFolder(this.#folder);
+`,
+        replace: `"exists") return false;
+`,
+      },
+    ],
     shows: { scenario: BATCHES.fresh, at: /^power cut: names at submit: charged$/ },
   },
   {
