@@ -26,7 +26,7 @@ export { systemClock } from ${source("lib/clock.ts")};
 export { systemProcesses } from ${source("lib/processes.ts")};`;
   const input = path.join(folder, "ledger.mjs");
   writeFileSync(input, entry);
-  const { output } = await build({ input, platform: "node", write: false });
+  const { output } = await build({ input, platform: "node", write: false, output: { codeSplitting: false } });
   return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);
 }
 
