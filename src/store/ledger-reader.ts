@@ -45,9 +45,18 @@ export class LedgerReader {
   async unfinished(): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
       const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name));
-      const entries = await mapConcurrent(names, FILES_AT_ONCE, (name) => readEntry(this.openFolder, name));
+      const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
+        const entry = await readEntry(this.openFolder, name);
+        return entry && (await this.#isFinished(entry)) ? null : entry;
+      });
       return entries.filter((entry) => entry !== null);
     });
+  }
+
+  /** Whoever is killed while it begins what another process has finished leaves an intent that means nothing. */
+  async #isFinished(entry: LedgerEntry): Promise<boolean> {
+    if (entry.kind !== "task" || entry.record.progress.status !== "intended") return false;
+    return this.done.has(entry.record.id);
   }
 
   /**

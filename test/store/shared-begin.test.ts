@@ -92,6 +92,22 @@ describe("beginning a task under a name that several processes know", () => {
     expect(await beginAs(ledger, id)).toBe("taken");
   });
 
+  it("leaves nothing unfinished where a process was killed as it began what another had finished", async () => {
+    const { as, open } = await newLedger(2);
+    const id = as(1).newId();
+    const other = await begun(as(2), id);
+    await other.file.record(EVENTS.accepted);
+    await other.file.record(EVENTS.completed);
+    await other.file.record(EVENTS.saved);
+    await finishTask(as(2), other);
+    await writeFile(path.join(open, `${id}.jsonl`), linesOf(EVENTS.intent));
+    expect(await as(1).unfinished()).toEqual([]);
+    expect(await as(1).read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
+    const all = [];
+    for await (const entry of as(1).newestFirst()) all.push(entry);
+    expect(all).toHaveLength(1);
+  });
+
   it("takes no notice of what a process left that was killed while it began", async () => {
     const { as, open } = await newLedger();
     const id = as(1).newId();
