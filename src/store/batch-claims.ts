@@ -150,12 +150,8 @@ export class BatchClaims {
     try {
       return await action();
     } catch (error) {
-      throw this.#stateError(error);
+      throw new StateFolderError(this.#folder, error, { hint: "Nothing was sent for this row." });
     }
-  }
-
-  #stateError(error: unknown): StateFolderError {
-    return new StateFolderError(this.#folder, error, { hint: "Nothing was sent for this row." });
   }
 }
 

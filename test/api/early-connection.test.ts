@@ -1,4 +1,6 @@
+import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
+import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { HttpClient } from "../../src/api/client.ts";
 import { EarlyConnection } from "../../src/api/early-connection.ts";
@@ -130,4 +132,21 @@ it.each([
   };
   await runProgram(["generate", ...args], { env });
   expect(sockets).toEqual([]);
+});
+
+it("a connection is opened for what is in order, before the rest is looked at", async () => {
+  const { sockets, origin } = await newServer();
+  const env = {
+    IMGGEN_HOME: await temporaryFolder(),
+    IMGGEN_API_KEY: "sk-test",
+    IMGGEN_BASE_URL: `${origin}/api`,
+  };
+  const folder = await temporaryFolder();
+  await writeFile(path.join(folder, "file"), "");
+  const { code } = await runProgram(["generate", "a fox", "--output", path.join(folder, "file/below/")], {
+    env,
+  });
+  expect(code).toBe(8);
+  expect(sockets).toHaveLength(1);
+  expect(sockets[0]?.bytesRead).toBe(0);
 });

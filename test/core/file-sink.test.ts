@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { FileSink } from "../../src/core/file-sink.ts";
 import { DiskFile } from "../../src/lib/disk-file.ts";
 import { temporaryFolder } from "../support/program.ts";
+import { replaceCall } from "../support/system-calls.ts";
 
 const MIB = 1024 * 1024;
 
@@ -101,6 +102,21 @@ describe("a download on its way to the disk", () => {
     for (let sent = 0; sent < 8 && !flow.paused; sent++) sink.write(Buffer.alloc(MIB), flow);
     await expect(sink.finish()).rejects.toThrow("no");
     expect(flow).toMatchObject({ paused: false, pauses: 1 });
+  });
+
+  it("takes short writes for what they are", async () => {
+    const { file, disk } = await newFile();
+    replaceCall(
+      "writev",
+      (writev) =>
+        (fd: number, chunks: Uint8Array[], callback: (error: Error | null, bytes: number) => void) =>
+          writev(fd, [Buffer.concat(chunks).subarray(0, 100_000)], callback),
+    );
+    const sink = new FileSink(disk);
+    const bytes = randomBytes(2 * MIB);
+    for (let at = 0; at < bytes.length; at += 65_521) sink.write(bytes.subarray(at, at + 65_521), sender());
+    expect(await sink.finish()).toBe(sha256(bytes));
+    expect((await readFile(file)).equals(bytes)).toBe(true);
   });
 
   it("is settled only when nothing is under way any more, whatever became of it", async () => {

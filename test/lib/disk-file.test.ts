@@ -44,6 +44,16 @@ describe("creating a file for oneself alone", () => {
     expect((await stat(`${path}-2`)).mode & 0o777).toBe(0o600);
   });
 
+  it("lets exactly one of many win", async () => {
+    const name = path.join(await temporaryFolder(), "file");
+    const tries = await Promise.allSettled(
+      Array.from({ length: 16 }, () => DiskFile.createInBackground(name, 0o600)),
+    );
+    const won = tries.filter((each) => each.status === "fulfilled");
+    for (const { value } of won) value.close();
+    expect(won).toHaveLength(1);
+  });
+
   it("gives the file its mode, and another when asked to", async () => {
     const { path, file } = await newFile();
     expect((await stat(path)).mode & 0o777).toBe(0o600);

@@ -35,6 +35,16 @@ describe("a row that is new", () => {
     expect(await claims.load()).toEqual(new Map([[row.key, row.attempts]]));
   });
 
+  it("is begun in the place of whoever claimed it and never did, who is told by a mark", async () => {
+    const { run, server, claims, other } = await newRun();
+    const row = newRow();
+    const id = await claims.claim(row.key, 1, other.deps.ledger.newId());
+    expect(claims.attempt(row.key, 1).isShared()).toBe(false);
+    expect(await ended(row, run)).toMatchObject({ outcome: "saved", report: { ledgerId: id } });
+    expect(claims.attempt(row.key, 1).isShared()).toBe(true);
+    expect(server.submits()).toHaveLength(1);
+  });
+
   it("is unknown, and not bought again, where its claim was damaged, with its task in it", async () => {
     const { run, server, claims } = await newRun();
     const row = newRow();
@@ -47,7 +57,7 @@ describe("a row that is new", () => {
     const attempts = (await claims.load()).get(row.key) ?? [];
     const end = await ended({ ...row, attempts }, run);
     expect(end).toMatchObject({ outcome: "unknown", bought: false, error: { type: "outcome_unknown" } });
-    expect(end.error?.message).toContain(claim);
+    expect(end.error?.message).toContain(`: ${claim}.`);
     expect(server.submits()).toHaveLength(1);
   });
 

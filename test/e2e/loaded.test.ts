@@ -1,0 +1,30 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { liveService } from "../support/live-server.ts";
+import { runProgram, temporaryFolder } from "../support/program.ts";
+import { PICTURE } from "../support/program-world.ts";
+
+const PURCHASE = ["generate", "a fox", "--model", "gamma-image-2"];
+
+it.each([
+  ["--version", ["--version"], 2],
+  ["--help", ["--help"], 3],
+  ["a dry run", [...PURCHASE, "--dry-run"], 4],
+  ["a purchase", [...PURCHASE, "--no-wait"], 8],
+])("%s loads few files, and of Node no more HTTP than it speaks", async (_what, args, most) => {
+  const server = await liveService(PICTURE);
+  const folder = await temporaryFolder();
+  const env = {
+    NODE_OPTIONS: `--require ${fileURLToPath(new URL("../support/loaded.cjs", import.meta.url))}`,
+    IMGGEN_TEST_LOADED: path.join(folder, "loaded"),
+    IMGGEN_HOME: folder,
+    IMGGEN_API_KEY: "sk-test",
+    IMGGEN_BASE_URL: `${server.origin}/api`,
+  };
+  expect((await runProgram(args, { env })).code).toBe(0);
+  const { files, builtins } = JSON.parse(await readFile(env.IMGGEN_TEST_LOADED, "utf8"));
+  expect(files).toBeLessThanOrEqual(most);
+  for (const name of ["http", "http2", "tls"]) expect(builtins).not.toContain(name);
+});
