@@ -17,11 +17,16 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     const end = performance.now() + ms;
     for (let left = ms; left > 0; left = end - performance.now()) {
-      await sleepOnce(Math.min(left, LONGEST_TIMER_MS), signal);
+      await sleepOnce(Math.min(timerMs(left), LONGEST_TIMER_MS), signal);
     }
     signal?.throwIfAborted();
   },
 };
+
+/** Timers count whole milliseconds, from a moment before they were set: rounded down, most would be set twice. */
+function timerMs(ms: number): number {
+  return Math.ceil(ms) + 1;
+}
 
 function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { isoTime, systemClock } from "../../src/lib/clock.ts";
 
 describe("the system's clock", () => {
@@ -39,6 +39,15 @@ describe("the system's clock", () => {
       expect(first).toBe("still asleep");
     },
   );
+
+  it("sets one timer for a sleep, not another for the last bit of it", async () => {
+    const setTimer = vi.spyOn(globalThis, "setTimeout");
+    for (let each = 0; each < 20; each++) await systemClock.sleep(3.7);
+    const timers = setTimer.mock.calls.length;
+    setTimer.mockRestore();
+    // A machine that is busy may be late in setting one.
+    expect(timers).toBeLessThan(28);
+  });
 
   it("leaves nothing hanging on a signal after its sleep", async () => {
     const { signal } = new AbortController();
