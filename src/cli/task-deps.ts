@@ -1,6 +1,7 @@
 import { Cadences } from "../core/cadences.ts";
 import type { Connection, TaskDeps } from "../core/deps.ts";
 import type { OnTaskProgress } from "../core/events.ts";
+import { gatheredClock } from "../lib/gathered-clock.ts";
 import { SANDBOX_SERVICE } from "./connect.ts";
 import { openLedger } from "./ledger.ts";
 import type { Session } from "./session.ts";
@@ -18,7 +19,7 @@ export async function taskDeps(
     connection,
     ledger,
     cadences: new Cadences(ledger, connection.identity),
-    clock,
+    clock: gatheredClock(clock),
     signal,
     onProgress,
     fileMode,

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { gatheredClock } from "../../src/lib/gathered-clock.ts";
+import { steppedClock } from "../support/fake-clock.ts";
+
+/** The waits that are asked of the clock behind, milliseconds, for these sleeps begun one after the other. */
+function waitsFor(...sleepsMs: number[]): readonly number[] {
+  const behind = steppedClock();
+  const clock = gatheredClock(behind);
+  for (const ms of sleepsMs) void clock.sleep(ms);
+  return behind.waits;
+}
+
+describe("sleepers of a gathered clock", () => {
+  it("wake with whoever is to wake up to 50 ms later", () => {
+    expect(waitsFor(1000, 950, 960)).toEqual([1000, 1000, 1000]);
+  });
+
+  it("wake with the first of them", () => {
+    expect(waitsFor(1040, 1020, 1000)).toEqual([1040, 1040, 1040]);
+    expect(waitsFor(1000, 1060, 990)).toEqual([1000, 1060, 1000]);
+  });
+
+  it("do not wait for anybody who wakes later than that", () => {
+    expect(waitsFor(1000, 949)).toEqual([1000, 949]);
+  });
+
+  it("never wake sooner than they asked", () => {
+    expect(waitsFor(1000, 1001)).toEqual([1000, 1001]);
+  });
+
+  it("sleep a third longer at most", () => {
+    expect(waitsFor(140, 110, 100)).toEqual([140, 140, 100]);
+  });
+
+  it("do not sleep at all where they asked for no sleep", () => {
+    expect(waitsFor(0, 0)).toEqual([0, 0]);
+    expect(waitsFor(20, 0)).toEqual([20, 0]);
+  });
+
+  it("meet at moments that are still to come", () => {
+    const behind = steppedClock();
+    const clock = gatheredClock(behind);
+    void clock.sleep(1000);
+    behind.advance(980);
+    void clock.sleep(18);
+    behind.advance(40);
+    void clock.sleep(10);
+    expect(behind.waits).toEqual([1000, 20, 10]);
+  });
+
+  it("go by the same time, and stop with their own signals", async () => {
+    const behind = steppedClock();
+    const clock = gatheredClock(behind);
+    behind.advance(77);
+    expect([clock.monotonicMs(), clock.now()]).toEqual([77, behind.now()]);
+    const stopped = new AbortController();
+    const one = clock.sleep(1000, stopped.signal);
+    const other = clock.sleep(990).then(() => "woken");
+    stopped.abort(new Error("stop"));
+    await expect(one).rejects.toThrow("stop");
+    behind.advance(1000);
+    expect(await other).toBe("woken");
+  });
+});
