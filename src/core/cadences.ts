@@ -23,7 +23,7 @@ interface Lesson {
 
 const LONGEST_HISTORY = 50;
 /** A cadence is made anew once more than this part of its history is new: less changes it too little. */
-const WORTH_LEARNING = 1 / 4;
+const WORTH_LEARNING = 1 / 2;
 
 /**
  * The automatic cadence for each model and quality of a service, learned from this machine's own ledger, and

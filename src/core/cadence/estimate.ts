@@ -1,4 +1,4 @@
-import { AGES, lengthMs, STEP, type Stretch, stretchAt } from "./ages.ts";
+import { AGES, EDGES_MS, STEP, stretchAt } from "./ages.ts";
 import type { History, PastTask } from "./history.ts";
 
 /** Share of all tasks that complete in each stretch of AGES; together 1. */
@@ -7,25 +7,46 @@ export type Shares = readonly number[];
 const ROUNDS = 4;
 /** The spread of durations, as a logarithm, before there is a history; it weighs as much as this many tasks. */
 const USUAL_SPREAD = 0.3;
-const USUAL_SIZE = 2;
+const USUAL_SIZE = 1;
+/** How likely durations are that are nowhere near the middle one, beside it, before there is a history. */
+const UNUSUAL = 0.02;
+/** A task that its first look saw completed has taken no less than that look's age over this, as a first guess. */
+const FIRST_LOOK_LATE_BY = 1.5;
 /** How wide one task's share is smoothed, for the spread of all: less than is best for one hill, as there may be two. */
 const SMOOTHING = 0.8;
-const SMALLEST_WIDTH = 0.04;
+const SMALLEST_WIDTH = 0.02;
 
 /**
  * How long tasks take, by a history of at least one.
  *
- * A task's share lies somewhere in its interval; where in it, the other tasks tell. Starting from no opinion,
- * each round spreads every share over its interval as the round before would have it, and smooths the sum
- * (maximum likelihood for interval-censored data by expectation and maximisation, with a smoothing step).
- * Taking `seenMs` for the duration instead would put every forecast later than the one before it.
+ * A task's share lies somewhere in its interval; where in it, the other tasks tell. Starting from durations
+ * spread as usual about the middle one, each round spreads every share over its interval as the round before
+ * would have it (maximum likelihood for interval-censored data by expectation and maximisation), and the sum is
+ * smoothed. Taking `seenMs` for the duration instead would put every forecast later than the one before it;
+ * starting from no opinion would let tasks that were seen at the first look, whose intervals reach down to
+ * nothing, be taken for quick ones.
  */
 export function estimate({ tasks, size }: History): Shares {
-  let shares: Shares = AGES.map(() => 1);
-  for (let round = 0; round < ROUNDS; round++) {
-    shares = smooth(spreadOver(tasks, shares), size);
-  }
-  return shares;
+  let shares = usual(tasks);
+  for (let round = 0; round < ROUNDS; round++) shares = spreadOver(tasks, shares);
+  return smooth(shares, size);
+}
+
+/** A bell curve about the middle duration, as a first guess has it; nothing is taken to be impossible. */
+function usual(tasks: readonly PastTask[]): Shares {
+  const guesses = tasks
+    .map(({ afterMs, byMs, weight }) => ({
+      stretch: stretchAt(Math.sqrt(Math.max(afterMs, byMs / FIRST_LOOK_LATE_BY) * byMs)),
+      weight,
+    }))
+    .sort((one, other) => one.stretch - other.stretch);
+  let sum = 0;
+  const middle = guesses.find(({ weight }) => {
+    sum += weight;
+    return sum >= 1 / 2;
+  });
+  const centre = middle?.stretch ?? 0;
+  return AGES.map((_, index) => UNUSUAL + bell((index - centre) * STEP, USUAL_SPREAD));
 }
 
 /** Every task's weight, laid into its interval in proportion to the shares. */
@@ -33,40 +54,45 @@ function spreadOver(tasks: readonly PastTask[], shares: Shares): Shares {
   const sums = AGES.map(() => 0);
   for (const task of tasks) {
     const first = stretchAt(task.afterMs);
-    const stretches = AGES.slice(first, stretchAt(task.byMs) + 1);
-    const parts = stretches.map((stretch, index) => (shares[first + index] ?? 0) * overlap(stretch, task));
-    const whole = total(parts);
-    parts.forEach((part, index) => {
-      sums[first + index] = (sums[first + index] ?? 0) + (part / whole) * task.weight;
-    });
+    const last = stretchAt(task.byMs);
+    let whole = 0;
+    for (let index = first; index <= last; index++) whole += partIn(index, task, shares);
+    for (let index = first; index <= last; index++) {
+      sums[index] = (sums[index] ?? 0) + (partIn(index, task, shares) / whole) * task.weight;
+    }
   }
   return sums;
 }
 
-/** What part of a stretch lies in a task's interval. */
-function overlap(stretch: Stretch, { afterMs, byMs }: PastTask): number {
-  const ms = Math.min(stretch.toMs, byMs) - Math.max(stretch.fromMs, afterMs);
-  return Math.max(0, ms) / lengthMs(stretch);
+/** The share of a stretch, as far as the stretch lies in a task's interval. */
+function partIn(index: number, { afterMs, byMs }: PastTask, shares: Shares): number {
+  const fromMs = EDGES_MS[index] ?? 0;
+  const toMs = EDGES_MS[index + 1] ?? 0;
+  const overlapMs = Math.max(0, Math.min(toMs, byMs) - Math.max(fromMs, afterMs));
+  return ((shares[index] ?? 0) * overlapMs) / (toMs - fromMs);
 }
 
 /** Blurs the shares with a bell curve: the wider they are spread, and the fewer tasks they are of, the more. */
 function smooth(shares: Shares, size: number): Shares {
   const variance = (size * spreadOf(shares) ** 2 + USUAL_SIZE * USUAL_SPREAD ** 2) / (size + USUAL_SIZE);
-  const width = Math.max(SMALLEST_WIDTH, SMOOTHING * Math.sqrt(variance) * size ** -0.2) / STEP;
-  const reach = Math.ceil(3 * width);
-  const bell = Array.from({ length: 2 * reach + 1 }, (_, index) =>
-    Math.exp(-(((index - reach) / width) ** 2) / 2),
-  );
+  const width = Math.max(SMALLEST_WIDTH, SMOOTHING * Math.sqrt(variance) * size ** -0.2);
+  const reach = Math.ceil((3 * width) / STEP);
+  const heights = Array.from({ length: 2 * reach + 1 }, (_, index) => bell((index - reach) * STEP, width));
   const blurred = shares.map(() => 0);
   shares.forEach((share, centre) => {
     if (share === 0) return;
-    bell.forEach((height, offset) => {
+    heights.forEach((height, offset) => {
       const index = Math.min(Math.max(centre + offset - reach, 0), blurred.length - 1);
       blurred[index] = (blurred[index] ?? 0) + share * height;
     });
   });
   const whole = total(blurred);
   return blurred.map((share) => share / whole);
+}
+
+/** The height of a bell curve of this width, as a part of its height in the middle. */
+function bell(distance: number, width: number): number {
+  return Math.exp(-((distance / width) ** 2) / 2);
 }
 
 /** The standard deviation of a bell curve with the same quartiles, as a logarithm. */

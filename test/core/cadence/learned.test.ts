@@ -93,6 +93,19 @@ describe("the learned cadence, in the long run", () => {
     expect(late / early).toBeLessThan(1.1);
   });
 
+  it("finds the moment of tasks that hardly differ, though most are completed before anybody looks", () => {
+    const figures = [1, 2, 3].flatMap((seed) => {
+      const durationsMs = draw(lognormal(10_000, 0.02), 120, seed);
+      const known = watched(durationsMs);
+      return durationsMs.slice(60).map((durationMs, index) => {
+        const times = lookTimes(learnedCadence(known.slice(index + 10, index + 60)), durationMs);
+        return { looks: times.length, delayMs: (times.at(-1) ?? 0) - durationMs };
+      });
+    });
+    expect(mean(figures.map(({ looks }) => looks))).toBeLessThan(4.9);
+    expect(mean(figures.map(({ delayMs }) => delayMs))).toBeLessThan(100);
+  });
+
   it.each([0.5, 2, 3])("has learned anew 20 tasks after durations changed by a factor of %f", (factor) => {
     const before = watched(draw(lognormal(15_000, 0.25), 50, 3));
     const changed = lognormal(factor * 15_000, 0.25);
