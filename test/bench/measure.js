@@ -21,11 +21,12 @@ export async function startService(taskMs, imageFile, home) {
   const child = spawn(process.execPath, [SERVICE, String(taskMs), imageFile], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  process.once("exit", () => child.kill());
+  const stop = () => child.kill();
+  process.once("exit", stop);
   const port = Number(await new Promise((resolve) => child.stdout.once("data", resolve)));
   const origin = `http://127.0.0.1:${port}`;
   const env = { IMGGEN_HOME: home, IMGGEN_API_KEY: "sk-bench", IMGGEN_BASE_URL: `${origin}/api` };
-  return { origin, env, stop: () => child.kill() };
+  return { origin, env, stop: () => process.off("exit", stop) && stop() };
 }
 
 /**

@@ -73,9 +73,9 @@ export const SAVING_MUTANTS: Mutant[] = [
       },
       {
         file: "core/fetch-image.ts",
-        find: "() => DiskFile.createInBackground(temporary, 0o600)",
+        find: "() => DiskFile.createInBackground(temporary, IMAGE_MODE)",
         replace:
-          "() => DiskFile.createInBackground(temporary, 0o600).catch(() => DiskFile.openToRead(temporary))",
+          "() => DiskFile.createInBackground(temporary, IMAGE_MODE).catch(() => DiskFile.openToRead(temporary))",
       },
       { file: "lib/disk-file.ts", find: "constants.O_RDONLY", replace: "constants.O_RDWR" },
     ],

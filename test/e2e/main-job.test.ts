@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { DiskFile } from "../../src/lib/disk-file.ts";
@@ -25,4 +25,15 @@ it("answers a script with one JSON document that names the file", async () => {
   expect({ ok, charged }).toEqual({ ok: true, charged: "yes" });
   expect(path.dirname(files[0].path)).toBe(folder);
   expect((await readFile(files[0].path)).length).toBe(files[0].bytes);
+});
+
+it("gives a saved image what the umask leaves of its permissions", async () => {
+  const folder = await temporaryFolder();
+  const { code, stdout } = await runProgram(["generate", "a fox", "--sandbox"], {
+    cwd: folder,
+    env: { IMGGEN_HOME: folder },
+    through: ["sh", "-c", 'umask 027; exec "$@"', "sh"],
+  });
+  expect(code).toBe(0);
+  expect((await stat(stdout.trim())).mode & 0o777).toBe(0o640);
 });

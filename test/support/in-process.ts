@@ -46,7 +46,6 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
     processes: processesAs(pid),
     signal: options.signal ?? new AbortController().signal,
     lastWord: async () => {},
-    fileMode: 0o644,
     random: () => 0,
     askHidden: async () => options.answer ?? "",
   };
