@@ -1,5 +1,6 @@
 import { AGES, EDGES_MS, STEP, stretchAt } from "./ages.ts";
 import type { History, PastTask } from "./history.ts";
+import { heightAt } from "./line.ts";
 
 /** Share of all tasks that complete in each stretch of AGES; together 1. */
 export type Shares = readonly number[];
@@ -51,25 +52,41 @@ function usual(tasks: readonly PastTask[]): Shares {
 
 /** Every task's weight, laid into its interval in proportion to the shares. */
 function spreadOver(tasks: readonly PastTask[], shares: Shares): Shares {
-  const sums = AGES.map(() => 0);
-  for (const task of tasks) {
-    const first = stretchAt(task.afterMs);
-    const last = stretchAt(task.byMs);
-    let whole = 0;
-    for (let index = first; index <= last; index++) whole += partIn(index, task, shares);
-    for (let index = first; index <= last; index++) {
-      sums[index] = (sums[index] ?? 0) + (partIn(index, task, shares) / whole) * task.weight;
-    }
+  const sums = sumsOf(shares);
+  // What a share is multiplied by changes where an interval begins or ends: within that stretch, and after it.
+  const within = AGES.map(() => 0);
+  const after = AGES.map(() => 0);
+  const change = (ageMs: number, by: number) => {
+    const index = stretchAt(ageMs);
+    const left = partLeft(index, ageMs);
+    within[index] = (within[index] ?? 0) + by * left;
+    after[index] = (after[index] ?? 0) + by;
+  };
+  for (const { afterMs, byMs, weight } of tasks) {
+    const factor = weight / (heightAt(EDGES_MS, sums, byMs) - heightAt(EDGES_MS, sums, afterMs));
+    change(afterMs, factor);
+    change(byMs, -factor);
   }
+  let factors = 0;
+  return shares.map((share, index) => {
+    // Where no interval is at hand, what is left of adding and taking away may be a little less than nothing.
+    const spread = share * Math.max(0, factors + (within[index] ?? 0));
+    factors += after[index] ?? 0;
+    return spread;
+  });
+}
+
+/** The shares that have come together by each of EDGES_MS. */
+function sumsOf(shares: Shares): number[] {
+  const sums = [0];
+  for (const share of shares) sums.push((sums.at(-1) ?? 0) + share);
   return sums;
 }
 
-/** The share of a stretch, as far as the stretch lies in a task's interval. */
-function partIn(index: number, { afterMs, byMs }: PastTask, shares: Shares): number {
-  const fromMs = EDGES_MS[index] ?? 0;
-  const toMs = EDGES_MS[index + 1] ?? 0;
-  const overlapMs = Math.max(0, Math.min(toMs, byMs) - Math.max(fromMs, afterMs));
-  return ((shares[index] ?? 0) * overlapMs) / (toMs - fromMs);
+/** What part of a stretch comes after an age that lies in it. */
+function partLeft(index: number, ageMs: number): number {
+  const [fromMs, toMs] = [EDGES_MS[index] ?? 0, EDGES_MS[index + 1] ?? 0];
+  return (toMs - ageMs) / (toMs - fromMs);
 }
 
 /** Blurs the shares with a bell curve: the wider they are spread, and the fewer tasks they are of, the more. */

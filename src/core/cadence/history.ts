@@ -23,6 +23,8 @@ export interface History {
   size: number;
 }
 
+/** No clock tells a look from the one before by less, milliseconds. */
+const SHORTEST_MS = 1;
 /** How much less each task counts than the one after it. */
 const FADING = 0.95;
 
@@ -33,7 +35,7 @@ export function weigh(intervals: readonly CompletionInterval[]): History {
       afterMs: Math.max(0, pendingMs ?? 0),
       byMs: Math.min(seenMs, OLDEST_MS),
     }))
-    .filter(({ afterMs, byMs }) => afterMs < byMs);
+    .filter(({ afterMs, byMs }) => byMs - afterMs >= SHORTEST_MS);
   const weights = tasks.map((_, index) => FADING ** (tasks.length - 1 - index));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   const squares = weights.reduce((total, weight) => total + weight ** 2, 0);

@@ -30,11 +30,13 @@ const HALVINGS = 10;
 export function planLooks(estimate: Shares, forecast: Shares): Plan {
   const hazards = rootHazards(forecast);
   const highest = Math.max(...hazards);
+  const reference = meanLooks(estimate, (stretch) => middleMs(stretch) / REFERENCE_GAP_MS);
+  const most = Math.max(FEW_LOOKS, LOOKS_FOR_ONE * reference);
   const planAt = (peak: number) => rise(hazards.map((hazard) => (hazard / highest) * peak));
   let [low, high] = [1 / LONGEST_GAP_MS, 1 / SHORTEST_GAP_MS];
   for (let round = 0; round < HALVINGS; round++) {
     const peak = Math.sqrt(low * high);
-    if (isModest(planAt(peak), estimate)) low = peak;
+    if (isModest(planAt(peak), estimate, most)) low = peak;
     else high = peak;
   }
   return planAt(low);
@@ -61,11 +63,10 @@ function rise(slopes: readonly number[]): Plan {
 }
 
 /** Whether a plan has no more looks than are allowed, on the mean and in any window. */
-function isModest(plan: Plan, estimate: Shares): boolean {
+function isModest(plan: Plan, estimate: Shares, mostOnTheMean: number): boolean {
   const plannedIn = (index: number) => ((plan[index] ?? 0) + (plan[index + 1] ?? 0)) / 2;
   const looks = meanLooks(estimate, (_, index) => plannedIn(index));
-  const reference = meanLooks(estimate, (stretch) => middleMs(stretch) / REFERENCE_GAP_MS);
-  if (looks > Math.max(FEW_LOOKS, LOOKS_FOR_ONE * reference)) return false;
+  if (looks > mostOnTheMean) return false;
   return EDGES_MS.every(
     (ageMs, index) => heightAt(EDGES_MS, plan, ageMs + WINDOW_MS) - (plan[index] ?? 0) <= MOST_IN_WINDOW - 1,
   );

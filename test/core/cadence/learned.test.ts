@@ -154,6 +154,7 @@ it("a history of durations that cannot be teaches nothing", () => {
   const history = [
     { pendingMs: 9000, seenMs: 8000 },
     { pendingMs: 8000, seenMs: 8000 },
+    { pendingMs: 7999.9999, seenMs: 8000 },
     { pendingMs: null, seenMs: 0 },
     { pendingMs: null, seenMs: -5 },
     { pendingMs: null, seenMs: Number.NaN },
