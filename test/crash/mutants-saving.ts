@@ -75,9 +75,8 @@ export const SAVING_MUTANTS: Mutant[] = [
         file: "core/fetch-image.ts",
         find: "() => DiskFile.createInBackground(temporary, IMAGE_MODE)",
         replace:
-          "() => DiskFile.createInBackground(temporary, IMAGE_MODE).catch(() => DiskFile.openToRead(temporary))",
+          "() => DiskFile.createInBackground(temporary, IMAGE_MODE).catch(() => DiskFile.openToAppend(temporary))",
       },
-      { file: "lib/disk-file.ts", find: "constants.O_RDONLY", replace: "constants.O_RDWR" },
     ],
     shows: { scenario: TOGETHER.generations, at: trouble("download: half", "stall") },
   },
