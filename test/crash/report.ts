@@ -22,8 +22,12 @@ export function expectSurvived(result: Soak, seed: number): void {
   expect(charges).toBeGreaterThan(0);
 }
 
-/** Prints which case caught a planted bug, and fails where none did, or where the sound program fails it too. */
-export function expectCaught({ bug, caught, sound }: Trial): void {
+/**
+ * Prints which case caught a planted bug, and fails where none did, where the sound program fails it too, or where
+ * the bug breaks a generate that nothing happens to.
+ */
+export function expectCaught({ bug, plain, caught, sound }: Trial): void {
+  expect(plain?.wrong ?? [], "it breaks a plain generate").toEqual([]);
   expect(caught?.wrong, "no case caught it").toBeDefined();
   expect(sound?.wrong).toEqual([]);
   console.log(`${bug}: caught by ${caught?.scenario}, ${caught?.point}: ${caught?.wrong[0]}`);

@@ -3,12 +3,17 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { buildMutant } from "./build-mutant.ts";
 import type { Mutant } from "./mutant.ts";
-import type { Point } from "./points.ts";
-import type { Scenario } from "./scenarios.ts";
-import { type Outcome, type Program, pointsOf } from "./try-point.ts";
+import { type Point, UNDISTURBED } from "./points.ts";
+import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import { type Outcome, type Program, pointsOf, tryPoint } from "./try-point.ts";
 
 export interface Trial {
   bug: string;
+  /**
+   * A plain generate that nothing happens to: a bug that breaks even that says nothing of the crash tests. null
+   * where it is known to show right there.
+   */
+  plain: Outcome | null;
   /** The first case that caught it; null where none did. */
   caught: Outcome | null;
   /** The same case with the program as it is. */
@@ -19,19 +24,21 @@ export interface Trial {
 export async function tryMutant<Kind extends Scenario>(
   { bug, edits, shows }: Mutant<Kind>,
   sound: Program,
-  tryPoint: (scenario: Kind, point: Point, program: Program) => Promise<Outcome>,
+  tryHere: (scenario: Kind, point: Point, program: Program) => Promise<Outcome>,
 ): Promise<Trial> {
   const folder = await mkdtemp(path.join(tmpdir(), "imggen-mutant-"));
   try {
     await buildMutant(edits, folder);
     // Each command in a process of its own: a shared one would cost the start of another process.
     const mutant = { folder, recovery: null };
+    const showsInPlain = shows.scenario.name === SCENARIOS.plain.name && shows.at === UNDISTURBED;
+    const plain = showsInPlain ? null : await tryPoint(SCENARIOS.plain, UNDISTURBED, mutant);
     for (const point of await pointsToTry(shows, mutant)) {
-      const caught = await tryPoint(shows.scenario, point, mutant);
+      const caught = await tryHere(shows.scenario, point, mutant);
       if (caught.wrong.length === 0) continue;
-      return { bug, caught, sound: await tryPoint(shows.scenario, point, sound) };
+      return { bug, plain, caught, sound: await tryHere(shows.scenario, point, sound) };
     }
-    return { bug, caught: null, sound: null };
+    return { bug, plain, caught: null, sound: null };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
