@@ -26,6 +26,8 @@ export interface Context {
   signal: AbortSignal;
   /** What is still said when a second signal ends the process at once. */
   lastWord: (reason: InterruptedError) => Promise<unknown>;
+  /** Mode of saved files: what the umask leaves of rw-rw-rw-. */
+  fileMode: number;
   /** Uniform in [0, 1). */
   random: () => number;
   /** Reads a line from the terminal without showing it. */
@@ -58,6 +60,7 @@ export function processContext(): Context {
     },
     signal: interruption((reason) => context.lastWord(reason)),
     lastWord: async () => {},
+    fileMode: 0o666 & ~process.umask(),
     random: Math.random,
     askHidden: async (question) => {
       const { askHidden } = await import("./ask-hidden.ts");

@@ -13,7 +13,7 @@ export async function taskDeps(
   onProgress: OnTaskProgress,
   requestTimeoutMs?: number,
 ): Promise<TaskDeps> {
-  const { clock, signal, random } = session.context;
+  const { clock, signal, fileMode, random } = session.context;
   const ledger = openLedger(session);
   return {
     connection,
@@ -22,6 +22,7 @@ export async function taskDeps(
     clock: gatheredClock(clock),
     signal,
     onProgress,
+    fileMode,
     random,
     writeOut: (bytes) => session.console.imageBytes(bytes),
     // The sandbox is free.

@@ -25,6 +25,8 @@ export interface TaskDeps {
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   onProgress: OnTaskProgress;
+  /** Mode of saved files, the umask applied. */
+  fileMode: number;
   /** Where `-o -` puts the image's bytes. Rejects where they could not all be written. */
   writeOut: (bytes: AsyncIterable<Buffer>) => Promise<void>;
   /** Uniform in [0, 1). */

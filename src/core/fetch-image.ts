@@ -26,11 +26,9 @@ export interface ImageSource {
 
 type FetchDeps = Pick<
   TaskDeps,
-  "connection" | "clock" | "signal" | "onProgress" | "random" | "downloadIdleMs"
+  "connection" | "clock" | "signal" | "onProgress" | "random" | "fileMode" | "downloadIdleMs"
 >;
 
-/** What the umask leaves of rw-rw-rw-, as for any new file. */
-const IMAGE_MODE = 0o666;
 /** Waits that the service asks for in the middle of a download are followed up to this length. */
 const MOST_PATIENCE_MS = 120_000;
 
@@ -88,7 +86,7 @@ async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Pr
 }
 
 async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
-  const file = await onDisk(temporary, () => DiskFile.createInBackground(temporary, IMAGE_MODE));
+  const file = await onDisk(temporary, () => DiskFile.createInBackground(temporary, 0o600));
   const sink = new FileSink(file);
   try {
     const reply = await download(url, sink, {
@@ -101,19 +99,24 @@ async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Pr
     if (sink.failure) throw diskFailure(temporary, sink.failure);
     if (reply.outcome !== "done") return reply;
     const sha256 = await onDisk(temporary, () => sink.finish());
-    return await check(file, { temporary, url, bytes: sink.bytes, sha256 });
+    return await check(file, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
   } finally {
     await sink.settle();
     await onDisk(temporary, () => file.close());
   }
 }
 
-async function check(file: DiskFile, fetched: Omit<FetchedImage, "image">): Promise<Attempt> {
+async function check(
+  file: DiskFile,
+  fetched: Omit<FetchedImage, "image">,
+  fileMode: number,
+): Promise<Attempt> {
   const inspection = await onDisk(fetched.temporary, () => inspectFile(file));
   if (!inspection.ok) {
     const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";
     return { outcome: "retry", why: `${what}: ${inspection.detail}`, retryAfterMs: null };
   }
+  await onDisk(fetched.temporary, () => file.setMode(fileMode));
   return { ...fetched, image: inspection.image };
 }
 

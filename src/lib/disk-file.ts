@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  fchmod,
   fdatasync,
   fstatSync,
   fsync,
@@ -16,7 +17,7 @@ const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR;
 /**
  * An open file. Small steps are done at once: that takes a tenth of the processor time of a trip to a thread and
  * back, and there are dozens of them to a task. What waits for the disk (a sync, the writes of an image), and
- * what makes and names an image's file in a folder that may be far away, goes on beside other work.
+ * what makes, names and marks an image's file in a folder that may be far away, goes on beside other work.
  */
 export class DiskFile {
   /** null once it is closed: the number may be another file's by then. */
@@ -99,6 +100,13 @@ export class DiskFile {
   syncData(): Promise<void> {
     return new Promise((resolve, reject) => {
       fdatasync(this.#fd, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Changes the permissions, while other work goes on. */
+  setMode(mode: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fchmod(this.#fd, mode, (error) => (error ? reject(error) : resolve()));
     });
   }
 

@@ -50,8 +50,11 @@ const cutShort = response(200, IMAGE.subarray(0, 40), { "content-length": String
 const cutShortUnnoticed = Buffer.concat([Buffer.from("HTTP/1.1 200 OK\r\n\r\n"), IMAGE.subarray(0, 40)]);
 
 describe("an image that is fetched", () => {
-  it("is whole, hashed, of the type that its bytes have, and of the mode that new files have", async () => {
-    const { outcome, temporary } = await fetching({ answers: [response(200, IMAGE)] });
+  it("is whole, hashed, of the type that its bytes have, and of the mode that was asked for", async () => {
+    const { outcome, temporary } = await fetching({
+      answers: [response(200, IMAGE)],
+      deps: { fileMode: 0o640 },
+    });
     expect(outcome).toMatchObject({
       temporary,
       bytes: IMAGE.length,
@@ -59,7 +62,7 @@ describe("an image that is fetched", () => {
       image: { mediaType: "image/png", extension: "png", width: 8, height: 6 },
     });
     expect((await readFile(temporary)).equals(IMAGE)).toBe(true);
-    expect((await stat(temporary)).mode & 0o777).toBe(0o666 & ~process.umask());
+    expect((await stat(temporary)).mode & 0o777).toBe(0o640);
   });
 
   it("is what its bytes are, whatever its headers say", async () => {

@@ -73,9 +73,9 @@ export const SAVING_MUTANTS: Mutant[] = [
       },
       {
         file: "core/fetch-image.ts",
-        find: "() => DiskFile.createInBackground(temporary, IMAGE_MODE)",
+        find: "() => DiskFile.createInBackground(temporary, 0o600)",
         replace:
-          "() => DiskFile.createInBackground(temporary, IMAGE_MODE).catch(() => DiskFile.openToAppend(temporary))",
+          "() => DiskFile.createInBackground(temporary, 0o600).catch(() => DiskFile.openToAppend(temporary))",
       },
     ],
     shows: { scenario: TOGETHER.generations, at: trouble("download: half", "stall") },

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What an operation does to the disk; `change` covers rename, unlink and the close of a written file. */
+/** What an operation does to the disk; `change` covers rename, unlink, chmod and the close of a written file. */
 export type OperationKind = "create" | "write" | "sync" | "change" | "read";
 
 /** A file operation of the program, as the preload logged it. */

@@ -145,6 +145,12 @@ for (const [name, shown] of [
   };
 }
 
+const { fchmod } = fs;
+fs.fchmod = (fd, mode, callback) =>
+  later(callback, async () =>
+    operation("chmod", "change", fileOf(fd), { run: () => promised(fchmod, fd, mode) }),
+  );
+
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 function promised(call, ...args) {

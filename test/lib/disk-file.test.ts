@@ -54,9 +54,11 @@ describe("creating a file for oneself alone", () => {
     expect(won).toHaveLength(1);
   });
 
-  it("gives the file its mode", async () => {
-    const { path } = await newFile();
+  it("gives the file its mode, and another when asked to", async () => {
+    const { path, file } = await newFile();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
+    await file.setMode(0o644);
+    expect((await stat(path)).mode & 0o777).toBe(0o644);
   });
 });
 

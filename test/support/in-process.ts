@@ -46,6 +46,7 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
     processes: processesAs(pid),
     signal: options.signal ?? new AbortController().signal,
     lastWord: async () => {},
+    fileMode: 0o644,
     random: () => 0,
     askHidden: async () => options.answer ?? "",
   };

@@ -86,6 +86,7 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
       events.push(event);
       options.onProgress?.(event);
     },
+    fileMode: 0o644,
     async writeOut(bytes) {
       for await (const chunk of bytes) written.push(chunk);
     },
