@@ -6,6 +6,7 @@ import {
   automaticCadence,
   type Cadence,
   type CompletionInterval,
+  isTelling,
   learnedCadence,
   spreadCadence,
 } from "./cadence.ts";
@@ -23,7 +24,7 @@ interface Lesson {
 
 const LONGEST_HISTORY = 50;
 /** A cadence is made anew once more than this part of its history is new: less changes it too little. */
-const WORTH_LEARNING = 1 / 2;
+const WORTH_LEARNING = 1 / 4;
 
 /**
  * The automatic cadence for each model and quality of a service, learned from this machine's own ledger, and
@@ -52,9 +53,9 @@ export class Cadences {
     return lesson.cadence;
   }
 
-  /** Takes note of a task that was seen to complete. */
+  /** Takes note of a task that was seen to complete, where that tells how long such tasks take. */
   async learn(request: GenerationRequest | null, interval: CompletionInterval): Promise<void> {
-    if (request === null) return;
+    if (request === null || !isTelling(interval)) return;
     const lesson = await this.#lesson(request);
     lesson.history = [...lesson.history, interval].slice(-LONGEST_HISTORY);
     lesson.news += 1;
@@ -75,11 +76,12 @@ export class Cadences {
   async #history(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
       const records = await this.#ledger.recentOfKind(kind, this.#service);
-      return records.flatMap(({ progress }) => {
+      const intervals = records.flatMap(({ progress }) => {
         const { seenMs, pendingMs } =
           "sighting" in progress ? progress.sighting : { seenMs: null, pendingMs: null };
         return seenMs === null ? [] : [{ seenMs, pendingMs }];
       });
+      return intervals.filter(isTelling);
     } catch (error) {
       if (error instanceof ImggenError) return [];
       throw error;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { automaticCadence, type Cadence, learnedCadence } from "../../src/core/cadence.ts";
+import { automaticCadence, type Cadence, learnedCadence, spreadCadence } from "../../src/core/cadence.ts";
 import { Cadences } from "../../src/core/cadences.ts";
 import type { GenerationRequest } from "../../src/models/request.ts";
 import { Ledger } from "../../src/store/ledger.ts";
@@ -70,6 +70,29 @@ describe("the cadence of a request", () => {
     const learned = looks(learnedCadence(many(20)));
     expect(looks(before)).toEqual(looks(learnedCadence([])));
     expect(looks(await cadences.of(FOX))).toEqual(learned);
+  });
+
+  it("is made anew once more than a quarter of what it was learned from is new", async () => {
+    const { cadences, remember } = await newLedger();
+    await remember(FOX, ...many(20));
+    const first = await cadences.of(FOX);
+    const learn = async (count: number) => {
+      for (const interval of many(count)) await cadences.learn(FOX, interval);
+    };
+    await learn(6);
+    expect(await cadences.of(FOX)).toBe(first);
+    await learn(1);
+    const second = await cadences.of(FOX);
+    expect(second).not.toBe(first);
+    expect(await cadences.of(FOX)).toBe(second);
+  });
+
+  it("learns nothing from tasks that nobody waited for", async () => {
+    const { cadences, remember } = await newLedger();
+    await remember(FOX, { seenMs: 86_400_000, pendingMs: null });
+    await cadences.learn(FOX, { seenMs: 600_000, pendingMs: 3000 });
+    const inOrder = [await cadences.of(FOX), await cadences.of(FOX)].map((cadence) => cadence.nextDelayMs(0));
+    expect(inOrder).toEqual([0, 1].map((order) => spreadCadence(order).nextDelayMs(0)));
   });
 
   it("goes by the latest 50 alone", async () => {

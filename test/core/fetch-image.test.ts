@@ -7,6 +7,7 @@ import { png, sha256 } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
+import { pause } from "../support/scripts.ts";
 import { taskWorld } from "../support/task-world.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
@@ -63,6 +64,22 @@ describe("an image that is fetched", () => {
     });
     expect((await readFile(temporary)).equals(IMAGE)).toBe(true);
     expect((await stat(temporary)).mode & 0o777).toBe(0o640);
+  });
+
+  it("is for its owner's eyes alone until it is whole", async () => {
+    const folder = await temporaryFolder();
+    const modes: number[] = [];
+    const halfWay: Behaviour = async (_request, socket) => {
+      const whole = response(200, IMAGE);
+      socket.write(whole.subarray(0, whole.length - 20));
+      await pause(50);
+      for (const name of await readdir(folder))
+        modes.push((await stat(path.join(folder, name))).mode & 0o777);
+      socket.end(whole.subarray(whole.length - 20));
+    };
+    const { outcome } = await fetching({ answers: [halfWay], folder });
+    expect(outcome).toMatchObject({ bytes: IMAGE.length });
+    expect(modes).toEqual([0o600]);
   });
 
   it("is what its bytes are, whatever its headers say", async () => {

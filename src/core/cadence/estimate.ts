@@ -9,9 +9,9 @@ const ROUNDS = 4;
 /** The spread of durations, as a logarithm, before there is a history; it weighs as much as this many tasks. */
 const USUAL_SPREAD = 0.3;
 const USUAL_SIZE = 1;
-/** How likely durations are that are nowhere near the middle one, beside it, before there is a history. */
+/** The first guess: the least likelihood of any duration, as a part of the likeliest one's. */
 const UNUSUAL = 0.02;
-/** A task that its first look saw completed has taken no less than that look's age over this, as a first guess. */
+/** The first guess: by what factor, at most, a task is older than it took, where its first look saw it completed. */
 const FIRST_LOOK_LATE_BY = 1.5;
 /** How wide one task's share is smoothed, for the spread of all: less than is best for one hill, as there may be two. */
 const SMOOTHING = 0.8;
@@ -20,21 +20,23 @@ const SMALLEST_WIDTH = 0.02;
 /**
  * How long tasks take, by a history of at least one.
  *
- * A task's share lies somewhere in its interval; where in it, the other tasks tell. Starting from durations
- * spread as usual about the middle one, each round spreads every share over its interval as the round before
- * would have it (maximum likelihood for interval-censored data by expectation and maximisation), and the sum is
- * smoothed. Taking `seenMs` for the duration instead would put every forecast later than the one before it;
- * starting from no opinion would let tasks that were seen at the first look, whose intervals reach down to
- * nothing, be taken for quick ones.
+ * A task's share lies somewhere in its interval; where in it, the other tasks tell. Starting from a first guess,
+ * each round spreads every share over its interval as the round before would have it (maximum likelihood for
+ * interval-censored data by expectation and maximisation), and the sum is smoothed. Taking `seenMs` for the
+ * duration instead would put every forecast later than the one before it.
  */
 export function estimate({ tasks, size }: History): Shares {
-  let shares = usual(tasks);
+  let shares: readonly number[] = firstGuess(tasks);
   for (let round = 0; round < ROUNDS; round++) shares = spreadOver(tasks, shares);
   return smooth(shares, size);
 }
 
-/** A bell curve about the middle duration, as a first guess has it; nothing is taken to be impossible. */
-function usual(tasks: readonly PastTask[]): Shares {
+/**
+ * Durations spread as usual about the middle one; nothing is taken to be impossible. Starting from no opinion, tasks
+ * that their first look saw completed, whose intervals reach down to nothing, would be taken for quick ones.
+ * @returns likelihoods, in proportion
+ */
+function firstGuess(tasks: readonly PastTask[]): number[] {
   const guesses = tasks
     .map(({ afterMs, byMs, weight }) => ({
       stretch: stretchAt(Math.sqrt(Math.max(afterMs, byMs / FIRST_LOOK_LATE_BY) * byMs)),
@@ -51,33 +53,33 @@ function usual(tasks: readonly PastTask[]): Shares {
 }
 
 /** Every task's weight, laid into its interval in proportion to the shares. */
-function spreadOver(tasks: readonly PastTask[], shares: Shares): Shares {
+function spreadOver(tasks: readonly PastTask[], shares: readonly number[]): Shares {
   const sums = sumsOf(shares);
-  // What a share is multiplied by changes where an interval begins or ends: within that stretch, and after it.
-  const within = AGES.map(() => 0);
-  const after = AGES.map(() => 0);
-  const change = (ageMs: number, by: number) => {
+  // Each interval multiplies the shares in it by a factor. Where factors begin and end is noted first: what the
+  // sum of those in force changes by after a stretch, and on the mean within it. Then all stretches are passed once.
+  const changeAfter = AGES.map(() => 0);
+  const changeWithin = AGES.map(() => 0);
+  const note = (ageMs: number, factor: number) => {
     const index = stretchAt(ageMs);
-    const left = partLeft(index, ageMs);
-    within[index] = (within[index] ?? 0) + by * left;
-    after[index] = (after[index] ?? 0) + by;
+    changeAfter[index] = (changeAfter[index] ?? 0) + factor;
+    changeWithin[index] = (changeWithin[index] ?? 0) + factor * partLeft(index, ageMs);
   };
   for (const { afterMs, byMs, weight } of tasks) {
     const factor = weight / (heightAt(EDGES_MS, sums, byMs) - heightAt(EDGES_MS, sums, afterMs));
-    change(afterMs, factor);
-    change(byMs, -factor);
+    note(afterMs, factor);
+    note(byMs, -factor);
   }
-  let factors = 0;
+  let inForce = 0;
   return shares.map((share, index) => {
-    // Where no interval is at hand, what is left of adding and taking away may be a little less than nothing.
-    const spread = share * Math.max(0, factors + (within[index] ?? 0));
-    factors += after[index] ?? 0;
-    return spread;
+    // Where none is in force, what is left of adding and taking away may be a little less than nothing.
+    const factor = Math.max(0, inForce + (changeWithin[index] ?? 0));
+    inForce += changeAfter[index] ?? 0;
+    return share * factor;
   });
 }
 
-/** The shares that have come together by each of EDGES_MS. */
-function sumsOf(shares: Shares): number[] {
+/** What has come together by each of EDGES_MS. */
+function sumsOf(shares: readonly number[]): number[] {
   const sums = [0];
   for (const share of shares) sums.push((sums.at(-1) ?? 0) + share);
   return sums;

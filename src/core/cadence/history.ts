@@ -23,19 +23,30 @@ export interface History {
   size: number;
 }
 
-/** No clock tells a look from the one before by less, milliseconds. */
-const SHORTEST_MS = 1;
+/** The ledger counts whole milliseconds; what is narrower would be divided by next to nothing. */
+const NARROWEST_MS = 1;
+/** What is wider says something only where its end is little later than its beginning, by this factor at most. */
+const WIDE_MS = 15_000;
+const CLOSE = 1.5;
 /** How much less each task counts than the one after it. */
 const FADING = 0.95;
 
-/** Past tasks, oldest first, with weights. Intervals that cannot be, as after a clock was set, are left out. */
+/**
+ * Whether an interval tells how long a task took. One that cannot be, as after a clock was set, does not, nor does
+ * a wide one: nobody waited, and the task was looked for when somebody came back.
+ */
+export function isTelling({ pendingMs, seenMs }: CompletionInterval): boolean {
+  const afterMs = Math.max(0, pendingMs ?? 0);
+  const width = Math.min(seenMs, OLDEST_MS) - afterMs;
+  return width >= NARROWEST_MS && (width <= WIDE_MS || seenMs <= CLOSE * afterMs);
+}
+
+/** Past tasks, oldest first, with weights. Those whose intervals tell nothing are left out. */
 export function weigh(intervals: readonly CompletionInterval[]): History {
-  const tasks = intervals
-    .map(({ pendingMs, seenMs }) => ({
-      afterMs: Math.max(0, pendingMs ?? 0),
-      byMs: Math.min(seenMs, OLDEST_MS),
-    }))
-    .filter(({ afterMs, byMs }) => byMs - afterMs >= SHORTEST_MS);
+  const tasks = intervals.filter(isTelling).map(({ pendingMs, seenMs }) => ({
+    afterMs: Math.max(0, pendingMs ?? 0),
+    byMs: Math.min(seenMs, OLDEST_MS),
+  }));
   const weights = tasks.map((_, index) => FADING ** (tasks.length - 1 - index));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   const squares = weights.reduce((total, weight) => total + weight ** 2, 0);

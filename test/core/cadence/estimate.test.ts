@@ -36,6 +36,23 @@ describe("the estimate of how long tasks take", () => {
     expect(medianMs(learn([...close, ...rare])) / 10_000).toBeCloseTo(1, 1);
   });
 
+  it("does not take tasks for quick ones because they were complete at the first look", () => {
+    const known = Array.from({ length: 45 }, (_, index) =>
+      index % 9 === 0 ? { pendingMs: 950, seenMs: 1060 } : { pendingMs: null, seenMs: 1050 },
+    );
+    const quick = learn(known).reduce(
+      (sum, share, index) => sum + ((EDGES_MS[index] ?? 0) < 800 ? share : 0),
+      0,
+    );
+    expect(quick).toBeLessThan(0.5);
+  });
+
+  it("takes tasks that were all complete at the first look for somewhat quicker than that", () => {
+    const known = Array.from({ length: 20 }, () => ({ pendingMs: null, seenMs: 1000 }));
+    expect(medianMs(learn(known))).toBeGreaterThan(670);
+    expect(medianMs(learn(known))).toBeLessThan(750);
+  });
+
   it("believes the youngest tasks the most", () => {
     const early = Array.from({ length: 15 }, () => ({ pendingMs: 9000, seenMs: 10_000 }));
     const late = Array.from({ length: 15 }, () => ({ pendingMs: 29_000, seenMs: 30_000 }));

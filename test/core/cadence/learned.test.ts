@@ -106,6 +106,12 @@ describe("the learned cadence, in the long run", () => {
     expect(mean(figures.map(({ delayMs }) => delayMs))).toBeLessThan(100);
   });
 
+  it("comes down to tasks that are always complete at the first look", () => {
+    const known = watched(Array.from({ length: 60 }, () => 300));
+    const [first] = lookTimes(learnedCadence(known.slice(-50)), 300);
+    expect(first).toBeLessThan(450);
+  });
+
   it.each([0.5, 2, 3])("has learned anew 20 tasks after durations changed by a factor of %f", (factor) => {
     const before = watched(draw(lognormal(15_000, 0.25), 50, 3));
     const changed = lognormal(factor * 15_000, 0.25);
@@ -161,6 +167,18 @@ it("a history of durations that cannot be teaches nothing", () => {
   ];
   expect(learnedCadence(history)).toBe(automaticCadence);
   expect(learnedCadence([])).toBe(automaticCadence);
+});
+
+it("tasks that nobody waited for teach nothing of how long they took", () => {
+  const late = [
+    { pendingMs: null, seenMs: 86_400_000 },
+    { pendingMs: null, seenMs: 15_001 },
+    { pendingMs: 4000, seenMs: 60_000 },
+    { pendingMs: 40_000, seenMs: 60_001 },
+  ];
+  expect(learnedCadence(late)).toBe(automaticCadence);
+  // Looks that are far apart all the same tell of tasks that take long.
+  expect(learnedCadence([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(automaticCadence);
 });
 
 it("a task that was looked at once, a day later, changes next to nothing", () => {
