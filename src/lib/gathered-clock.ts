@@ -13,15 +13,13 @@ const MOST_SLACK_MS = 50;
 export function gatheredClock(clock: Clock): Clock {
   const moments = new Set<number>();
 
-  /** The first moment from `due` to `latest` that somebody else is woken at; `due` where there is none. */
-  const meet = (due: number, latest: number, now: number) => {
-    let first = latest;
-    let isMet = false;
+  /** The first moment, in this time, at which somebody is woken; Infinity where there is none. */
+  const firstIn = (fromMs: number, toMs: number) => {
+    let first = Number.POSITIVE_INFINITY;
     for (const moment of moments) {
-      if (moment <= now) moments.delete(moment);
-      else if (moment >= due && moment <= first) [first, isMet] = [moment, true];
+      if (moment >= fromMs && moment <= toMs) first = Math.min(first, moment);
     }
-    return isMet ? first : due;
+    return first;
   };
 
   return {
@@ -29,11 +27,12 @@ export function gatheredClock(clock: Clock): Clock {
     sleep(ms, signal) {
       if (ms <= 0) return clock.sleep(ms, signal);
       const now = clock.monotonicMs();
+      for (const moment of moments) if (moment <= now) moments.delete(moment);
       const due = now + ms;
-      const moment = meet(due, due + Math.min(ms * SLACK, MOST_SLACK_MS), now);
-      moments.add(moment);
-      // As it was asked for, where nobody is met: a difference of sums is not the same number.
-      return clock.sleep(moment === due ? ms : moment - now, signal);
+      const shared = firstIn(due, due + Math.min(ms * SLACK, MOST_SLACK_MS));
+      if (Number.isFinite(shared)) return clock.sleep(shared - now, signal);
+      moments.add(due);
+      return clock.sleep(ms, signal);
     },
   };
 }
