@@ -79,8 +79,8 @@ export class Connections {
 
   async #startSandbox(): Promise<Connection> {
     const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
-    const { sandboxFolder } = await import("./sandbox-folder.ts");
-    const sandbox = await startSandbox({ folder: sandboxFolder(this.#session) });
+    const { startInSandboxFolder } = await import("./sandbox-folder.ts");
+    const sandbox = await startInSandboxFolder(this.#session, (folder) => startSandbox({ folder }));
     this.#closers.push(() => sandbox.close());
     const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };
     // Never through a proxy: it is inside this process.

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { expect, it } from "vitest";
 import { InterruptedError } from "../../src/core/errors.ts";
 import { commandWorld } from "../support/command-world.ts";
@@ -25,6 +27,18 @@ it("sandbox serves until it is stopped, and tells where and with which key", asy
     baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/api$/),
     apiKey: "sk-sandbox",
   });
+});
+
+it.each([
+  ["generate", "a fox", "--sandbox"],
+  ["batch", "rows.txt", "--sandbox", "--output", "out"],
+  ["sandbox"],
+])("%s tells of a state folder that cannot be used, and that nothing was charged", async (...args) => {
+  const world = await commandWorld();
+  await writeFile(path.join(world.cwd, "rows.txt"), "a fox\n");
+  const { code, document, stderr } = await world.json(args, { env: { IMGGEN_HOME: "/dev/null/none" } });
+  expect(code, stderr).toBe(8);
+  expect(JSON.stringify(document)).toContain("The state folder cannot be used: /dev/null/none");
 });
 
 it.each([

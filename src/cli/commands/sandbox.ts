@@ -6,7 +6,7 @@ import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import type { RunWith } from "../command.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 import { durationOption, wholeNumberOption } from "../options.ts";
-import { sandboxFolder } from "../sandbox-folder.ts";
+import { isOfPort, startInSandboxFolder } from "../sandbox-folder.ts";
 import type { Session } from "../session.ts";
 
 interface SandboxFlags {
@@ -54,18 +54,21 @@ async function start(session: Session, { port, latency, credits }: SandboxFlags)
   const { console } = session;
   const number = port === undefined ? 0 : wholeNumberOption("--port", port, { min: 0, max: 65_535 });
   try {
-    return await startSandbox({
-      folder: sandboxFolder(session),
-      port: number,
-      ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
-      ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
-      onRequest: ({ method, path, status, note }) => {
-        void console.note(printable(`${method} ${path} ${status}${note === null ? "" : ` ${note}`}`));
-      },
-    });
+    return await startInSandboxFolder(session, (folder) =>
+      startSandbox({
+        folder,
+        port: number,
+        ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
+        ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
+        onRequest: ({ method, path, status, note }) => {
+          void console.note(printable(`${method} ${path} ${status}${note === null ? "" : ` ${note}`}`));
+        },
+      }),
+    );
   } catch (error) {
-    if (errorCode(error) !== "EADDRINUSE") throw error;
-    throw new UsageError(`Port ${number} is in use.`, {
+    if (!isOfPort(error)) throw error;
+    const why = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened (${errorCode(error)})`;
+    throw new UsageError(`Port ${number} ${why}.`, {
       hint: "Choose another with --port, or leave it out.",
       cause: error,
     });
