@@ -41,6 +41,16 @@ it.each([
   expect(JSON.stringify(document)).toContain("The state folder cannot be used: /dev/null/none");
 });
 
+it("sandbox says that its port is in use, and what to do", async () => {
+  const world = await commandWorld();
+  const { port } = new URL(world.server.baseUrl);
+  const { code, document } = await world.json(["sandbox", "--port", port]);
+  expect([code, document.error]).toMatchObject([
+    2,
+    { type: "usage", message: `Port ${port} is in use.`, hint: expect.stringContaining("--port") },
+  ]);
+});
+
 it.each([
   ["--port", "65536"],
   ["--port", "web"],
