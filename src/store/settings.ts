@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { DiskFile } from "../lib/disk-file.ts";
@@ -6,6 +7,7 @@ import type { Processes } from "../lib/processes.ts";
 import { takeClaim } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
 import { readObject, readSettings, type SettingName, type Settings, settingsFile } from "./settings-file.ts";
+import { leftoversOf, probeOf } from "./settings-leftovers.ts";
 
 const WAIT_FOR_OTHERS_MS = 5_000;
 
@@ -29,12 +31,29 @@ export class SettingsStore {
    * @throws SettingsError where the file is damaged, or the disk did not take all of the new one
    */
   async update(changes: { [Name in SettingName]?: string | undefined }): Promise<void> {
+    await this.#alone(async () => this.#write(await this.read(), changes));
+  }
+
+  /**
+   * Removes what processes that were killed while they wrote settings left beside the file: it may hold the key.
+   * @returns whether there was any
+   * @throws SettingsError
+   */
+  async removeLeftovers(): Promise<boolean> {
+    if (leftoversOf(this.file).length === 0) return false;
+    await this.#alone(async () => {});
+    return true;
+  }
+
+  /** Does something while no other process writes settings, and leaves nothing of earlier ones beside them. */
+  async #alone(work: () => Promise<void>): Promise<void> {
     const folder = path.dirname(this.file);
     try {
       await makeFolder(folder, 0o700);
       const release = await this.#waitForTurn(folder);
       try {
-        await this.#write(await this.read(), changes);
+        for (const leftover of leftoversOf(this.file)) removeIfPresent(leftover);
+        await work();
       } finally {
         await release();
       }
@@ -62,7 +81,7 @@ export class SettingsStore {
         Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== undefined),
       );
     const after = changed(before);
-    await this.#proveRoom(JSON.stringify(after));
+    await this.#proveRoom(2 * Buffer.byteLength(JSON.stringify(after)) + 4096);
     const { default: Conf } = await import("conf");
     const conf = new Conf<Settings>({
       cwd: path.dirname(this.file),
@@ -76,13 +95,15 @@ export class SettingsStore {
     if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
   }
 
-  /** conf's writer reports success after a short write, so the room is proven with a file of our own first. */
-  async #proveRoom(text: string): Promise<void> {
-    const probe = `${this.file}.probe`;
-    removeIfPresent(probe);
+  /**
+   * conf's writer reports success after a short write, so the room is proven with a file of our own first. It holds
+   * random bytes: the settings must not be in it if the process is killed, and zeros may take no room at all.
+   */
+  async #proveRoom(bytes: number): Promise<void> {
+    const probe = probeOf(this.file);
     const file = DiskFile.createExclusive(probe, 0o600);
     try {
-      file.write(Buffer.from(text.padEnd(2 * text.length + 4096)));
+      file.write(randomBytes(bytes));
       await file.sync();
     } finally {
       file.close();

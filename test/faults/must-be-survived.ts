@@ -130,6 +130,8 @@ export const MUST_BE_SURVIVED = {
     "letters beyond Latin-1 in a key",
     "key and signed query in output",
     "key echoed by the service",
+    "SIGKILL during login",
+    "SIGKILL during login, then another login",
   ],
   Terminal: [
     "C0 controls",

@@ -1,6 +1,8 @@
-import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { filesWithKey } from "../support/canary.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
 import { CANARY, NOT_SAVED, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
 import { failure, response } from "../support/scripted-server.ts";
@@ -38,6 +40,52 @@ it("login stores the key for nobody else's eyes, whatever the umask", async () =
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
   expect(await world.leaks(run)).toEqual([]);
+});
+
+const KILLED_LOGINS = [
+  ["before the settings are replaced", "renameSync", ".tmp-"],
+  ["while it proves that there is room", "unlinkSync", ".probe"],
+] as const;
+
+/** A home whose login was killed at an operation on a file, so that something is left beside the settings. */
+async function withKilledLogin(operation: string, match: string) {
+  const world = await programWorld(null, { IMGGEN_API_KEY: undefined });
+  const folder = path.join(world.home, "config");
+  const hook = fileURLToPath(new URL("../support/kill-at.cjs", import.meta.url));
+  const login = (env: Record<string, string> = {}) =>
+    world.run(["login", "--no-verify", "--base-url", "https://service.example/api"], { input: CANARY, env });
+  const killAt = {
+    NODE_OPTIONS: `--require ${hook}`,
+    IMGGEN_TEST_KILL_AT: JSON.stringify({ operation, match }),
+  };
+  expect((await login(killAt)).signal).toBe("SIGKILL");
+  return { world, folder, login };
+}
+
+it.each(KILLED_LOGINS)(
+  "a login that is killed %s: logout leaves the key nowhere",
+  async (_name, operation, match) => {
+    const { world, folder } = await withKilledLogin(operation, match);
+    expect((await readdir(folder)).length).toBeGreaterThan(1);
+    expect((await world.run(["logout"])).code).toBe(0);
+    expect((await readdir(folder)).filter((name) => name !== "config.json")).toEqual([]);
+    expect(await filesWithKey(world.folder)).toEqual([]);
+  },
+);
+
+it.each(KILLED_LOGINS)(
+  "a login that is killed %s: the next login leaves nothing beside the settings",
+  async (_name, operation, match) => {
+    const { folder, login } = await withKilledLogin(operation, match);
+    expect((await login()).code).toBe(0);
+    expect(await readdir(folder)).toEqual(["config.json"]);
+  },
+);
+
+it("the file that proves the room for the settings never holds the key", async () => {
+  const { world, folder } = await withKilledLogin("unlinkSync", ".probe");
+  expect((await readdir(folder)).join(" ")).toContain(".probe");
+  expect(await filesWithKey(world.folder)).toEqual([]);
 });
 
 it.each([

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
+import { takeClaim } from "../../src/store/claim.ts";
 import { SettingsError } from "../../src/store/errors.ts";
 import { SettingsStore } from "../../src/store/settings.ts";
 import { SETTING_NAMES } from "../../src/store/settings-file.ts";
@@ -117,6 +118,42 @@ describe("changing settings", () => {
     const { store } = await storeWith('{"model":"z-image"}');
     await store.update({ apiKey: undefined });
     expect(await store.read()).toEqual({ model: "z-image" });
+  });
+
+  it("removes what killed processes left beside the settings, and nothing else", async () => {
+    const { folder, store } = await storeWith('{"model":"z-image"}');
+    const kept = ["config.json.bak", "config.json.tmp-mine", "other.json.tmp-1234567890abcdef"];
+    const left = ["config.json.probe", "config.json.tmp-1234567890abcdef"];
+    for (const name of [...kept, ...left]) await writeFile(path.join(folder, name), "sk-1");
+    expect(await store.removeLeftovers()).toBe(true);
+    expect((await readdir(folder)).sort()).toEqual(["config.json", ...kept].sort());
+    expect(await store.removeLeftovers()).toBe(false);
+  });
+
+  it("removes them where the settings file is a link, too", async () => {
+    const { folder, store } = await storeWith(null);
+    const elsewhere = path.join(path.dirname(folder), "elsewhere");
+    await mkdir(elsewhere);
+    await writeFile(path.join(elsewhere, "mine.json"), '{"model":"z-image"}');
+    await writeFile(path.join(elsewhere, "mine.json.tmp-1234567890abcdef"), "sk-1");
+    await symlink(path.join(elsewhere, "mine.json"), store.file);
+    await store.update({ quality: "2K" });
+    expect(await readdir(elsewhere)).toEqual(["mine.json"]);
+  });
+
+  it("leaves them to a process that is writing the settings", async () => {
+    const processes = someProcesses(1, 2);
+    const { folder } = await storeWith('{"model":"z-image"}');
+    const [first, second] = [processes.as(1), processes.as(2)];
+    const turn = await takeClaim(folder, "config", null, first);
+    if (turn.held) throw new Error("nobody else can hold it");
+    await writeFile(path.join(folder, "config.json.tmp-1234567890abcdef"), "sk-1");
+    const removal = new SettingsStore(folder, second).removeLeftovers();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await readdir(folder)).toContain("config.json.tmp-1234567890abcdef");
+    await turn.claim.release();
+    expect(await removal).toBe(true);
+    expect(await readdir(folder)).toEqual(["config.json"]);
   });
 
   it("keeps names that this release does not know", async () => {

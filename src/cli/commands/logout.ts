@@ -12,11 +12,15 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runLogout(session: Session): Promise<number> {
   const store = await session.settingsStore();
+  // First: they may hold the key even where the settings themselves cannot be read.
+  const leftovers = await store.removeLeftovers();
   const { apiKey, baseUrl } = await store.read();
   const stored = apiKey !== undefined || baseUrl !== undefined;
   if (stored) await store.update({ apiKey: undefined, baseUrl: undefined });
   if (session.options.json) await session.json({ ok: true, removed: stored });
   else await session.console.note(stored ? "Removed the API key and the base URL." : "No key was stored.");
+  if (leftovers)
+    await session.console.note("Removed what an interrupted login had left beside the settings.");
   const variable = session.context.env.IMGGEN_API_KEY;
   if (variable)
     await session.console.warn("IMGGEN_API_KEY is still set in this environment, and still applies.");

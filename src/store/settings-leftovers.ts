@@ -1,0 +1,36 @@
+import { realpathSync } from "node:fs";
+import path from "node:path";
+import { errorCode } from "../lib/error-code.ts";
+import { namesIn } from "./ledger-entry.ts";
+
+/** The file whose writing proves that the disk has room for the settings. */
+export function probeOf(file: string): string {
+  return `${file}.probe`;
+}
+
+/** What is added to the settings file's name: by the probe, and by conf for the file that it then renames. */
+const LEFTOVER = /^\.(?:probe|tmp-\d{10}[0-9a-f]{6})$/;
+
+/**
+ * The files that processes which were killed while they wrote settings left beside them. conf follows a link, so
+ * they may lie beside the file that it leads to. Whoever removes them must be the only one that writes settings.
+ */
+export function leftoversOf(file: string): string[] {
+  return [...new Set([file, realFile(file)])].flatMap((each) => {
+    const [folder, name] = [path.dirname(each), path.basename(each)];
+    const isLeftover = (other: string) => other.startsWith(name) && LEFTOVER.test(other.slice(name.length));
+    return namesIn(folder)
+      .filter(isLeftover)
+      .map((other) => path.join(folder, other));
+  });
+}
+
+/** Where a link leads; the file itself where it is no link, or not there. */
+function realFile(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return file;
+  }
+}
