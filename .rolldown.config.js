@@ -11,7 +11,8 @@ const TOGETHER = {
   account: "(cli/(account|format)|lib/redact)",
   early: "cli/open-early",
   ledger: "(cli/ledger|core/(history|report))",
-  wire: "cli/(buy|render)",
+  // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
+  wire: "(cli/(buy|render)|api/public-address)",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,

@@ -131,6 +131,7 @@ function circles(): string[] {
 /** The files, or folders, that may name each library. */
 const OWNERS: Record<string, string[]> = {
   undici: ["api/client.ts", "api/early-connection.ts", "api/exchange.ts", "api/proxy.ts", "api/undici.d.ts"],
+  "ipaddr.js": ["api/public-address.ts"],
   conf: ["store/settings.ts"],
   ora: ["cli/progress.ts"],
   chalk: ["cli/format.ts"],

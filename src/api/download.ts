@@ -42,7 +42,7 @@ export async function download(
 ): Promise<DownloadReply> {
   let target = url;
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-    const checked = checkResultUrl(target, options.serviceUrl);
+    const checked = await checkResultUrl(target, options.serviceUrl);
     if (typeof checked === "string") return { outcome: "forbidden", why: checked };
     const reply = await fetchOnce(checked, sink, options);
     if (typeof reply !== "string") return reply;
@@ -52,7 +52,7 @@ export async function download(
 }
 
 /** The URL to fetch, or in words why it must not be fetched. */
-export function checkResultUrl(text: string, serviceUrl: URL): URL | string {
+export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL | string> {
   if (!URL.canParse(text)) return "the result URL is no URL";
   const url = new URL(text);
   if (url.protocol !== "https:" && url.protocol !== "http:") return `a ${url.protocol} URL is not fetched`;
@@ -60,7 +60,7 @@ export function checkResultUrl(text: string, serviceUrl: URL): URL | string {
     return "an http: URL from an https: service is not fetched";
   }
   if (url.username !== "" || url.password !== "") return "a URL with a user name in it is not fetched";
-  if (looksPublic(serviceUrl.hostname) && !looksPublic(url.hostname)) {
+  if ((await looksPublic(serviceUrl.hostname)) && !(await looksPublic(url.hostname))) {
     return `${url.hostname} is not a public address`;
   }
   return url;

@@ -1,41 +1,9 @@
 import type { LookupAddress } from "node:dns";
 import { describe, expect, it } from "vitest";
-import { BlockedAddressError, guardedLookup, isLoopbackHost, looksPublic } from "../../src/api/address.ts";
+import { BlockedAddressError, guardedLookup, looksPublic } from "../../src/api/address.ts";
 
 /** A host as a URL's parser shows it: `127.1` and `0x7f000001` are `127.0.0.1` there. */
 const hostOf = (host: string) => new URL(`http://${host}/`).hostname;
-
-describe("a host of this machine", () => {
-  it.each([
-    "127.0.0.1",
-    "127.1",
-    "2130706433",
-    "0x7f000001",
-    "127.255.255.254",
-    "[::1]",
-    "[0:0:0:0:0:0:0:1]",
-    "[::ffff:127.0.0.1]",
-    "localhost",
-    "LOCALHOST",
-    "localhost.",
-    "api.localhost",
-  ])("is %s", (host) => {
-    expect(isLoopbackHost(hostOf(host))).toBe(true);
-  });
-
-  it.each([
-    "128.0.0.1",
-    "10.0.0.1",
-    "0.0.0.0",
-    "[::2]",
-    "[fe80::1]",
-    "localhost.example",
-    "mylocalhost",
-    "127.0.0.1.example",
-  ])("is not %s", (host) => {
-    expect(isLoopbackHost(hostOf(host))).toBe(false);
-  });
-});
 
 describe("a host that looks public", () => {
   it.each([
@@ -48,8 +16,8 @@ describe("a host that looks public", () => {
     "192.167.1.1",
     "[2606:4700::1111]",
     "[::ffff:8.8.8.8]",
-  ])("is %s", (host) => {
-    expect(looksPublic(hostOf(host))).toBe(true);
+  ])("is %s", async (host) => {
+    expect(await looksPublic(hostOf(host))).toBe(true);
   });
 
   it.each([
@@ -76,8 +44,8 @@ describe("a host that looks public", () => {
     "[ff02::1]",
     "[::ffff:10.0.0.1]",
     "[::ffff:169.254.169.254]",
-  ])("is not %s", (host) => {
-    expect(looksPublic(hostOf(host))).toBe(false);
+  ])("is not %s", async (host) => {
+    expect(await looksPublic(hostOf(host))).toBe(false);
   });
 });
 

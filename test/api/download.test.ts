@@ -81,8 +81,8 @@ describe("a result URL", () => {
     ["http://192.168.1.1/1.png", new URL("http://localhost:9/api")],
     ["https://cdn.example/1.png", new URL("http://localhost:9/api")],
     ["http://cdn.example/1.png", PUBLIC_HTTP],
-  ])("%j may be fetched for a service at %s", (url, serviceUrl) => {
-    expect(checkResultUrl(url, serviceUrl)).toEqual(new URL(url));
+  ])("%j may be fetched for a service at %s", async (url, serviceUrl) => {
+    expect(await checkResultUrl(url, serviceUrl)).toEqual(new URL(url));
   });
 
   it("is not quoted where it is refused: its query may be a signature", async () => {

@@ -65,6 +65,11 @@ it.each([
   ["a private network", "10.0.0.1"],
   ["link-local, where clouds keep their secrets", "169.254.169.254"],
   ["this machine, by any address", "0.0.0.0"],
+  ["loopback, in the old IPv4-compatible form", "[::7f00:1]"],
+  ["a private network, wrapped in NAT64", "[64:ff9b::a00:1]"],
+  ["a private network, wrapped in 6to4", "[2002:a00:1::]"],
+  ["a site-local network", "[fec0::1]"],
+  ["an address that no registry gives out", "[100:0:0:1::1]"],
 ])("a public service may not send anyone to %s", async (_name, host) => {
   const service = await publicService(completedAt(`https://${host}:9/1.png`));
   expect(await service.world.aftermath(await service.generate())).toEqual(NOT_SAVED);

@@ -59,6 +59,8 @@ export const MUST_BE_SURVIVED = {
     "loopback, from a public service",
     "private host, from a public service",
     "link-local host, from a public service",
+    "private host wrapped in IPv6, from a public service",
+    "reserved address, from a public service",
     "the same by a redirect",
     "the same by a name that leads there",
     "redirects",
