@@ -51,17 +51,17 @@ async function letGo(folder: string, id: string, own: string): Promise<void> {
 
 /**
  * Removes what killed processes left behind: drafts, and claims on what is not there any more.
- * @param isThere whether an id's own file is among these names
+ * @param isTask whether there is a task of this id: a claim on one is for whoever claims it next to remove
  */
 export async function sweepClaims(
   folder: string,
   names: readonly string[],
-  isThere: (id: string) => boolean,
+  isTask: (id: string) => Promise<boolean>,
   processes: Processes,
 ): Promise<void> {
   for (const name of names) {
     const [, id, draft] = /^(.+)\.claim-\d+(\.\w+)?$/.exec(name) ?? [];
-    if (id === undefined || (draft === undefined && isThere(id))) continue;
+    if (id === undefined || (draft === undefined && (await isTask(id)))) continue;
     const file = path.join(folder, name);
     const owner = await readOwner(file);
     if (owner !== "gone" && !(owner && processes.isAlive(owner))) removeIfPresent(file);

@@ -178,6 +178,19 @@ export class Ledger extends LedgerReader {
     throw new Error(`${file} changed while it was read`);
   }
 
+  /**
+   * Whether a claim on this id can be of any use. Nobody can go on with a stub, though it may have been claimed: after
+   * a power cut, a file whose bytes had not been synced is shorter than whoever claimed it saw it.
+   */
+  async #isTask(id: string): Promise<boolean> {
+    try {
+      return (await readTask(id, this.#fileOf(id))).kind !== "stub";
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return false;
+      throw error;
+    }
+  }
+
   /** Moves a finished task out of the way of the unfinished ones. @param record what its lines add up to */
   async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
     letGo(file.path);
@@ -189,8 +202,7 @@ export class Ledger extends LedgerReader {
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
     const names = listFolder(this.openFolder);
-    const there = new Set(names);
-    await sweepClaims(this.openFolder, names, (id) => there.has(openName(id)), this.#processes);
+    await sweepClaims(this.openFolder, names, (id) => this.#isTask(id), this.#processes);
     const drafts = names.filter((name) => name.includes(DRAFT_MARK));
     await removeOld(this.openFolder, drafts, this.#clock.now());
   }

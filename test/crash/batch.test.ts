@@ -8,8 +8,8 @@ import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { tryBatchPoint, tryBatchSingles } from "./try-batch.ts";
 
-// The crash tests of `batch` in small; `npm run crash` runs all of them. A printed seed can be tried again with
-// IMGGEN_CRASH_SEED.
+// The crash tests of `batch` in small; `npm run crash` runs all of them, from new seeds. A seed that it printed
+// can be tried again with IMGGEN_CRASH_SEED.
 const program = { folder: BUILT, recovery: new Recovery(BUILT) };
 const seed = chosenSeed();
 const timeout = 240_000;

@@ -1,7 +1,7 @@
 import { afterAll, describe, it } from "vitest";
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { BUILT } from "./build-mutant.ts";
-import { tryPairs } from "./pairs.ts";
+import { tryPairs, tryPowerCutsAfter } from "./pairs.ts";
 import { EVERY_STATE, trouble, troublePoints, UNDISTURBED } from "./points.ts";
 import { chosenSeed } from "./random.ts";
 import { Recovery } from "./recovery.ts";
@@ -10,8 +10,8 @@ import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
 import { soak } from "./soak.ts";
 import { tryPoint, trySingles, WORKERS } from "./try-point.ts";
 
-// The crash tests in small; `npm run crash` runs all of them. A printed seed can be tried again with
-// IMGGEN_CRASH_SEED.
+// The crash tests in small; `npm run crash` runs all of them, from new seeds. A seed that it printed
+// can be tried again with IMGGEN_CRASH_SEED.
 const program = { folder: BUILT, recovery: new Recovery(BUILT) };
 const seed = chosenSeed();
 const timeout = 180_000;
@@ -43,6 +43,14 @@ describe("after a crash, resume leaves each request bought once and each image s
     const { plain, noWait, nameTaken } = SCENARIOS;
     const pairs = await tryPairs([plain, noWait, nameTaken], 200, seed, program);
     expectSound(`pairs of crashes, seed ${seed}`, pairs);
+  });
+
+  it("when the power failed while it took over a request that had not reached the disk", {
+    timeout,
+  }, async () => {
+    const intentWritten = /^kill-after at operation \d+, write .*\.jsonl$/;
+    const outcomes = await tryPowerCutsAfter(SCENARIOS.noWait, intentWritten, 16, program);
+    expectSound("power cuts after an intent was written", outcomes);
   });
 
   it("when programs were killed at any moment, several at once", { timeout }, async () => {

@@ -2,7 +2,7 @@ import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { ledgerTasks } from "./disk.ts";
 import { judgeRecovery } from "./judge-recovery.ts";
 import { judgeRun } from "./judge-run.ts";
-import type { Point } from "./points.ts";
+import { POWER_CUTS, type Point } from "./points.ts";
 import { pick, randomFrom } from "./random.ts";
 import { RESUME, type Scenario } from "./scenarios.ts";
 import { inWorld, type Outcome, type Program, pointsOf, runScenario, WORKERS } from "./try-point.ts";
@@ -56,24 +56,46 @@ export async function tryPairs(
       return { scenario, first, second: randomFrom(random() * 2 ** 32) };
     });
     const tried = await mapConcurrent(draws, WORKERS, ({ scenario, first, second }) =>
-      tryPair(scenario, first, second, program),
+      tryPair(scenario, first, (world) => secondStrike(world, second), program),
     );
     pairs.push(...tried.filter(({ struck, wrong }) => struck || wrong.length > 0));
   }
   return pairs;
 }
 
-/** @param random draws the second crash, which depends on what the first one left */
+/**
+ * Crashes a scenario at its first point of a name, each time with a resume after it in which the power fails: at its
+ * first operation, at its second, and so on. Where the resume ended before that, the try does not count.
+ * @param operations how many operations the resume takes, at most
+ */
+export async function tryPowerCutsAfter(
+  scenario: Scenario,
+  name: RegExp,
+  operations: number,
+  program: Program,
+): Promise<Outcome[]> {
+  const first = (await pointsOf(scenario, program)).find((point) => name.test(point.name));
+  if (!first) throw new Error(`"${scenario.name}" has no point ${name}`);
+  const strikes = Array.from({ length: operations }, (_, at) =>
+    POWER_CUTS.map((mode) => ({ at: at + 1, mode })),
+  ).flat();
+  const tried = await mapConcurrent(strikes, WORKERS, (strike) =>
+    tryPair(scenario, first, () => strike, program),
+  );
+  return tried.filter(({ struck, wrong }) => struck || wrong.length > 0);
+}
+
+/** @param strikeIn the second crash, which depends on what the first one left */
 async function tryPair(
   scenario: Scenario,
   first: Point,
-  random: () => number,
+  strikeIn: (world: CrashWorld) => Strike,
   program: Program,
 ): Promise<Outcome> {
   return inWorld(scenario, program, async (world, recover) => {
     const runs = await runScenario(world, first.strike);
     const wrong = runs.flatMap((run) => judgeRun(world, run));
-    const strike = secondStrike(world, random);
+    const strike = strikeIn(world);
     const resumed = await world.run(RESUME, strike);
     runs.push(resumed);
     wrong.push(...judgeRun(world, resumed), ...(await judgeRecovery(world, runs, recover)));

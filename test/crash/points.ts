@@ -15,7 +15,7 @@ export const UNDISTURBED: Point = { name: "undisturbed", strike: null };
 /** What strikes each kind of operation. */
 export type Modes = Record<OperationKind, readonly DiskMode[]>;
 
-const POWER_CUTS = ["power cut: bytes", "power cut: names"] as const;
+export const POWER_CUTS = ["power cut: bytes", "power cut: names"] as const;
 
 /**
  * What can strike each kind of operation. Half a write has no counterpart elsewhere; a disk that is full is

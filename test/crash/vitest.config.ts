@@ -1,9 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-// For `npm run crash`: everything, which takes the better part of an hour.
+const seed = process.env.IMGGEN_CRASH_SEED ?? String(Math.floor(Math.random() * 2 ** 32));
+console.log(`To draw the same again: IMGGEN_CRASH_SEED=${seed} npm run crash`);
+
+// For `npm run crash`: everything, with new random choices each time. It takes the better part of an hour.
 export default defineConfig({
   test: {
+    env: { IMGGEN_CRASH_SEED: seed },
     root: fileURLToPath(new URL("../..", import.meta.url)),
     include: ["test/crash/*.test.ts", "test/crash/everything*.ts"],
     globalSetup: [fileURLToPath(new URL("../support/tally-told.ts", import.meta.url))],
