@@ -10,6 +10,17 @@ export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
 }
 
+/** One image could not be downloaded. The disk is not at fault, so the task's other images may still be saved. */
+export class DownloadFailedError extends SaveFailedError {
+  /** Why, and the URL without its query. */
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`The image could not be fetched: ${reason}.`, { charged: "yes" });
+    this.reason = reason;
+  }
+}
+
 /** The request would cost more than the user allows, or nobody can say what it costs. */
 export class BudgetExceededError extends ImggenError {
   readonly type = "budget_exceeded";

@@ -6,7 +6,7 @@ import { errorCode } from "../lib/error-code.ts";
 import { type ImageInfo, inspectFile } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { TaskDeps } from "./deps.ts";
-import { SaveFailedError } from "./errors.ts";
+import { DownloadFailedError, SaveFailedError } from "./errors.ts";
 import { FileSink } from "./file-sink.ts";
 
 /** A whole, checked image in a temporary file, synced and ready for its final name. */
@@ -35,7 +35,8 @@ const MOST_PATIENCE_MS = 120_000;
 /**
  * Downloads one result to `temporary`, a name that nobody else uses, and checks it: a type from the bytes, complete
  * to the end. Up to 6 attempts; a URL that is gone is asked for again once.
- * @throws SaveFailedError with the task still resumable, or the signal's reason
+ * @throws DownloadFailedError, SaveFailedError where the disk is at fault, or the signal's reason; the task is still
+ *   resumable
  */
 export async function fetchImage(
   source: ImageSource,
@@ -66,10 +67,8 @@ export async function fetchImage(
   }
 }
 
-function notSaved(why: string, url: string): SaveFailedError {
-  return new SaveFailedError(`The image could not be fetched: ${why} (${withoutQuery(url)}).`, {
-    charged: "yes",
-  });
+function notSaved(why: string, url: string): DownloadFailedError {
+  return new DownloadFailedError(`${why} (${withoutQuery(url)})`);
 }
 
 type Attempt = FetchedImage | Exclude<DownloadReply, { outcome: "done" }>;

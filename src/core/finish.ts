@@ -1,6 +1,6 @@
 import { isoTime } from "../lib/clock.ts";
 import { ImggenError } from "../lib/errors.ts";
-import type { Destination } from "../store/task.ts";
+import type { Destination, SavedFile } from "../store/task.ts";
 import type { TaskDeps } from "./deps.ts";
 import { interruption, PendingError } from "./errors.ts";
 import type { Journal } from "./journal.ts";
@@ -19,6 +19,8 @@ export interface PaidTask {
   acceptedAtMs: number | null;
   /** Whether another process has worked on it before. */
   recovering: boolean;
+  /** What that process has saved of it, by the position of the result URL. */
+  saved: readonly (SavedFile | null)[];
 }
 
 /** Waits for a task and saves its images. Never throws: whatever happens is in the report. */
@@ -89,28 +91,39 @@ async function saveTask(
   const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
   await task.journal?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
   const completed: TaskReport = { ...report, status: "completed", charged: "yes", completedAt, urls };
-  const saved: SaveResult = { files: [], warnings: [] };
+  const result: SaveResult = { files: [], warnings: [] };
   const order = {
     taskId: task.taskId,
     request: report.request,
     destination: task.destination,
     urls,
+    saved: task.saved,
     freshUrls: () => freshUrls(task.taskId, deps),
     stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
     date: new Date(task.acceptedAtMs ?? deps.clock.now()),
     recovering: task.recovering,
     owned: task.journal !== null,
   };
+  let failure: unknown = null;
   try {
-    await saveImages(order, saved, deps);
+    await saveImages(order, result, deps);
   } catch (error) {
-    await task.journal?.release();
-    const expected = deps.signal.aborted ? interruption(deps.signal, "yes") : error;
-    if (!(expected instanceof ImggenError)) throw expected;
-    return { ...completed, files: saved.files, error: expected, resumable: true };
+    failure = error;
   }
-  const warnings = [...report.warnings, ...saved.warnings];
-  return recordSaved(task, { ...completed, files: saved.files, warnings }, deps);
+  const files = result.files.filter((file) => file !== null);
+  const warnings = [...report.warnings, ...result.warnings];
+  if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);
+  await recordPart(task, result, deps);
+  const expected = deps.signal.aborted ? interruption(deps.signal, "yes") : failure;
+  if (!(expected instanceof ImggenError)) throw expected;
+  return { ...completed, files, warnings, error: expected, resumable: true };
+}
+
+/** Notes what is saved already: it need not be downloaded again, and its URL may have expired by then. */
+async function recordPart(task: PaidTask, { files }: SaveResult, deps: TaskDeps): Promise<void> {
+  const isNew = files.some((file, at) => file !== null && file !== task.saved[at]);
+  if (isNew) await task.journal?.write({ type: "partly_saved", at: isoTime(deps.clock.now()), files });
+  await task.journal?.release();
 }
 
 async function recordSaved(task: PaidTask, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {

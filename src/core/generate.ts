@@ -84,7 +84,8 @@ async function settle(
     return accepted;
   }
   const { destination, wait } = order;
-  return finishTask({ taskId, journal, destination, acceptedAtMs, recovering: false }, accepted, wait, deps);
+  const task = { taskId, journal, destination, acceptedAtMs, recovering: false, saved: [] };
+  return finishTask(task, accepted, wait, deps);
 }
 
 async function recordNoTask(

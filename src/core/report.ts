@@ -67,13 +67,18 @@ export function factsOf({ id, intent, submittedAt, progress }: TaskRecord): Task
     request,
     credits,
     urls: progress.status === "completed" ? progress.urls : [],
-    files: progress.status === "saved" ? progress.files : [],
+    files: filesOf(progress),
     submittedAt,
     completedAt,
     elapsedMs: completedAt === null ? null : Date.parse(completedAt) - Date.parse(submittedAt),
     warnings: [],
     error: null,
   };
+}
+
+function filesOf(progress: Progress): SavedFile[] {
+  if (progress.status === "saved") return progress.files;
+  return progress.status === "completed" ? progress.partlySaved.filter((file) => file !== null) : [];
 }
 
 function standingError(id: string, progress: Progress): ImggenError | null {

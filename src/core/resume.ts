@@ -1,11 +1,9 @@
 import { ImggenError } from "../lib/errors.ts";
-import { isFileOf } from "../lib/file-digest.ts";
 import type { Ledger, OwnedTask } from "../store/ledger.ts";
 import {
   type Destination,
   isUnknown,
   type Progress,
-  type SavedFile,
   type ServiceIdentity,
   type TaskRecord,
 } from "../store/task.ts";
@@ -14,6 +12,7 @@ import { PendingError } from "./errors.ts";
 import { finishTask } from "./finish.ts";
 import { Journal } from "./journal.ts";
 import { reportOf, reportOfId, type TaskReport } from "./report.ts";
+import { isWhole } from "./save.ts";
 import type { WaitSettings } from "./wait-settings.ts";
 
 export interface ResumeOptions {
@@ -48,7 +47,7 @@ export async function resumeFound(
 ): Promise<TaskReport> {
   const { progress } = record;
   if (progress.status !== "saved") return resumeRecord(record, options, deps);
-  if (options.destination === null && (await areWhole(progress.files))) {
+  if (options.destination === null && (await Promise.all(progress.files.map(isWhole))).every(Boolean)) {
     return resumeRecord(record, options, deps);
   }
   return reported(reportOf(record), () => saveAgain(record, progress, options, deps));
@@ -112,6 +111,8 @@ export async function finishOwned(
     destination: options.destination ?? recoveryDestination(intent.destination),
     acceptedAtMs: Date.parse(progress.acceptedAt),
     recovering: true,
+    // Where another place is asked for, all of it is wanted there.
+    saved: progress.status === "completed" && options.destination === null ? progress.partlySaved : [],
   };
   return finishTask(task, report, options.wait, taskDeps);
 }
@@ -127,14 +128,6 @@ function stillHeld(record: TaskRecord): TaskReport {
   return { ...report, error: new PendingError(message, { charged: report.charged }) };
 }
 
-/** Whether every file is still where it was saved, byte for byte. What went to standard output is the user's. */
-async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
-  for (const { path, ...saved } of files) {
-    if (path !== null && !(await isFileOf(path, saved).catch(() => false))) return false;
-  }
-  return true;
-}
-
 /** Fetches a finished task once more, for as long as the service has it. */
 async function saveAgain(
   record: TaskRecord,
@@ -145,7 +138,7 @@ async function saveAgain(
   const taskDeps = await deps.depsFor(record.intent.service, taskId);
   const destination = options.destination ?? recoveryDestination(record.intent.destination);
   const acceptedAtMs = Date.parse(acceptedAt);
-  const task = { taskId, journal: null, destination, acceptedAtMs, recovering: true };
+  const task = { taskId, journal: null, destination, acceptedAtMs, recovering: true, saved: [] };
   return finishTask(task, reportOf(record), options.wait, taskDeps);
 }
 
@@ -153,6 +146,6 @@ async function saveAgain(
 async function adopt(taskId: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(null, taskId);
   const destination = options.destination ?? options.fallback;
-  const task = { taskId, journal: null, destination, acceptedAtMs: null, recovering: true };
+  const task = { taskId, journal: null, destination, acceptedAtMs: null, recovering: true, saved: [] };
   return finishTask(task, reportOfId(taskId), options.wait, taskDeps);
 }

@@ -4,11 +4,12 @@ import { makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { isFileOf } from "../lib/file-digest.ts";
 import { publish } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
+import { withoutQuery } from "../lib/redact.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Destination, SavedFile } from "../store/task.ts";
 import type { TaskDeps } from "./deps.ts";
-import { SaveFailedError } from "./errors.ts";
+import { DownloadFailedError, SaveFailedError } from "./errors.ts";
 import { diskFailure, type FetchedImage, fetchImage } from "./fetch-image.ts";
 import { numberedPath, renderName } from "./file-name.ts";
 
@@ -17,6 +18,8 @@ export interface SaveOrder {
   request: GenerationRequest | null;
   destination: Destination;
   urls: string[];
+  /** What an earlier run saved, by the position of its URL: downloaded again only where its file is gone or changed. */
+  saved: readonly (SavedFile | null)[];
   /** Asks the service for all result URLs again; null where it gives none. */
   freshUrls: () => Promise<string[] | null>;
   /** Begins the names of the temporary files; the same in every process that works on this task. */
@@ -30,36 +33,99 @@ export interface SaveOrder {
 }
 
 export interface SaveResult {
-  files: SavedFile[];
+  /** One entry per result URL, in their order; null for an image that is not saved. */
+  files: (SavedFile | null)[];
   warnings: string[];
 }
 
+/** The most images of one task that are downloaded. No model makes more than 15. */
+export const MOST_IMAGES = 16;
+/** The most URLs that a warning lists. */
+const MOST_NAMED = 4;
+
 /**
- * Fetches, checks and publishes every image of a task, and adds each to `result` as it is published.
- * @throws SaveFailedError, or the signal's reason; what was saved before is in `result` all the same
+ * Fetches, checks and publishes every image of a task, and adds each to `result` as it is published. An image that
+ * cannot be downloaded does not keep the others from being saved; a signal or a failing disk ends it at once.
+ * @throws SaveFailedError, or the signal's reason; what was saved is in `result` all the same
  */
 export async function saveImages(order: SaveOrder, result: SaveResult, deps: TaskDeps): Promise<void> {
-  for (const [at, url] of order.urls.entries()) {
-    const index = at + 1;
-    deps.onProgress({ type: "downloading", index, count: order.urls.length });
-    const folder = stagingFolder(order.destination, index, deps);
+  const urls = order.urls.slice(0, MOST_IMAGES);
+  const surplus = order.urls.slice(MOST_IMAGES);
+  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus));
+  result.files = urls.map(() => null);
+  const failures: DownloadFailedError[] = [];
+  for (const [at, url] of urls.entries()) {
+    deps.signal.throwIfAborted();
+    result.files[at] = await findSaved(url, at, order);
+    if (result.files[at] !== null) continue;
+    deps.onProgress({ type: "downloading", index: at + 1, count: urls.length });
     try {
-      await makeFolder(folder, folder === deps.ledger.folder ? 0o700 : 0o777);
+      result.files[at] = await saveImage(url, at, order, result, deps);
     } catch (error) {
-      throw diskFailure(folder, error);
+      if (!(error instanceof DownloadFailedError)) throw error;
+      failures.push(error);
     }
-    const stem = `.imggen-${order.stem}-${index}-`;
-    if (order.recovering && order.owned) await removeLeftovers(folder, stem);
-    // Of this process alone: whoever else is at the same task must never write into what is published here.
-    const temporary = path.join(folder, `${stem}${randomDigits()}.part`);
-    const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
-    const fetched = await fetchImage({ url, freshUrl }, temporary, deps);
-    const placed = await place(fetched, index, order, deps);
-    const file = savedFile(fetched, placed.path);
-    result.files.push(file);
-    result.warnings.push(...placed.warnings);
-    deps.onProgress({ type: "saved", file });
   }
+  const [first] = failures;
+  if (first) throw urls.length === 1 ? first : severalFailed(failures, urls.length);
+}
+
+function surplusWarning(urls: readonly string[]): string {
+  const named = urls.slice(0, MOST_NAMED).map(withoutQuery).join(", ");
+  const more = urls.length > MOST_NAMED ? `, and ${urls.length - MOST_NAMED} more` : "";
+  return (
+    `The service returned ${MOST_IMAGES + urls.length} images; the first ${MOST_IMAGES} were downloaded. ` +
+    `Not downloaded: ${named}${more}. All URLs are in the ledger.`
+  );
+}
+
+function severalFailed(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
+  const reasons = failures.map(({ reason }) => reason).join("; ");
+  const message = `${failures.length} of ${images} images could not be fetched: ${reasons}.`;
+  return new SaveFailedError(message, { charged: "yes", cause: failures[0] });
+}
+
+/**
+ * The file of an image that an earlier run saved, where it is still whole: its URL may have expired since, which
+ * must not keep the task from being finished.
+ */
+async function findSaved(url: string, at: number, { saved }: SaveOrder): Promise<SavedFile | null> {
+  const file = saved[at];
+  // The query may hold a signature, which changes from poll to poll.
+  if (!file || withoutQuery(file.url) !== withoutQuery(url)) return null;
+  return (await isWhole(file)) ? file : null;
+}
+
+/** Whether a file is still where it was saved, byte for byte. What went to standard output is the user's. */
+export async function isWhole({ path: file, ...saved }: SavedFile): Promise<boolean> {
+  return file === null || (await isFileOf(file, saved).catch(() => false));
+}
+
+async function saveImage(
+  url: string,
+  at: number,
+  order: SaveOrder,
+  result: SaveResult,
+  deps: TaskDeps,
+): Promise<SavedFile> {
+  const index = at + 1;
+  const folder = stagingFolder(order.destination, index, deps);
+  try {
+    await makeFolder(folder, folder === deps.ledger.folder ? 0o700 : 0o777);
+  } catch (error) {
+    throw diskFailure(folder, error);
+  }
+  const stem = `.imggen-${order.stem}-${index}-`;
+  if (order.recovering && order.owned) await removeLeftovers(folder, stem);
+  // Of this process alone: whoever else is at the same task must never write into what is published here.
+  const temporary = path.join(folder, `${stem}${randomDigits()}.part`);
+  const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
+  const fetched = await fetchImage({ url, freshUrl }, temporary, deps);
+  const placed = await place(fetched, index, order, result, deps);
+  const file = savedFile(fetched, placed.path);
+  result.warnings.push(...placed.warnings);
+  deps.onProgress({ type: "saved", file });
+  return file;
 }
 
 /** What a process that has ended left half fetched. */
@@ -90,12 +156,13 @@ async function place(
   fetched: FetchedImage,
   index: number,
   order: SaveOrder,
+  result: SaveResult,
   deps: TaskDeps,
 ): Promise<Placed> {
   if (order.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
   const wanted = finalPath(fetched, index, order);
   try {
-    const file = await publishNumbered(fetched, wanted, index, order);
+    const file = await publishNumbered(fetched, wanted, index, order, result);
     await syncFolder(path.dirname(file));
     return { path: file, warnings: typeWarnings(file, fetched) };
   } catch (error) {
@@ -122,13 +189,16 @@ async function publishNumbered(
   wanted: string,
   index: number,
   order: SaveOrder,
+  { files }: SaveResult,
 ): Promise<string> {
   const { destination } = order;
   const numberedByTemplate = destination.kind !== "file" && destination.template.includes("{index}");
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
     const file = numberedPath(wanted, number);
     if ((await publish(fetched.temporary, file, destination.overwrite)) === "published") return file;
-    if (order.recovering && (await isFileOf(file, fetched))) {
+    // Where two images of a task are equal, the file of the first is not taken for the second.
+    const isOurs = files.some((saved) => saved?.path === file);
+    if (order.recovering && !isOurs && (await isFileOf(file, fetched))) {
       await promises.unlink(fetched.temporary);
       return file;
     }

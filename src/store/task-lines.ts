@@ -59,6 +59,7 @@ const event = z.discriminatedUnion("type", [
     seenMs: z.nullable(z.number()),
     pendingMs: z.nullable(z.number()),
   }),
+  z.object({ type: z.literal("partly_saved"), at: text, files: z.array(z.nullable(savedFile)) }),
   z.object({ type: z.literal("failed"), at: text, errorCode: z.nullable(text) }),
   z.object({ type: z.literal("saved"), at: text, files: z.array(savedFile) }),
 ]);

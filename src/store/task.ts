@@ -57,6 +57,8 @@ export type TaskEvent =
   | { type: "dismissed"; at: string; why: string; replacement: string | null }
   | { type: "accepted"; at: string; taskId: string }
   | ({ type: "completed"; at: string; urls: string[] } & Sighting)
+  /** Some of the images are saved and some are not. One entry per result URL; null for an image that is missing. */
+  | { type: "partly_saved"; at: string; files: (SavedFile | null)[] }
   | { type: "failed"; at: string; errorCode: string | null }
   | { type: "saved"; at: string; files: SavedFile[] };
 
@@ -77,13 +79,19 @@ export type Progress =
   | { status: "unknown"; why: string }
   | { status: "dismissed"; why: string; replacement: string | null }
   | { status: "accepted"; taskId: string; acceptedAt: string }
-  | ({ status: "completed"; completedAt: string; urls: string[]; sighting: Sighting } & Accepted)
+  | ({ status: "completed"; completedAt: string; urls: string[]; sighting: Sighting } & PartlySaved &
+      Accepted)
   | ({ status: "failed"; errorCode: string | null } & Accepted)
   | ({ status: "saved"; completedAt: string | null; files: SavedFile[]; sighting: Sighting } & Accepted);
 
 interface Accepted {
   taskId: string;
   acceptedAt: string;
+}
+
+interface PartlySaved {
+  /** The images that are saved already, by the position of their result URL; null for one that is not. */
+  partlySaved: (SavedFile | null)[];
 }
 
 /** A task as the ledger knows it. */
@@ -134,7 +142,11 @@ function advanceTask(progress: Extract<Progress, { taskId: string }>, event: Tas
         completedAt: event.at,
         urls: event.urls,
         sighting: { seenMs: event.seenMs, pendingMs: event.pendingMs },
+        partlySaved: progress.status === "completed" ? progress.partlySaved : [],
       };
+    case "partly_saved":
+      if (progress.status !== "completed") return progress;
+      return { ...progress, partlySaved: merged(progress.partlySaved, event.files) };
     case "failed":
       return { status: "failed", taskId, acceptedAt, errorCode: event.errorCode };
     case "saved": {
@@ -145,6 +157,14 @@ function advanceTask(progress: Extract<Progress, { taskId: string }>, event: Tas
     default:
       return progress;
   }
+}
+
+function merged(
+  before: readonly (SavedFile | null)[],
+  now: readonly (SavedFile | null)[],
+): (SavedFile | null)[] {
+  const longer = before.length > now.length ? before : now;
+  return longer.map((_, at) => now[at] ?? before[at] ?? null);
 }
 
 /** Whether a task may have cost something: everything but what the service refused or never got. */

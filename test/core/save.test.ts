@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import type { TaskDeps } from "../../src/core/deps.ts";
 import { type SaveOrder, type SaveResult, saveImages } from "../../src/core/save.ts";
 import type { Destination } from "../../src/store/task.ts";
 import { png, sha256 } from "../support/images.ts";
@@ -14,23 +15,33 @@ interface Saving extends Partial<Omit<SaveOrder, "destination">> {
   destination?: Partial<Destination>;
   /** What lies in the output folder beforehand. */
   existing?: Record<string, string | Buffer>;
+  /** Where a test looks for what was saved when the rest failed. */
+  result?: SaveResult;
+  deps?: Partial<TaskDeps>;
 }
 
 /** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */
-async function saving({ images = [png()], destination = {}, existing = {}, ...order }: Saving = {}) {
+async function saving({
+  images = [png()],
+  destination = {},
+  existing = {},
+  deps = {},
+  ...rest
+}: Saving = {}) {
+  const { result = { files: [], warnings: [] }, saved: before = [], ...order } = rest;
   const server = await liveServer(({ target }, socket) => {
     const image = images[Number(target.slice(1))];
-    socket.write(image ? response(200, image) : response(404, ""));
+    socket.write(image?.length ? response(200, image) : response(404, ""));
   });
   const world = await taskWorld(server.baseUrl);
   const folder = await temporaryFolder();
   for (const [name, content] of Object.entries(existing)) await writeFile(path.join(folder, name), content);
-  const result: SaveResult = { files: [], warnings: [] };
   await saveImages(
     {
       taskId: "task-1",
       request: { prompt: "a fox", model: "gamma-image-2" },
       urls: images.map((_, at) => `${server.origin}/${at}`),
+      saved: before.map((file) => file && { ...file, url: file.url.replace("PORT", `${server.port}`) }),
       freshUrls: async () => null,
       stem: "stem",
       date: new Date(2026, 0, 31),
@@ -40,11 +51,12 @@ async function saving({ images = [png()], destination = {}, existing = {}, ...or
       destination: { ...world.destination, folder, ...destination } as Destination,
     },
     result,
-    world.deps,
+    { ...world.deps, ...deps },
   );
   const names = (await readdir(folder)).sort();
-  const saved = result.files.map((file) => (file.path === null ? null : path.relative(folder, file.path)));
-  return { ...result, folder, names, saved, ...world };
+  const files = result.files.filter((file) => file !== null);
+  const saved = files.map((file) => (file.path === null ? null : path.relative(folder, file.path)));
+  return { ...result, files, folder, names, saved, ...world };
 }
 
 const file = (folder: string, name: string, overwrite = false): Destination => ({
@@ -151,6 +163,74 @@ describe("saved images", () => {
   });
 });
 
+describe("an image that cannot be downloaded", () => {
+  const missing = Buffer.from("");
+
+  it("does not keep the others from being saved, under the names that are theirs", async () => {
+    const folder = await temporaryFolder();
+    const result: SaveResult = { files: [], warnings: [] };
+    const images = [png(0), missing, png(2), missing];
+    await expect(saving({ images, destination: { folder }, result })).rejects.toMatchObject({
+      type: "save_failed",
+      charged: "yes",
+      message: expect.stringMatching(/^2 of 4 images could not be fetched: .*\/1\); .*\/3\)\.$/),
+    });
+    expect((await readdir(folder)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
+    expect(result.files.map((file) => file?.path ?? null)).toEqual([
+      path.join(folder, "a-fox.png"),
+      null,
+      path.join(folder, "a-fox-3.png"),
+      null,
+    ]);
+  });
+
+  it("is all that is downloaded by the next run, while the files of the others are whole", async () => {
+    const folder = await temporaryFolder();
+    const result: SaveResult = { files: [], warnings: [] };
+    await saving({ images: [png(0), missing, png(2)], destination: { folder }, result }).catch(() => {});
+    const next = { images: [missing, png(1), missing], destination: { folder }, recovering: true };
+    // The service has moved, and all URLs but the second have expired.
+    const moved = result.files.map((file) => file && { ...file, url: file.url.replace(/:\d+/, ":PORT") });
+    const { files } = await saving({ ...next, saved: moved });
+    expect(files.map((file) => path.basename(file.path ?? ""))).toEqual([
+      "a-fox.png",
+      "a-fox-2.png",
+      "a-fox-3.png",
+    ]);
+    await writeFile(path.join(folder, "a-fox.png"), "changed");
+    await expect(saving({ ...next, saved: moved })).rejects.toMatchObject({ type: "save_failed" });
+  });
+
+  it("for a signal's sake ends it at once", async () => {
+    const reason = new Error("stop");
+    const signal = AbortSignal.abort(reason);
+    await expect(saving({ images: [png(0), png(1)], deps: { signal } })).rejects.toBe(reason);
+  });
+
+  it("because the disk fails ends it at once", async () => {
+    const folder = path.join(await temporaryFolder(), "file");
+    await writeFile(folder, "");
+    const result: SaveResult = { files: [], warnings: [] };
+    const images = [png(0), png(1)];
+    const { events } = await saving({ images, destination: { folder }, result }).catch(() => ({
+      events: [],
+    }));
+    expect(events).toEqual([]);
+    expect(result.files).toEqual([null, null]);
+  });
+});
+
+it("at most 16 images of a task are downloaded, and a warning says what was left", async () => {
+  const images = Array.from({ length: 22 }, (_, number) => png(number));
+  const { saved, warnings } = await saving({ images });
+  expect(saved).toHaveLength(16);
+  expect(warnings).toEqual([
+    expect.stringMatching(
+      /^The service returned 22 images; .* Not downloaded: .*\/16, .*\/19, and 2 more\. /,
+    ),
+  ]);
+});
+
 describe("an image for standard output", () => {
   it("goes there, and leaves no file", async () => {
     const { files, written, folder, stateFolder } = await saving({ destination: { kind: "stdout" } });
@@ -203,6 +283,12 @@ describe("after a crash", () => {
     expect(names).toHaveLength(2);
   });
 
+  it("two equal images are still two files where the first had to give way to a file of the user's", async () => {
+    const existing = { "a-fox.png": "somebody else's" };
+    const { saved } = await saving({ images: [png(), png()], recovering: true, existing });
+    expect(saved).toEqual(["a-fox-2.png", "a-fox-3.png"]);
+  });
+
   it("what was left half done is taken away", async () => {
     const existing = { ".imggen-stem-1-0123abcd.part": "half" };
     expect((await saving({ recovering: true, existing })).names).toEqual(["a-fox.png"]);
@@ -233,6 +319,7 @@ it("two that save one task at once, neither owning it, never write into each oth
       taskId: "task-1",
       request: null,
       urls: [`${server.origin}/0`],
+      saved: [],
       freshUrls: async () => null,
       stem: "stem",
       date: new Date(2026, 0, 31),

@@ -46,8 +46,8 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/save.ts",
-        find: "    if (order.recovering && (await",
-        replace: "    if (false && (await",
+        find: "    if (order.recovering && !isOurs && (await",
+        replace: "    if (false && !isOurs && (await",
       },
     ],
     shows: { scenario: SCENARIOS.plain, at: /^kill-after at operation \d+, link .*\.png$/ },
@@ -57,8 +57,8 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/save.ts",
-        find: "    if (order.recovering && order.owned) await",
-        replace: "    if (false) await",
+        find: "  if (order.recovering && order.owned) await",
+        replace: "  if (false) await",
       },
     ],
     shows: { scenario: SCENARIOS.plain, at: /^kill-after at operation \d+, write .*\.part$/ },

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { buildPng } from "../lib/image/builders.ts";
 import { jpegBaseline, webpLossy } from "../lib/image/samples.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
@@ -239,15 +240,46 @@ it("a fresh URL that is gone as well: save_failed, resumable", async () => {
   expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
 });
 
-it("of several images the whole ones are not fetched in vain when one cannot be had", async () => {
+it("one result URL of four that is gone keeps none of the others from being saved", async () => {
+  let isGone = true;
+  const pictures = ["/1.png", "/2.png", "/3.png", "/4.png"].map(
+    (url, at) => [url, buildPng(64 + at, 48)] as const,
+  );
   const server = await liveService(PICTURE, {
-    poll: completedAt("/1.png", "/2.png"),
-    file: (request, socket) => void socket.write(request.target === "/2.png" ? GONE : WHOLE),
+    poll: completedAt(...pictures.map(([url]) => url)),
+    file(request, socket) {
+      const picture = new Map<string, Buffer>(pictures).get(request.target) ?? "";
+      socket.write(isGone && request.target === "/2.png" ? GONE : response(200, picture));
+    },
   });
   const world = await programWorld(server);
-  const { files, ...rest } = await world.aftermath(await world.generate());
-  expect(rest).toMatchObject({ exit: 8, type: "save_failed", charged: "yes", open: ["completed"] });
-  expect(files).toEqual(["a-fox-task1.png"]);
+  const run = await world.generate();
+  const { files, ...rest } = await world.aftermath(run);
+  expect(rest).toMatchObject({ exit: 8, type: "save_failed", charged: "yes", open: ["partly_saved"] });
+  expect(files).toEqual(["a-fox-task1-3.png", "a-fox-task1-4.png", "a-fox-task1.png"]);
+  const { resume, files: told, error } = JSON.parse(run.stdout);
+  expect(resume).toBe("imggen resume task-1");
+  expect(told.map((file: { path: string }) => path.basename(file.path)).sort()).toEqual(files);
+  expect(error.message).toContain("1 of 4 images");
+  isGone = false;
+  const before = server.requests.length;
+  const resumed = await world.aftermath(await world.resume(["task-1"]));
+  expect(resumed).toMatchObject({ exit: 0, submits: 1, open: [], done: ["saved"] });
+  expect(resumed.files).toHaveLength(4);
+  expect(downloads(server.requests.slice(before))).toBe(1);
+});
+
+it("a task of 20 result URLs: 16 are saved, the others named, and it is finished", async () => {
+  const urls = Array.from({ length: 20 }, (_, at) => `/${at + 1}.png`);
+  const server = await liveService(PICTURE, { poll: completedAt(...urls) });
+  const world = await programWorld(server);
+  const run = await world.generate();
+  const { files, ...rest } = await world.aftermath(run);
+  expect(rest).toMatchObject({ exit: 0, charged: "yes", done: ["saved"] });
+  expect(files).toHaveLength(16);
+  expect(JSON.parse(run.stdout).warnings.join()).toContain("/17.png");
+  const [lines = []] = await world.records("done");
+  expect(lines.find(({ type }) => type === "completed")?.urls).toHaveLength(20);
 });
 
 /** A reply that ends where the connection does. */

@@ -73,6 +73,8 @@ export const MUST_BE_SURVIVED = {
     "over 100 MiB",
     "hostile Content-Disposition",
     "result URL gone",
+    "one of several result URLs gone",
+    "more than 16 result URLs",
   ],
   Disk: [
     "missing output place",

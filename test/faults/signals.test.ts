@@ -181,6 +181,7 @@ it.each(SIGNALS)(
       exit: code,
       type: "interrupted",
       files: ["a-fox-task1.png"],
+      open: ["partly_saved"],
     });
     const both = ["a-fox-task1-2.png", "a-fox-task1.png"];
     expect(await world.aftermath(await world.resume(["task-1"]))).toEqual({ ...SAVED, files: both });

@@ -48,6 +48,25 @@ describe("a task's progress", () => {
     },
   );
 
+  it("knows which images are saved while others are not, however often the task completes", () => {
+    const [one, two] = ["1", "2"].map((name) => ({
+      path: `/tmp/${name}.png`,
+      url: `https://cdn.example/${name}.png`,
+      mediaType: "image/png",
+      bytes: 1,
+      sha256: name.repeat(64),
+      width: 8,
+      height: 6,
+    }));
+    const events: TaskEvent[] = [
+      { type: "partly_saved", at: AT, files: [null, two ?? null] },
+      completed,
+      { type: "partly_saved", at: AT, files: [one ?? null, null, null] },
+    ];
+    expect(sumOf(accepted, completed, ...events)).toMatchObject({ partlySaved: [one, two, null] });
+    expect(sumOf(accepted, ...events.slice(0, 1)).status).toBe("accepted");
+  });
+
   it("keeps the task's id and times through all that follows", () => {
     const later = { ...completed, at: "2026-01-31T12:00:08.000Z" };
     expect(sumOf(accepted, later, saved)).toEqual({

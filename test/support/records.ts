@@ -30,6 +30,7 @@ export const EVENTS = {
     seenMs: 8000,
     pendingMs: null,
   },
+  partly_saved: { type: "partly_saved", at: AT, files: [] },
   failed: { type: "failed", at: AT, errorCode: "17" },
   saved: { type: "saved", at: AT, files: [] },
 } satisfies { [Type in TaskEvent["type"]]: TaskEvent & { type: Type } };
