@@ -111,6 +111,11 @@ export function leaveSoon(): void {
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
+/** The user whose files this process may change; undefined on Windows. */
+export function effectiveUserId(): number | undefined {
+  return process.geteuid?.();
+}
+
 export interface Folders {
   config: string;
   state: string;

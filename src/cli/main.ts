@@ -1,9 +1,13 @@
-import { leaveSoon, processContext } from "./context.ts";
+import { enableCompileCache } from "./compile-cache.ts";
+import { effectiveUserId, foldersOf, leaveSoon, processContext } from "./context.ts";
 import { run } from "./run.ts";
 
 /** The whole program: arguments in, exit code out. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const exitCode = await run(argv, processContext());
+  const context = processContext();
+  const { env } = context;
+  enableCompileCache({ stateFolder: () => foldersOf(env).state, env, userId: effectiveUserId() });
+  const exitCode = await run(argv, context);
   leaveSoon();
   return exitCode;
 }

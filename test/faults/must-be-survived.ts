@@ -136,6 +136,9 @@ export const MUST_BE_SURVIVED = {
     "key echoed by the service",
     "SIGKILL during login",
     "SIGKILL during login, then another login",
+    "a compile cache of another user",
+    "a compile cache folder that others can write to",
+    "a link in place of the compile cache folder",
   ],
   Terminal: [
     "C0 controls",
