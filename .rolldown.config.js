@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { defineConfig } from "rolldown";
 
@@ -82,22 +82,34 @@ function withoutNodeHttp() {
   };
 }
 
-/** The licences of what is bundled ask to go with every copy of it. */
+/** The folders of all packages that the builds of one run have bundled so far. */
+const bundledPackages = new Set();
+
+/**
+ * The licences of what is bundled ask to go with every copy of it. One file for all builds: each writes it anew with
+ * what those before it have bundled too.
+ */
 function licenses() {
   return {
     name: "licenses",
-    generateBundle(_options, bundle) {
-      const modules = Object.values(bundle).flatMap((chunk) => Object.keys(chunk.modules ?? {}));
-      const folders = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []);
-      const texts = [...new Set(folders)].sort().map(licenseOf);
-      this.emitFile({ type: "asset", fileName: "THIRD-PARTY-LICENSES.txt", source: texts.join("\n\n") });
+    writeBundle({ dir }, bundle) {
+      for (const { modules = {} } of Object.values(bundle)) {
+        for (const [id, { renderedLength }] of Object.entries(modules)) {
+          const folder = PACKAGE_FOLDER.exec(id)?.[0];
+          if (folder !== undefined && renderedLength > 0) bundledPackages.add(folder);
+        }
+      }
+      const texts = [...bundledPackages].map(licenseOf).sort();
+      writeFileSync(path.join(dir, "THIRD-PARTY-LICENSES.txt"), `${texts.join("\n\n\n")}\n`);
     },
   };
 }
 
+const PACKAGE_FOLDER = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/;
+
 function licenseOf(folder) {
   const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
-  const file = existsSync(folder) && readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-  const text = file ? readFileSync(path.join(folder, file), "utf8").trim() : "";
-  return `${name} ${version} (${license})\n\n${text}`;
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file === undefined) throw new Error(`${name} has no licence file to go with the bundle`);
+  return `${name} ${version} (${license})\n\n${readFileSync(path.join(folder, file), "utf8").trim()}`;
 }

@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { type RolldownOptions, rolldown } from "rolldown";
 import { expect, it } from "vitest";
 import { CANARY } from "../support/canary.ts";
 import { temporaryFolder } from "../support/program.ts";
@@ -56,6 +58,45 @@ it("the packed tarball works where it is unpacked, without anything to install",
     },
   );
   expect(api.stdout).toBe("true\n");
+});
+
+it("the third-party licences name exactly the packages that the bundles hold, each with its text", async () => {
+  const folder = await temporaryFolder();
+  await buildWithSourceMaps(folder);
+  const built = await readFile(path.join(folder, "THIRD-PARTY-LICENSES.txt"), "utf8");
+  const named = built
+    .split("\n\n\n")
+    .map((entry) => /^(\S+) \d+\.\d+\.\d+\S* \([\w.-]+\)\n\n.*copyright/is.exec(entry)?.[1] ?? entry);
+  expect(named).toEqual([...(await packagesInSourceMaps(folder))].sort());
+  expect(await readFile(path.join(DIST, "THIRD-PARTY-LICENSES.txt"), "utf8")).toBe(built);
+});
+
+/** Runs every build of the configuration, but into this folder, with source maps. */
+async function buildWithSourceMaps(folder: string): Promise<void> {
+  const config = pathToFileURL(path.join(ROOT, ".rolldown.config.js")).href;
+  const { default: builds }: { default: RolldownOptions[] } = await import(config);
+  for (const { output, ...input } of builds) {
+    const bundle = await rolldown({ ...input, cwd: ROOT });
+    await bundle.write({ ...output, dir: folder, sourcemap: true });
+    await bundle.close();
+  }
+}
+
+/** The packages whose code the source maps in a folder lead back to. */
+async function packagesInSourceMaps(folder: string): Promise<Set<string>> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".map"));
+  const maps = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
+  const sources: string[] = maps.flatMap((map) => JSON.parse(map).sources);
+  return new Set(
+    sources.flatMap((source) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []),
+  );
+}
+
+it("the README and package.json name the same oldest Node", async () => {
+  const { engines } = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
+  const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
+  const oldest = /^>=(.+)$/.exec(engines.node)?.[1];
+  expect(readme).toContain(`(${oldest} or later)`);
 });
 
 /** A text that each library is known by, in its minified form too. */
