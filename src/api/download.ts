@@ -25,6 +25,8 @@ export interface DownloadOptions {
   clock: Pick<Clock, "now">;
   /** The service that named the URL: what a result URL may be depends on it. */
   serviceUrl: URL;
+  /** Hides the API key in a URL: no host but the service may learn it, wherever a redirect gets it from. */
+  maskKey: (text: string) => string;
   /** No byte for this long ends the attempt. Default 30 s. */
   idleTimeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -42,7 +44,7 @@ export async function download(
 ): Promise<DownloadReply> {
   let target = url;
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-    const checked = await checkResultUrl(target, options.serviceUrl);
+    const checked = await checkResultUrl(options.maskKey(target), options.serviceUrl);
     if (typeof checked === "string") return { outcome: "forbidden", why: checked };
     const reply = await fetchOnce(checked, sink, options);
     if (typeof reply !== "string") return reply;

@@ -38,8 +38,14 @@ export class NetworkError extends ImggenError {
 /** A submit left this machine and its answer never came, or made no sense. It may have been accepted. */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";
+  /** A task id that stands in a reply which could not be used: it may be this request's. */
+  readonly mentionedTaskId: string | null;
 
-  constructor(message: string, facts: Omit<ErrorFacts, "charged"> = {}) {
+  constructor(
+    message: string,
+    facts: Omit<ErrorFacts, "charged"> & { mentionedTaskId?: string | null } = {},
+  ) {
     super(message, { ...facts, charged: "unknown" });
+    this.mentionedTaskId = facts.mentionedTaskId ?? null;
   }
 }

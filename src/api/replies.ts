@@ -1,21 +1,24 @@
 import type { ImggenError } from "../lib/errors.ts";
-import { maskKey } from "../lib/redact.ts";
+import { excerptOf } from "./excerpt.ts";
 import type { ReplyHeaders, TransportError } from "./exchange.ts";
 import { pollRefusal, refusal } from "./refusal.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { type Envelope, parseEnvelope, parseTaskId, parseTaskState, type TaskState } from "./schema.ts";
+import { troubleText } from "./trouble.ts";
 
-/** A reply as it came, whole. */
+/** A reply as it came. */
 export interface Reply {
   status: number;
   headers: ReplyHeaders;
   body: string;
+  /** What broke the exchange before the end of the body; null for a whole reply. */
+  cut: TransportError | null;
 }
 
 /** What is known where a reply is read. */
 export interface Reading {
-  /** Not to be shown, wherever a service repeats it. */
-  apiKey: string;
+  /** Hides the API key, wherever a service repeats it: all text of a reply that leaves this file went through it. */
+  maskKey: (text: string) => string;
   nowMs: number;
 }
 
@@ -25,7 +28,13 @@ export type SubmitReply =
   | { outcome: "refused"; error: ImggenError }
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError }
   | { outcome: "not_sent"; cause: TransportError }
-  | { outcome: "unknown"; why: string; cause?: unknown };
+  | {
+      outcome: "unknown";
+      why: string;
+      /** The beginning of the reply that cannot be used; null where none came. */
+      excerpt: string | null;
+      cause?: unknown;
+    };
 
 /** What one look at a task gave. */
 export type PollReply =
@@ -43,9 +52,20 @@ export type PollReply =
 /** Statuses that are a definite no to a submit, envelope or not (nothing was charged). */
 const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
 
-/** What a submit's reply means (section 4.1). Only what makes sense is believed; the rest may have been charged. */
-export function readSubmit({ status, headers, body }: Reply, reading: Reading): SubmitReply {
+/**
+ * What a submit's reply means (section 4.1). Only what makes sense is believed; the rest may have been charged. A reply
+ * that was cut short counts where its envelope is whole.
+ */
+export function readSubmit(reply: Reply, reading: Reading): SubmitReply {
+  const { status, headers, body, cut } = reply;
+  const unknown = (why: string): SubmitReply => ({
+    outcome: "unknown",
+    why,
+    excerpt: excerptOf(body, reading.maskKey),
+    ...(cut && { cause: cut }),
+  });
   const envelope = readEnvelope(body, reading);
+  if (cut && envelope.kind === "nonsense") return unknown(reading.maskKey(troubleText(cut)));
   const key = envelope.kind === "error" ? envelope.key : null;
   if (status === 429) {
     const retryAfterMs = parseRetryAfter(headers["retry-after"], reading.nowMs);
@@ -53,27 +73,29 @@ export function readSubmit({ status, headers, body }: Reply, reading: Reading): 
   }
   if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusal(key, status, "no") };
   if (status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)) {
-    return { outcome: "unknown", why: `the service answered HTTP ${status}` };
+    return unknown(`the service answered HTTP ${status}`);
   }
   if (envelope.kind === "error") return { outcome: "refused", error: refusal(key, status, "no") };
-  if (envelope.kind === "nonsense")
-    return { outcome: "unknown", why: `the service answered ${envelope.why}` };
+  if (envelope.kind === "nonsense") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
-  if (taskId === null) return { outcome: "unknown", why: "the reply holds no usable task id" };
+  // An id with the key in it could neither be stored nor, without the key, be asked for.
+  if (taskId === null || reading.maskKey(taskId) !== taskId)
+    return unknown("the reply holds no usable task id");
   return { outcome: "accepted", taskId };
 }
 
-/** What the reply to a look means (section 4.2). */
-export function readPoll({ status, headers, body }: Reply, reading: Reading): PollReply {
-  const retry = (why: string): PollReply => ({
+/** What the reply to a poll means (section 4.2). */
+export function readPoll({ status, headers, body, cut }: Reply, reading: Reading): PollReply {
+  const retry = (why: string, trouble: TransportError | null = null): PollReply => ({
     outcome: "retry",
     why,
     rateLimited: status === 429,
     retryAfterMs: parseRetryAfter(headers["retry-after"], reading.nowMs),
-    trouble: null,
+    trouble,
   });
   if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
   const envelope = readEnvelope(body, reading);
+  if (cut && envelope.kind === "nonsense") return retry(reading.maskKey(troubleText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;
   if (key !== null || status === 401 || status === 403) {
     return { outcome: "refused", error: pollRefusal(key, status) };
@@ -82,12 +104,22 @@ export function readPoll({ status, headers, body }: Reply, reading: Reading): Po
   const task = envelope.kind === "success" ? parseTaskState(envelope.data) : null;
   if (task === null)
     return retry(envelope.kind === "nonsense" ? envelope.why : "a reply without a task in it");
-  return { outcome: "state", task };
+  return { outcome: "state", task: maskedState(task, reading) };
 }
 
-/** An error key is shown to people; where a service repeats the API key in it, that part is not. */
-function readEnvelope(body: string, { apiKey }: Reading): Envelope {
+function readEnvelope(body: string, { maskKey }: Reading): Envelope {
   const envelope = parseEnvelope(body);
-  if (envelope.kind !== "error") return envelope;
-  return { kind: "error", key: envelope.key.replaceAll(apiKey, maskKey(apiKey)) };
+  return envelope.kind === "error" ? { kind: "error", key: maskKey(envelope.key) } : envelope;
+}
+
+/** Result URLs stay whole but for the key. */
+function maskedState(task: TaskState, { maskKey }: Reading): TaskState {
+  switch (task.status) {
+    case "running":
+      return { status: "running", word: task.word === null ? null : maskKey(task.word) };
+    case "completed":
+      return { status: "completed", urls: task.urls.map(maskKey) };
+    case "failed":
+      return { status: "failed", errorCode: task.errorCode === null ? null : maskKey(task.errorCode) };
+  }
 }

@@ -1,6 +1,8 @@
 import type { Clock } from "../lib/clock.ts";
+import { keyMasker } from "../lib/redact.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { HttpClient } from "./client.ts";
+import { decoded } from "./decode.ts";
 import type { HttpRequest } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
 import {
@@ -42,9 +44,11 @@ export interface ImageService {
 /** The service over HTTP. */
 export class Service implements ImageService {
   readonly #options: ServiceOptions;
+  readonly #maskKey: (text: string) => string;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
+    this.#maskKey = keyMasker(options.apiKey);
   }
 
   /**
@@ -65,7 +69,7 @@ export class Service implements ImageService {
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       if (!error.sent) return { outcome: "not_sent", cause: error };
-      return { outcome: "unknown", why: troubleText(error), cause: error };
+      return { outcome: "unknown", why: this.#maskKey(troubleText(error)), excerpt: null, cause: error };
     }
   }
 
@@ -83,7 +87,7 @@ export class Service implements ImageService {
       if (!(error instanceof TransportError)) throw error;
       return {
         outcome: "retry",
-        why: troubleText(error),
+        why: this.#maskKey(troubleText(error)),
         rateLimited: false,
         retryAfterMs: null,
         trouble: error,
@@ -92,8 +96,7 @@ export class Service implements ImageService {
   }
 
   get #reading(): Reading {
-    const { apiKey, clock } = this.#options;
-    return { apiKey, nowMs: clock.now() };
+    return { maskKey: this.#maskKey, nowMs: this.#options.clock.now() };
   }
 
   #endpoint(taskId?: string): URL {
@@ -101,24 +104,39 @@ export class Service implements ImageService {
     return new URL(`${this.#options.baseUrl}/generate-image${query}`);
   }
 
+  /** @throws TransportError where not even the head of a reply came */
   async #exchange(request: HttpRequest): Promise<Reply> {
-    const reply: Reply = { status: 0, headers: {}, body: "" };
+    const reply: Reply = { status: 0, headers: {}, body: "", cut: null };
     const chunks: Buffer[] = [];
     let size = 0;
-    const headers: Record<string, string> = { authorization: `Bearer ${this.#options.apiKey}` };
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${this.#options.apiKey}`,
+      "accept-encoding": "identity",
+    };
     if (request.body !== undefined) headers["content-type"] = "application/json";
-    await this.#options.http.send(
-      { ...request, headers },
-      {
-        onHead: (status, replyHeaders) => Object.assign(reply, { status, headers: replyHeaders }),
-        onData: (chunk) => {
-          size += chunk.length;
-          if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
-          chunks.push(chunk);
+    try {
+      await this.#options.http.send(
+        { ...request, headers },
+        {
+          onHead: (status, replyHeaders) => Object.assign(reply, { status, headers: replyHeaders }),
+          onData: (chunk) => {
+            size += chunk.length;
+            if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
+            chunks.push(chunk);
+          },
         },
-      },
+      );
+    } catch (error) {
+      // What came before may be all that the service had to say.
+      if (!(error instanceof TransportError) || reply.status === 0) throw error;
+      reply.cut = error;
+    }
+    const bytes = await decoded(
+      Buffer.concat(chunks),
+      reply.headers["content-encoding"],
+      LARGEST_REPLY_BYTES,
     );
-    reply.body = Buffer.concat(chunks).toString("utf8");
+    reply.body = bytes.toString("utf8");
     return reply;
   }
 }

@@ -7,6 +7,7 @@ import { requireSameAccount } from "../core/account.ts";
 import type { Connection } from "../core/deps.ts";
 import { UsageError } from "../lib/errors.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
+import { keyMasker } from "../lib/redact.ts";
 import type { ServiceIdentity } from "../store/task.ts";
 import { configuredService } from "./account.ts";
 import type { Session } from "./session.ts";
@@ -109,6 +110,6 @@ export class Connections {
       submitTimeoutMs: timeoutMs,
       pollTimeoutMs: timeoutMs,
     });
-    return { identity, service, downloads, serviceUrl };
+    return { identity, service, downloads, serviceUrl, maskKey: keyMasker(apiKey) };
   }
 }

@@ -1,3 +1,4 @@
+import { OutcomeUnknownError } from "../api/errors.ts";
 import type { ManifestProblem } from "../core/batch/check-rows.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { TaskReport } from "../core/report.ts";
@@ -25,7 +26,7 @@ export interface Failure {
 
 type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "resumable"> & { ledgerId?: string | null };
 
-type Next = (resume: string | null, ledgerId: string | null) => string;
+type Next = (resume: string | null, ledgerId: string | null, mentionedTaskId: string | null) => string;
 
 const pickUp = (otherwise: string): Next => {
   return (resume) => (resume === null ? otherwise : `Pick it up with: ${resume}`);
@@ -48,8 +49,12 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
   pending: pickUp("Look again later: imggen resume"),
   network: () => "Check the network and try again.",
   save_failed: (resume) => (resume === null ? "" : `It is not lost. Try again with: ${resume}`),
-  outcome_unknown: (_resume, ledgerId) => {
-    const next = "It is not sent again by itself. If the service shows its task id: imggen resume <task id>.";
+  outcome_unknown: (_resume, ledgerId, mentioned) => {
+    const how =
+      mentioned === null
+        ? "If the service shows its task id: imggen resume <task id>."
+        : `The reply mentions the task id ${mentioned}. To see whether it is this request's: ${resumeCommand(mentioned)}.`;
+    const next = `It is not sent again by itself. ${how}`;
     if (ledgerId === null) return next;
     return `${next} To buy it again: imggen rerun ${ledgerId}. To let it rest: imggen resume ${ledgerId} --dismiss`;
   },
@@ -77,11 +82,12 @@ export function describeFailure(error: unknown, task?: TaskFacts): Failure {
   const charged = task?.charged ?? expected.charged;
   const resume = task?.resumable && task.taskId !== null ? resumeCommand(task.taskId) : null;
   const { type, key, message } = expected;
+  const mentioned = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   return {
     type,
     key,
     message,
-    hint: expected.hint ?? hintFor(type, charged, resume, task?.ledgerId ?? null),
+    hint: expected.hint ?? hintFor(type, charged, resume, task?.ledgerId ?? null, mentioned),
     exitCode:
       error instanceof InterruptedError ? exitCodeOf(error) : EXIT_CODES[type as keyof typeof EXIT_CODES],
     charged,

@@ -92,6 +92,7 @@ async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Pr
       http: deps.connection.downloads,
       clock: deps.clock,
       serviceUrl: deps.connection.serviceUrl,
+      maskKey: deps.connection.maskKey,
       idleTimeoutMs: deps.downloadIdleMs,
       signal: deps.signal,
     });

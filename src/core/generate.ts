@@ -89,14 +89,16 @@ async function settle(
 }
 
 async function recordNoTask(
-  { outcome, error }: Exclude<Purchase, { outcome: "accepted" }>,
+  purchase: Exclude<Purchase, { outcome: "accepted" }>,
   journal: Journal,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
+  const { outcome, error } = purchase;
   const at = isoTime(deps.clock.now());
   if (outcome === "unknown") {
-    await journal.write({ type: "unknown", at, why: error.message });
+    const { excerpt } = purchase;
+    await journal.write({ type: "unknown", at, why: error.message, ...(excerpt !== null && { excerpt }) });
     await journal.release();
     return { ...report, status: "unknown", charged: "unknown", error, resumable: false };
   }

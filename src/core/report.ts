@@ -1,4 +1,5 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../api/errors.ts";
+import { taskIdIn } from "../api/excerpt.ts";
 import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Progress, SavedFile, TaskRecord } from "../store/task.ts";
@@ -86,6 +87,7 @@ function standingError(id: string, progress: Progress): ImggenError | null {
   if (progress.status === "intended" || progress.status === "unknown") {
     return new OutcomeUnknownError(
       `Request ${id} was sent, and its answer never came: it may or may not have been charged.`,
+      { mentionedTaskId: "excerpt" in progress ? taskIdIn(progress.excerpt) : null },
     );
   }
   if (progress.status === "refused") return new PastRefusal(progress.error);

@@ -1,4 +1,5 @@
 import { NetworkError, OutcomeUnknownError } from "../api/errors.ts";
+import { taskIdIn } from "../api/excerpt.ts";
 import { TransportError } from "../api/exchange.ts";
 import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../api/retry.ts";
 import type { SubmitReply } from "../api/service.ts";
@@ -11,7 +12,9 @@ import { interruption } from "./errors.ts";
 /** How buying ended, retries and all. */
 export type Purchase =
   | { outcome: "accepted"; taskId: string }
-  | { outcome: "refused" | "not_sent" | "unknown"; error: ImggenError };
+  | { outcome: "refused" | "not_sent"; error: ImggenError }
+  /** `excerpt` is the beginning of a reply that could not be used. */
+  | { outcome: "unknown"; error: ImggenError; excerpt: string | null };
 
 /** After a signal, how long the reply to a submit that is under way is waited for. */
 const GRACE_MS = 10_000;
@@ -62,12 +65,13 @@ function conclude(
   signal: AbortSignal,
 ): Purchase {
   if (reply.outcome !== "unknown") return reply;
-  if (signal.aborted) return { outcome: "unknown", error: interruption(signal, "unknown") };
+  const { excerpt } = reply;
+  if (signal.aborted) return { outcome: "unknown", error: interruption(signal, "unknown"), excerpt };
   const error = new OutcomeUnknownError(
     `The request was sent, but whether it was accepted is not known: ${reply.why}.`,
-    { cause: reply.cause },
+    { cause: reply.cause, mentionedTaskId: taskIdIn(excerpt) },
   );
-  return { outcome: "unknown", error };
+  return { outcome: "unknown", error, excerpt };
 }
 
 /** One submit. Once it has left, a signal does not cut it off at once: its id may be on the way. */
@@ -96,6 +100,7 @@ async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Pr
       return {
         outcome: "unknown",
         why: error instanceof Error ? error.message : String(error),
+        excerpt: null,
         cause: error,
       };
     return { outcome: "not_sent", cause: new TransportError(String(error), { sent: false, cause: error }) };

@@ -49,7 +49,7 @@ const event = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("not_sent"), at: text, why: text }),
   z.object({ type: z.literal("refused"), at: text, error: refusal }),
-  z.object({ type: z.literal("unknown"), at: text, why: text }),
+  z.object({ type: z.literal("unknown"), at: text, why: text, excerpt: z.optional(text) }),
   z.object({ type: z.literal("dismissed"), at: text, why: text, replacement: z.nullable(text) }),
   z.object({ type: z.literal("accepted"), at: text, taskId: text }),
   z.object({

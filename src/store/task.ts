@@ -52,7 +52,8 @@ export type TaskEvent =
   | ({ type: "intent"; v: number; id?: string; at: string; owner: ProcessIdentity } & Intent)
   | { type: "not_sent"; at: string; why: string }
   | { type: "refused"; at: string; error: { type: ErrorType; key: string | null; message: string } }
-  | { type: "unknown"; at: string; why: string }
+  /** `excerpt` is the beginning of a reply that could not be used, the API key masked. */
+  | { type: "unknown"; at: string; why: string; excerpt?: string }
   /** The user has settled what nobody can know; `replacement` is the task that was bought in its place. */
   | { type: "dismissed"; at: string; why: string; replacement: string | null }
   | { type: "accepted"; at: string; taskId: string }
@@ -76,7 +77,7 @@ export type Progress =
   | { status: "intended" }
   | { status: "not_sent"; why: string }
   | { status: "refused"; error: { type: ErrorType; key: string | null; message: string } }
-  | { status: "unknown"; why: string }
+  | { status: "unknown"; why: string; excerpt: string | null }
   | { status: "dismissed"; why: string; replacement: string | null }
   | { status: "accepted"; taskId: string; acceptedAt: string }
   | ({ status: "completed"; completedAt: string; urls: string[]; sighting: Sighting } & PartlySaved &
@@ -117,7 +118,7 @@ function advanceRequest(progress: Progress, event: TaskEvent): Progress {
     case "refused":
       return { status: "refused", error: event.error };
     case "unknown":
-      return { status: "unknown", why: event.why };
+      return { status: "unknown", why: event.why, excerpt: event.excerpt ?? null };
     case "dismissed":
       return { status: "dismissed", why: event.why, replacement: event.replacement };
     case "accepted":

@@ -34,7 +34,7 @@ async function fetching(url: string, options: Partial<DownloadOptions> = {}) {
     serviceUrl = new URL("http://127.0.0.1/api"),
     ...rest
   } = options;
-  const reply = await download(url, sink, { http, clock, serviceUrl, ...rest });
+  const reply = await download(url, sink, { http, clock, serviceUrl, maskKey: String, ...rest });
   return { reply, sink };
 }
 

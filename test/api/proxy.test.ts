@@ -54,7 +54,7 @@ describe("a proxy", () => {
       proxies: { http: proxy.url.replace("127.0.0.1", "localhost"), https: "", except: "" },
       lookup: guardedLookup("8.8.8.8"),
     });
-    const options = { http, clock: fakeClock(), serviceUrl: new URL("http://8.8.8.8/api") };
+    const options = { http, clock: fakeClock(), serviceUrl: new URL("http://8.8.8.8/api"), maskKey: String };
     const reply = await download(`http://cdn.example:${server.port}/1.png`, { write() {} }, options);
     expect(reply).toEqual({ outcome: "done" });
     expect(proxy.heads).toHaveLength(1);
@@ -66,7 +66,7 @@ describe("a proxy", () => {
       proxies: { http: `http://127.0.0.1:${await deadPort()}`, https: "", except: "cdn.example" },
       lookup: (_host, options, callback) => guardedLookup("8.8.8.8")("localhost", options, callback),
     });
-    const options = { http, clock: fakeClock(), serviceUrl: new URL("http://8.8.8.8/api") };
+    const options = { http, clock: fakeClock(), serviceUrl: new URL("http://8.8.8.8/api"), maskKey: String };
     const reply = await download(`http://cdn.example:${server.port}/1.png`, { write() {} }, options);
     expect(reply).toMatchObject({ outcome: "forbidden" });
     expect(server.requests).toEqual([]);

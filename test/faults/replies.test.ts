@@ -1,7 +1,8 @@
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { liveServer, liveService } from "../support/live-server.ts";
 import { PENDING, PICTURE, programWorld, refused, SAVED, UNKNOWN } from "../support/program-world.ts";
-import { failure, json, response, success } from "../support/scripted-server.ts";
+import { type Behaviour, failure, json, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning, taskIs } from "../support/scripts.ts";
 
 const ACCEPTED = success({ taskId: "task-1" });
@@ -45,6 +46,95 @@ it.each([
   expect(await world.aftermath(run)).toEqual(UNKNOWN);
   expect(server.requests).toHaveLength(1);
   expect(run.stdout + run.stderr).not.toContain(CONTROL_SEQUENCE);
+});
+
+/** An accepted submit's reply, as it would be without anything wrong. */
+const ENVELOPE = JSON.stringify({ code: 0, message: "ok", data: { taskId: "task-1" } });
+const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+it.each([
+  ["with a Content-Length beyond it", response(200, ENVELOPE, { "content-length": "500" })],
+  ["in chunks without the last", `${CHUNKED}${chunk(ENVELOPE)}`],
+])("a reply to the submit that is cut after its envelope, %s, is accepted", async (_how, bytes) => {
+  const server = await liveService(PICTURE, { submit: (_request, socket) => void socket.end(bytes) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it("a reply to the submit that never ends is accepted after the time that it may take", async () => {
+  const endless = replies(`${CHUNKED}${chunk(ENVELOPE)}`);
+  const server = await liveService(PICTURE, { submit: endless });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(SAVED);
+});
+
+it("a refusal that is cut after its envelope is a refusal", async () => {
+  const no = JSON.stringify({ code: -1, message: "my_credits.no_credits_description" });
+  const cut: Behaviour = (_request, socket) =>
+    void socket.end(response(200, no, { "content-length": "500" }));
+  const server = await liveService(PICTURE, { submit: cut });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(refused(4, "insufficient_credits"));
+});
+
+it("a poll's reply that is cut after its envelope counts", async () => {
+  const server = await liveService(PICTURE, {
+    poll: (request, socket) => {
+      const url = `http://${request.headers.host}/1.png`;
+      const body = JSON.stringify({ code: 0, message: "ok", data: { status: "completed", resultUrl: url } });
+      socket.end(response(200, body, { "content-length": "500" }));
+    },
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it.each([
+  ["gzip", gzipSync(ENVELOPE)],
+  ["deflate", deflateSync(ENVELOPE)],
+  ["br", brotliCompressSync(ENVELOPE)],
+])(
+  "a reply to the submit that is compressed (%s) without being asked for is read",
+  async (encoding, body) => {
+    const server = await liveService(PICTURE, {
+      submit: replies(response(200, body, { "content-encoding": encoding })),
+    });
+    const world = await programWorld(server);
+    expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+    const api = server.requests.filter(({ target }) => target.startsWith("/api"));
+    expect(api.map(({ headers }) => headers["accept-encoding"])).toEqual(["identity", "identity"]);
+  },
+);
+
+it.each([
+  ["cut in the middle", response(200, ENVELOPE.slice(0, -2), { "content-length": "500" }), "task-1"],
+  ["of HTTP 500", response(500, ENVELOPE), "task-1"],
+  ["with a taskId that is a number", success({ taskId: 17 }), "17"],
+])(
+  "a reply %s: its text goes into the record, and its task id is shown as a hint",
+  async (_what, bytes, id) => {
+    const server = await liveService(PICTURE, { submit: (_request, socket) => void socket.end(bytes) });
+    const world = await programWorld(server);
+    const run = await world.generate();
+    expect(await world.aftermath(run)).toEqual(UNKNOWN);
+    expect(JSON.parse(run.stdout).error.hint).toContain(`imggen resume ${id}`);
+    const [[, unknown] = []] = await world.records("open");
+    expect(bytes.toString()).toContain(unknown?.excerpt);
+    expect(unknown?.excerpt).toContain('"taskId"');
+    const later = await world.resume();
+    expect(later.code).toBe(9);
+    expect(later.stdout).toContain(`imggen resume ${id}`);
+  },
+);
+
+it("of a reply that cannot be used the record holds the first 4 KiB", async () => {
+  const page = `<html>${"x".repeat(100_000)}`;
+  const server = await liveService(PICTURE, { submit: replies(response(502, page)) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(UNKNOWN);
+  const [[, unknown] = []] = await world.records("open");
+  expect(unknown?.excerpt).toBe(page.slice(0, 4096));
 });
 
 it("a taskId of 256 characters is as good as any", async () => {

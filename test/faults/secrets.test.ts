@@ -4,9 +4,17 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { filesWithKey } from "../support/canary.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
-import { CANARY, NOT_SAVED, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
-import { failure, response } from "../support/scripted-server.ts";
-import { completedAt, inTurn, replies, stillRunning } from "../support/scripts.ts";
+import {
+  CANARY,
+  NOT_SAVED,
+  PICTURE,
+  type ProgramWorld,
+  programWorld,
+  SAVED,
+  UNKNOWN,
+} from "../support/program-world.ts";
+import { failure, response, success } from "../support/scripted-server.ts";
+import { completedAt, inTurn, replies, stillRunning, taskIs } from "../support/scripts.ts";
 
 const SIGNED = "/1.png?signature=s3cret-signature";
 
@@ -194,6 +202,78 @@ it("a service that echoes the key in its error does not get it shown", async () 
   const run = await world.generate();
   expect(run.stdout).not.toContain(CANARY);
   expect(run.stderr).not.toContain(CANARY);
+});
+
+/** The part of the key that is never shown, in any spelling. */
+const SECRET_PART = CANARY.slice(3, -4);
+const CAPITALS = CANARY.toUpperCase();
+const ENCODED = Array.from(CANARY, (each) => `%${each.charCodeAt(0).toString(16)}`).join("");
+
+/** Where the key turned up, in any letter case or percent-encoded: output, ledger, and requests for files. */
+async function tracesOfKey(world: ProgramWorld, run: { stdout: string; stderr: string }): Promise<string[]> {
+  const kept = [await world.records("open"), await world.records("done")];
+  const files = world.server?.requests.filter(({ target }) => !target.startsWith("/api/")) ?? [];
+  const texts = { ...run, ledger: JSON.stringify(kept), requests: JSON.stringify(files) };
+  const hides = (text: string) => unescape(text).toLowerCase().includes(SECRET_PART.toLowerCase());
+  return Object.entries(texts).flatMap(([name, text]) =>
+    typeof text === "string" && hides(text) ? [name] : [],
+  );
+}
+
+it.each([
+  ["as it is", CANARY],
+  ["in capitals", `task-${CAPITALS}`],
+  ["percent-encoded", ENCODED],
+])(
+  "a task id with the key in it, %s, is no usable id: outcome unknown, the key not stored",
+  async (_how, taskId) => {
+    const server = await liveService(PICTURE, { submit: replies(success({ taskId })) });
+    const world = await programWorld(server);
+    const run = await world.generate(["--verbose"]);
+    expect(await world.aftermath(run)).toEqual(UNKNOWN);
+    expect(await tracesOfKey(world, run)).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+    expect(await tracesOfKey(world, await world.resume())).toEqual([]);
+  },
+);
+
+it.each([
+  ["an error key", { submit: replies(failure(`bad.key.${CAPITALS}`)) }],
+  ["a status word", { poll: taskIs({ status: CAPITALS, errorCode: 0 }) }],
+  ["an error code", { poll: taskIs({ status: "failed", errorCode: CAPITALS }) }],
+  ["a poll's error key", { poll: replies(failure(CAPITALS)) }],
+  ["a reply that cannot be used", { submit: replies(response(500, `{"echo":"${CAPITALS}`)) }],
+])("%s with the key in it is shown and stored without", async (_what, script) => {
+  const server = await liveService(PICTURE, script);
+  const world = await programWorld(server);
+  const run = await world.generate(["--verbose", "--timeout", "300ms"]);
+  expect(run.code).toBeGreaterThan(0);
+  expect(await world.leaks(run)).toEqual([]);
+  expect(await tracesOfKey(world, run)).toEqual([]);
+});
+
+it.each([
+  ["as it is", CANARY],
+  ["in capitals", CAPITALS],
+  ["percent-encoded", ENCODED],
+])("a result URL with the key in it, %s, is whole but for the key, everywhere", async (_how, written) => {
+  const server = await liveService(PICTURE, { poll: completedAt(`/${written}/1.png?sig=${written}&x=1`) });
+  const world = await programWorld(server);
+  const run = await world.generate(["--verbose"]);
+  expect(await world.aftermath(run)).toEqual(SAVED);
+  expect(await tracesOfKey(world, run)).toEqual([]);
+  expect(JSON.stringify(await world.records("done"))).toContain("/sk-…2046/1.png?sig=sk-…2046&x=1");
+});
+
+it("a redirect with the key in it does not carry the key to another host", async () => {
+  const elsewhere = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+  const location = `${elsewhere.origin}/${CANARY}.png?k=${CAPITALS}`;
+  const server = await liveService(PICTURE, { file: replies(response(302, "", { location })) });
+  const world = await programWorld(server);
+  const run = await world.generate(["--verbose"]);
+  expect(await world.aftermath(run)).toEqual(SAVED);
+  expect(await tracesOfKey(world, run)).toEqual([]);
+  expect(unescape(JSON.stringify(elsewhere.requests)).toLowerCase()).not.toContain(SECRET_PART.toLowerCase());
 });
 
 it.each(["http://service.example/api", "http://192.168.1.10/api", "ftp://service.example/api"])(

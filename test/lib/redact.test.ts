@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { maskKey, withoutQuery } from "../../src/lib/redact.ts";
+import { keyMasker, maskKey, withoutQuery } from "../../src/lib/redact.ts";
 
 describe("a URL for people", () => {
   it.each([
@@ -40,5 +40,56 @@ describe("an API key for people", () => {
     expect(maskKey("sk-0123456789abcdef")).toBe("sk-…");
     expect(maskKey("sk-")).toBe("sk-…");
     expect(maskKey("")).toBe("sk-…");
+  });
+});
+
+describe("a text from elsewhere", () => {
+  const KEY = "sk-Canary+5f3e/9a7c=1b8d2046";
+  const mask = keyMasker(KEY);
+  const json = (text: string) =>
+    Array.from(text, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+  const percent = (text: string) =>
+    Array.from(text, (each) => `%${each.charCodeAt(0).toString(16)}`).join("");
+
+  it.each([
+    ["as it is", KEY],
+    ["in capitals", KEY.toUpperCase()],
+    ["in small letters", KEY.toLowerCase()],
+    ["percent-encoded where it must be", encodeURIComponent(KEY)],
+    ["percent-encoded throughout", percent(KEY)],
+    ["percent-encoded throughout, in capitals", percent(KEY.toUpperCase()).toUpperCase()],
+    ["percent-encoded twice", encodeURIComponent(encodeURIComponent(KEY))],
+    ["with JSON's escapes", json(KEY)],
+    ["with some of JSON's escapes", `${json(KEY.slice(0, 9))}${KEY.slice(9)}`],
+    ["with its slashes escaped", KEY.replaceAll("/", "\\/")],
+  ])("does not show a key that stands in it %s", (_how, written) => {
+    expect(mask(`https://cdn.example/${written}/1.png?k=${written}`)).toBe(
+      "https://cdn.example/sk-…2046/1.png?k=sk-…2046",
+    );
+  });
+
+  it("does not show a key that is cut off at its end", () => {
+    for (let length = 8; length < KEY.length; length++) {
+      expect(mask(`{"echo":"${KEY.slice(0, length)}`)).toBe('{"echo":"sk-…2046');
+    }
+    expect(mask(`${KEY.slice(0, 12)} and more`)).toBe(`${KEY.slice(0, 12)} and more`);
+  });
+
+  it("stays as it is where no key is in it", () => {
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => mask(text) === text));
+    expect(mask("task-1 sk- sk-canary x")).toBe("task-1 sk- sk-canary x");
+    expect(keyMasker("")("any")).toBe("any");
+  });
+
+  it("never shows a key of any characters, wherever it stands", () => {
+    const key = fc.stringMatching(/^sk-[\x21-\x7e\xa1-\xff]{9,60}$/);
+    fc.assert(
+      fc.property(key, fc.string(), fc.string(), (secret, before, after) => {
+        expect(keyMasker(secret)(`${before}${secret}${after}`)).not.toContain(secret);
+        expect(keyMasker(secret)(`${before}${encodeURIComponent(secret)}${after}`)).not.toContain(
+          encodeURIComponent(secret),
+        );
+      }),
+    );
   });
 });

@@ -33,6 +33,7 @@ const file = fc.record({
 const later: fc.Arbitrary<TaskEvent> = fc.oneof(
   text.map((why): TaskEvent => ({ type: "not_sent", at: AT, why })),
   text.map((why): TaskEvent => ({ type: "unknown", at: AT, why })),
+  text.map((excerpt): TaskEvent => ({ type: "unknown", at: AT, why: "nonsense", excerpt })),
   text.map((key): TaskEvent => ({ ...EVENTS.refused, error: { ...EVENTS.refused.error, key } })),
   text.map((taskId): TaskEvent => ({ type: "accepted", at: AT, taskId })),
   fc.array(text, { maxLength: 2 }).map((urls): TaskEvent => ({ ...EVENTS.completed, urls })),

@@ -8,6 +8,7 @@ import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts
 import type { TaskProgressEvent } from "../../src/core/events.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
+import { keyMasker } from "../../src/lib/redact.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { Destination, ServiceIdentity } from "../../src/store/task.ts";
 import { CANARY } from "./canary.ts";
@@ -74,6 +75,7 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
     service: testService(baseUrl, { clock, ...options.service }),
     downloads: testClient(),
     serviceUrl: new URL(baseUrl),
+    maskKey: keyMasker(TEST_KEY),
   };
   const ledger = new Ledger(stateFolder, clock, options.processes ?? systemProcesses());
   const deps: TaskDeps = {

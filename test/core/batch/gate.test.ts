@@ -7,7 +7,7 @@ import { fakeClock } from "../../support/fake-clock.ts";
 
 const REQUEST = { prompt: "a fox", model: "z-image" };
 const TAKEN: SubmitReply = { outcome: "accepted", taskId: "task-1" };
-const LOST: SubmitReply = { outcome: "unknown", why: "reset" };
+const LOST: SubmitReply = { outcome: "unknown", why: "reset", excerpt: null };
 const RUNNING: PollReply = { outcome: "state", task: { status: "processing" } as never };
 const notSent = (): SubmitReply => ({
   outcome: "not_sent",
