@@ -1,26 +1,68 @@
 import type { Command } from "commander";
-import type { Labels } from "../models/labels.ts";
+import { FLAG_LABELS, type Labels } from "../models/labels.ts";
 import type { RequestDraft } from "../models/request.ts";
+import {
+  type FieldName,
+  fieldsFrom,
+  type GivenFields,
+  isFieldName,
+  REQUEST_FIELDS,
+} from "../models/request-fields.ts";
+import { SETTING_NAMES } from "../store/settings-file.ts";
 import { collect, wholeNumberOption } from "./options.ts";
 import type { Session } from "./session.ts";
 
-/** Flags that say what to generate. */
-export interface DraftFlags {
-  model?: string;
-  ratio?: string;
-  quality?: string;
-  maxImages?: string;
-  image?: string[];
+type FlagName = Exclude<FieldName, "prompt">;
+
+/** Flags that say what to generate, as they were given. */
+export type DraftFlags = {
+  [Name in FlagName]?: (typeof REQUEST_FIELDS)[Name] extends "texts" ? string[] : string;
+};
+
+interface Flag {
+  short?: string;
+  /** Stands for the value in the help. */
+  value: string;
+  description: string;
+}
+
+/** In the order of the help. */
+const FLAGS: Readonly<Record<FlagName, Flag>> = {
+  model: {
+    short: "-m",
+    value: "<id>",
+    description: "model, see imggen models (default: vendor1/alpha-2)",
+  },
+  ratio: { short: "-r", value: "<w:h>", description: "aspect ratio, such as 16:9, or auto" },
+  quality: {
+    short: "-q",
+    value: "<quality>",
+    description: "basic, high, 1K, 2K or 4K, as the model allows",
+  },
+  maxImages: {
+    short: "-n",
+    value: "<n>",
+    description: "number of images, 1 to 15, as the model allows",
+  },
+  image: { short: "-i", value: "<url>", description: "reference image; repeat it for several" },
+};
+
+function isFlagName(name: string): name is FlagName {
+  return isFieldName(name) && name !== "prompt";
 }
 
 /** Adds those flags to a command. */
 export function addDraftOptions(command: Command): Command {
-  return command
-    .option("-m, --model <id>", "model, see imggen models (default: vendor1/alpha-2)")
-    .option("-r, --ratio <w:h>", "aspect ratio, such as 16:9, or auto")
-    .option("-q, --quality <quality>", "basic, high, 1K, 2K or 4K, as the model allows")
-    .option("-n, --max-images <n>", "number of images, 1 to 15, as the model allows")
-    .option("-i, --image <url>", "reference image; repeat it for several", collect);
+  return Object.keys(FLAGS).filter(isFlagName).reduce(addDraftOption, command);
+}
+
+/** Adds the flag of one field. */
+export function addDraftOption(command: Command, name: FlagName): Command {
+  const { short, value, description } = FLAGS[name];
+  const flags = `${short === undefined ? "" : `${short}, `}${FLAG_LABELS[name]} ${value}`;
+  return REQUEST_FIELDS[name] === "texts"
+    ? command.option(flags, description, collect)
+    : command.option(flags, description);
 }
 
 export interface Draft {
@@ -29,19 +71,26 @@ export interface Draft {
   labels: Partial<Labels>;
 }
 
+const FROM_SETTINGS = SETTING_NAMES.filter((name) => isFieldName(name));
+
 /** A request's values from flags, environment and config; what nobody set stays out. @throws UsageError */
 export async function readDraft(flags: DraftFlags, { settings }: Session): Promise<Draft> {
-  const model = await settings.get("model", { value: flags.model, label: "--model" });
-  const ratio = await settings.get("ratio", { value: flags.ratio, label: "--ratio" });
-  const quality = await settings.get("quality", { value: flags.quality, label: "--quality" });
-  const { maxImages: most, image: images } = flags;
-  const maxImages = most === undefined ? undefined : wholeNumberOption("--max-images", most, { min: 0 });
-  return {
-    values: { model: model?.value, ratio: ratio?.value, quality: quality?.value, images, maxImages },
-    labels: {
-      ...(model && { model: model.label }),
-      ...(ratio && { ratio: ratio.label }),
-      ...(quality && { quality: quality.label }),
-    },
-  };
+  const given: DraftFlags = { ...flags };
+  const labels: { -readonly [Name in FieldName]?: string } = {};
+  for (const name of FROM_SETTINGS) {
+    const setting = await settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
+    if (setting === undefined) continue;
+    given[name] = setting.value;
+    labels[name] = setting.label;
+  }
+  const values = fieldsFrom<GivenFields>((name) =>
+    isFlagName(name) ? fromFlag(name, given[name]) : undefined,
+  );
+  return { values, labels };
+}
+
+/** @throws UsageError */
+function fromFlag(name: FlagName, given: DraftFlags[FlagName]): GivenFields[FieldName] {
+  const isNumber = REQUEST_FIELDS[name] === "number" && typeof given === "string";
+  return isNumber ? wholeNumberOption(FLAG_LABELS[name], given, { min: 0 }) : given;
 }

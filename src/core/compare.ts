@@ -1,6 +1,6 @@
 import { ImggenError } from "../lib/errors.ts";
 import { checkRequest } from "../models/check.ts";
-import type { CheckedRequest } from "../models/request.ts";
+import type { CheckedRequest, RequestDraft } from "../models/request.ts";
 import { type BatchRow, RowKeys } from "./batch/rows.ts";
 import { rowDigest } from "./batch/shard.ts";
 
@@ -27,18 +27,19 @@ export interface Comparison {
 /**
  * The product of the axes: the cells that the matrix allows as the rows of a batch, the others with the reason.
  * A cell that comes twice, under two names of one model, is one.
+ * @param shared what all cells have in common
  */
 export function compareCells(
   prompt: string,
   axes: Axes,
-  images: readonly string[] | undefined,
+  shared: Omit<RequestDraft, "prompt" | keyof Cell>,
   validate: boolean,
 ): Comparison {
   const comparison: Comparison = { rows: [], skipped: [] };
   const seen = new Set<string>();
   const keys = new RowKeys();
   for (const cell of cellsOf(axes)) {
-    const checked = checkCell(prompt, cell, images, validate);
+    const checked = checkCell({ ...shared, prompt, ...cell }, validate);
     if (typeof checked === "string") {
       comparison.skipped.push({ cell, reason: checked });
       continue;
@@ -60,14 +61,9 @@ function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
 }
 
 /** @returns why the matrix rules it out, in words, in place of a request */
-function checkCell(
-  prompt: string,
-  cell: Cell,
-  images: readonly string[] | undefined,
-  validate: boolean,
-): CheckedRequest | string {
+function checkCell(draft: RequestDraft, validate: boolean): CheckedRequest | string {
   try {
-    return checkRequest({ prompt, ...cell, images }, { validate });
+    return checkRequest(draft, { validate });
   } catch (error) {
     if (error instanceof ImggenError) return error.message;
     throw error;

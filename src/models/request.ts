@@ -1,28 +1,20 @@
+import type { GivenFields, SentFields } from "./request-fields.ts";
+
 /**
  * The body of a submit, field for field as it goes on the wire (section 2.2 of the service's document).
  * A field that the user did not set is absent, so that the service's own default applies.
  */
-export interface GenerationRequest {
+export interface GenerationRequest extends SentFields {
   prompt: string;
-  /** Canonical id of section 2.4, or any string under `--no-validate`. */
   model: string;
-  /** `auto` or `w:h`. */
-  ratio?: string;
-  /** Reference image URL, or several. */
-  image?: string | string[];
-  maxImages?: number;
-  quality?: string;
 }
 
-/** What the user asked for, before it is checked: values as given, aliases unresolved. */
-export interface RequestDraft {
+/**
+ * What the user asked for, before it is checked: values as given, aliases unresolved. Without a `model` it is for
+ * the service's default one, `vendor1/alpha-2`.
+ */
+export interface RequestDraft extends GivenFields {
   prompt: string;
-  /** Absent: the service's default model, `vendor1/alpha-2`. */
-  model?: string | undefined;
-  ratio?: string | undefined;
-  quality?: string | undefined;
-  images?: readonly string[] | undefined;
-  maxImages?: number | undefined;
 }
 
 /** A request that the service's document does not rule out, with what it will cost. */

@@ -1,13 +1,14 @@
 import { IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
 import type { GenerationRequest, RequestDraft } from "./request.ts";
+import { type FieldName, fieldsFrom, type SentFields } from "./request-fields.ts";
 
 /** A draft that passed the rules, spelled as the service spells it and without what it would ignore. */
 export function settleDraft(draft: RequestDraft, model: Model): RequestDraft {
   return {
     ...draft,
     quality: draft.quality === undefined ? undefined : canonicalQuality(draft.quality),
-    images: draft.images?.map((url) => url.trim()),
+    image: draft.image?.map((url) => url.trim()),
     maxImages: dropsMaxImages(draft, model) ? undefined : draft.maxImages,
   };
 }
@@ -19,19 +20,17 @@ export function dropsMaxImages({ maxImages = MAX_IMAGES.min }: RequestDraft, mod
 
 /** The body of a submit: only the fields that are set, always in the same order. */
 export function toRequest(draft: RequestDraft, model: string): GenerationRequest {
-  const { prompt, ratio, images = [], maxImages, quality } = draft;
-  const [first, ...rest] = images;
-  return {
-    prompt,
-    model,
-    ...(ratio !== undefined && { ratio }),
-    ...(first !== undefined && { image: rest.length === 0 ? first : [first, ...rest] }),
-    ...(maxImages !== undefined && { maxImages }),
-    ...(quality !== undefined && { quality }),
-  };
+  const given = { ...draft, model };
+  return { ...fieldsFrom<SentFields>((name) => sentValue(given[name])), prompt: draft.prompt, model };
+}
+
+/** One text of a list is sent as it is, and an empty list is not sent. */
+function sentValue(given: RequestDraft[FieldName]): SentFields[FieldName] {
+  if (typeof given !== "object") return given;
+  return given.length > 1 ? [...given] : given[0];
 }
 
 /** A request that was sent once, as the draft that it came from. */
 export function draftOf({ image, ...request }: GenerationRequest): RequestDraft {
-  return image === undefined ? request : { ...request, images: [image].flat() };
+  return image === undefined ? request : { ...request, image: [image].flat() };
 }

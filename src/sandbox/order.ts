@@ -1,6 +1,6 @@
 import { estimateCost } from "../models/cost.ts";
 import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
-import type { GenerationRequest } from "../models/request.ts";
+import { areSentFields, isJsonObject, type SentFields } from "../models/request-fields.ts";
 import { invalidRequest, type Reply, refusal } from "./reply.ts";
 import { brokenRule } from "./rules.ts";
 
@@ -27,9 +27,9 @@ const UNDOCUMENTED_CREDITS = 1;
  */
 export function readOrder(body: unknown): { order: Order } | { refused: Reply } {
   const refused = (reply: Reply) => ({ refused: reply });
-  if (!isRecord(body)) return refused(invalidRequest("the body is no JSON object"));
+  if (!isJsonObject(body)) return refused(invalidRequest("the body is no JSON object"));
   if (isBlank(body.prompt)) return refused(refusal("image_generation.error.empty_prompt"));
-  if (!isRequest(body)) return refused(invalidRequest("a field has the wrong type"));
+  if (!isRequestBody(body)) return refused(invalidRequest("a field has the wrong type"));
 
   const { prompt, model: id = DEFAULT_MODEL } = body;
   const model = MODELS.find((candidate) => candidate.id === id);
@@ -53,30 +53,13 @@ function toOrder({ prompt, ratio, quality, maxImages }: RequestBody, model: Mode
   };
 }
 
-type JsonObject = Record<string, unknown>;
-type RequestBody = Omit<GenerationRequest, "model"> & { model?: string };
+type RequestBody = SentFields & { prompt: string };
 
-function isRecord(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Other fields are none of the service's business. */
+function isRequestBody(body: Readonly<Record<string, unknown>>): body is RequestBody {
+  return body.prompt !== undefined && areSentFields(body);
 }
 
 function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "string" && value.trim() === "");
-}
-
-const isText = (value: unknown) => typeof value === "string";
-
-/** Section 2.2: the type of every field; other fields are none of the service's business. */
-const TYPES: Readonly<Record<keyof GenerationRequest, (value: unknown) => boolean>> = {
-  prompt: isText,
-  model: isText,
-  ratio: isText,
-  quality: isText,
-  maxImages: (value) => typeof value === "number",
-  image: (value) => [value].flat().every(isText),
-};
-
-/** A request of which only the prompt must be there. */
-function isRequest(body: JsonObject): body is JsonObject & RequestBody {
-  return Object.entries(TYPES).every(([name, holds]) => body[name] === undefined || holds(body[name]));
 }

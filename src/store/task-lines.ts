@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import type { GenerationRequest } from "../models/request.ts";
+import { areSentFields, isJsonObject } from "../models/request-fields.ts";
 import { advance, LEDGER_VERSION, type Progress, type TaskEvent, type TaskRecord } from "./task.ts";
 
 /** What a file in the ledger turned out to be. */
@@ -16,14 +18,7 @@ const destination = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("folder"), folder: text, template: text, overwrite }),
   z.object({ kind: z.literal("stdout"), folder: text, template: text, overwrite }),
 ]);
-const request = z.object({
-  prompt: text,
-  model: text,
-  ratio: z.optional(text),
-  image: z.optional(z.union([text, z.array(text)])),
-  maxImages: z.optional(z.number()),
-  quality: z.optional(text),
-});
+const request = z.custom<GenerationRequest>(isRequest);
 const savedFile = z.object({
   path: z.nullable(text),
   url: text,
@@ -63,6 +58,11 @@ const event = z.discriminatedUnion("type", [
   z.object({ type: z.literal("failed"), at: text, errorCode: z.nullable(text) }),
   z.object({ type: z.literal("saved"), at: text, files: z.array(savedFile) }),
 ]);
+
+/** What this release does not know of a request stays in it: without that, it would be another request. */
+function isRequest(value: unknown): value is GenerationRequest {
+  return isJsonObject(value) && "prompt" in value && "model" in value && areSentFields(value);
+}
 
 /**
  * Adds a file's lines up to a task. A line that was cut short by a crash is passed over; whatever came after

@@ -20,7 +20,7 @@ describe("a request on the wire", () => {
     const { request } = checkRequest({
       quality: "2k",
       maxImages: 1,
-      images: [FOX, OWL],
+      image: [FOX, OWL],
       ratio: "16:9",
       model: "Gamma-Image-2",
       prompt: "a fox",
@@ -31,8 +31,8 @@ describe("a request on the wire", () => {
   });
 
   it("has one reference image as a string, and none where the list is empty", () => {
-    expect(checkRequest({ prompt: "a fox", images: [FOX] }).request.image).toBe(FOX);
-    expect(checkRequest({ prompt: "a fox", images: [] }).request).not.toHaveProperty("image");
+    expect(checkRequest({ prompt: "a fox", image: [FOX] }).request.image).toBe(FOX);
+    expect(checkRequest({ prompt: "a fox", image: [] }).request).not.toHaveProperty("image");
   });
 
   it("has the prompt as it was given, spaces and line breaks included", () => {
@@ -43,7 +43,7 @@ describe("a request on the wire", () => {
     const { request, warnings } = checkRequest({
       prompt: "a fox",
       model: row.id.toUpperCase(),
-      images: neededImages(row),
+      image: neededImages(row),
     });
     expect(request.model).toBe(row.id);
     expect(warnings).toHaveLength(["gamma-image-2", "vendor1/alpha"].includes(row.id) ? 1 : 0);
@@ -56,7 +56,7 @@ describe("the price with a request", () => {
       credits: 8,
       warnings: [],
     });
-    expect(checkRequest({ prompt: "a fox", model: "delta-image", images: [FOX] }).credits).toBe(2);
+    expect(checkRequest({ prompt: "a fox", model: "delta-image", image: [FOX] }).credits).toBe(2);
   });
 
   it("comes with a warning where it is an estimate, with or without validation", () => {
@@ -103,7 +103,7 @@ describe("without validation", () => {
         model: "z-image",
         ratio: "16x9",
         quality: "8k",
-        images: ["./fox.png", FOX],
+        image: ["./fox.png", FOX],
         maxImages: 99,
       },
       unchecked,

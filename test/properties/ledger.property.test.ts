@@ -8,19 +8,10 @@ import { readTaskLines } from "../../src/store/task-lines.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { AT, EVENTS } from "../support/records.ts";
+import { requests } from "../support/requests.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 8 });
-const request = fc.record(
-  {
-    prompt: text,
-    model: text,
-    ratio: text,
-    image: fc.oneof(text, fc.array(text, { maxLength: 2 })),
-    maxImages: fc.nat(),
-  },
-  { requiredKeys: ["prompt", "model"] },
-);
-const intent = request.map((request): TaskEvent => ({ ...EVENTS.intent, request }));
+const intent = requests(text).map((request): TaskEvent => ({ ...EVENTS.intent, request }));
 const file = fc.record({
   path: fc.option(text),
   url: text,

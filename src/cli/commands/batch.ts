@@ -4,6 +4,7 @@ import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../
 import { add, type Cost } from "../../core/batch/plan.ts";
 import type { BatchRow } from "../../core/batch/rows.ts";
 import { parseShard } from "../../core/batch/shard.ts";
+import { COLUMNS } from "../../core/manifest/columns.ts";
 import { type Allowance, costText } from "../batch/costs.ts";
 import { executeBatch } from "../batch/execute.ts";
 import {
@@ -41,7 +42,7 @@ export function register(command: Command, runWith: RunWith): void {
     .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input")
     .addHelpText(
       "after",
-      "\nColumns or keys: prompt model ratio quality image maxImages output. Flags hold for rows that do not set them.",
+      `\nColumns or keys: ${COLUMNS.join(" ")}. Flags hold for rows that do not set them.`,
     );
   addBatchPlaceOptions(addDraftOptions(command));
   addBatchOptions(command)

@@ -2,8 +2,9 @@ import type { Command } from "commander";
 import { checkBatchBudget } from "../../core/batch/batch-budget.ts";
 import { add, type Cost } from "../../core/batch/plan.ts";
 import type { RowEnd } from "../../core/batch/row-end.ts";
-import { type Comparison, compareCells } from "../../core/compare.ts";
+import { type Cell, type Comparison, compareCells } from "../../core/compare.ts";
 import { UsageError } from "../../lib/errors.ts";
+import type { GivenFields } from "../../models/request-fields.ts";
 import { cellLabel, comparisonTable, plannedTable } from "../batch/compare-table.ts";
 import { costText } from "../batch/costs.ts";
 import { executeBatch } from "../batch/execute.ts";
@@ -17,16 +18,19 @@ import {
 } from "../batch/flags.ts";
 import { exitCodeOfBatch, rowJson, summaryJson, summaryLines } from "../batch/summary.ts";
 import type { RunWith } from "../command.ts";
+import { addDraftOption, type DraftFlags } from "../draft.ts";
 import { collect } from "../options.ts";
 import type { Session } from "../session.ts";
 import { requestTimeout, waitSettings } from "../wait-options.ts";
 
-interface CompareOptions extends BatchFlags {
+interface CompareOptions extends BatchFlags, Pick<DraftFlags, "image"> {
   model?: string[];
   ratio?: string[];
   quality?: string[];
-  image?: string[];
 }
+
+/** What is the same for all cells. How many images one makes is left to the service. */
+type SharedFields = Required<Omit<GivenFields, "prompt" | keyof Cell | "maxImages">>;
 
 const TEMPLATE = "{slug}-{model}-{ratio}-{quality}-{task}.{ext}";
 
@@ -41,9 +45,8 @@ export function register(command: Command, runWith: RunWith): void {
     .argument("<prompt>", "what the images show")
     .option("-m, --model <ids>", "models, parted by commas, see imggen models", collect)
     .option("-r, --ratio <ratios>", "aspect ratios, parted by commas", collect)
-    .option("-q, --quality <qualities>", "qualities, parted by commas", collect)
-    .option("-i, --image <url>", "reference image; repeat it for several", collect);
-  addBatchOptions(addBatchPlaceOptions(command))
+    .option("-q, --quality <qualities>", "qualities, parted by commas", collect);
+  addBatchOptions(addBatchPlaceOptions(addDraftOption(command, "image")))
     .option("--no-validate", "send it even where the model matrix forbids it")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runCompare));
@@ -55,7 +58,8 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     ratios: await axis("ratio", flags.ratio, session),
     qualities: await axis("quality", flags.quality, session),
   };
-  const comparison = compareCells(prompt, axes, flags.image, flags.validate);
+  const shared: SharedFields = { image: flags.image };
+  const comparison = compareCells(prompt, axes, shared, flags.validate);
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
     for (const warning of checked.warnings) await session.console.warn(warning);

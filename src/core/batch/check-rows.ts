@@ -28,7 +28,7 @@ const ROW_LABELS: Labels = {
   model: "model",
   ratio: "ratio",
   quality: "quality",
-  images: "image",
+  image: "image",
   maxImages: "maxImages",
 };
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { UsageError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../models/request.ts";
+import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../models/request-fields.ts";
 
 /** One of several equal parts of a batch, for several machines to do one each. */
 export interface Shard {
@@ -21,15 +22,26 @@ export function parseShard(text: string): Shard {
   });
 }
 
+/** A batch knows its rows by their digests, so these are in each of them, set or not, and in this order for good. */
+const IN_EVERY_DIGEST: readonly FieldName[] = ["prompt", "model", "ratio", "image", "maxImages", "quality"];
+
+/** Fields that came later are in a digest only where they are set: what lacks them keeps the digest it had. */
+const LATER_FIELDS = FIELD_NAMES.filter((name) => !IN_EVERY_DIGEST.includes(name)).toSorted();
+
 /**
  * What a row is, as 32 hexadecimal digits: the same for the same request and output name, on every machine,
  * wherever the row stands. One reference image as a string is the same as a list of that one.
  */
 export function rowDigest(request: GenerationRequest, output: string | undefined): string {
-  const { prompt, model, ratio, image = [], maxImages, quality } = request;
-  const images = typeof image === "string" ? [image] : image;
+  const digested = (name: FieldName) =>
+    REQUEST_FIELDS[name] === "texts" ? [request[name] ?? []].flat() : (request[name] ?? null);
+  const later = LATER_FIELDS.filter((name) => request[name] !== undefined);
   // A list, as its order is fixed; what is not set is null, and no value that can be set.
-  const content = [prompt, model, ratio, images, maxImages, quality, output].map((value) => value ?? null);
+  const content = [
+    ...IN_EVERY_DIGEST.map(digested),
+    output ?? null,
+    ...later.map((name) => [name, digested(name)]),
+  ];
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32);
 }
 

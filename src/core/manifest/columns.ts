@@ -1,9 +1,11 @@
 import { editDistance } from "../../models/edit-distance.ts";
+import { FIELD_NAMES, type FieldName, isFieldName } from "../../models/request-fields.ts";
 import { quoted } from "./quoted.ts";
 
+export type Column = FieldName | "output";
+
 /** The columns of a CSV manifest and the keys of a JSON one. Only `prompt` must be there. */
-export const COLUMNS = ["prompt", "model", "ratio", "quality", "image", "maxImages", "output"] as const;
-export type Column = (typeof COLUMNS)[number];
+export const COLUMNS: readonly Column[] = [...FIELD_NAMES, "output"];
 
 export const COLUMN_LIST = COLUMNS.join(", ");
 
@@ -11,7 +13,7 @@ export const COLUMN_LIST = COLUMNS.join(", ");
 export type RawValues = Partial<Record<Column, unknown>>;
 
 export function isColumn(name: string): name is Column {
-  return (COLUMNS as readonly string[]).includes(name);
+  return name === "output" || isFieldName(name);
 }
 
 /** A file that is not meant to be a manifest has any number of wrong names; nobody reads them all. */

@@ -1,3 +1,4 @@
+import { REQUEST_FIELDS } from "../../models/request-fields.ts";
 import {
   COLUMN_LIST,
   type Column,
@@ -71,5 +72,6 @@ function rawValues(cells: readonly string[], columns: readonly string[]): RawVal
 
 function cellValue(column: Column, cell: string): unknown {
   if (cell === "") return undefined;
-  return column === "image" ? cell.split(/\s+/) : cell;
+  const isList = column !== "output" && REQUEST_FIELDS[column] === "texts";
+  return isList ? cell.split(/\s+/) : cell;
 }

@@ -1,13 +1,11 @@
-/** What a row of a manifest sets. What it leaves out is absent, so that the batch's defaults apply. */
-export interface RowValues {
-  prompt: string;
-  model?: string;
-  ratio?: string;
-  quality?: string;
-  /** Reference images' URLs. An empty list, which only JSON can say, asks for none in spite of a default. */
-  images?: string[];
-  /** A whole number; whether the model takes it is for the rules to say. */
-  maxImages?: number;
+import type { RequestDraft } from "../../models/request.ts";
+
+/**
+ * What a row of a manifest sets. What it leaves out is absent, so that the batch's defaults apply; whether the model
+ * takes it is for the rules to say. An empty list of images, which only JSON can say, asks for none in spite of a
+ * default.
+ */
+export interface RowValues extends RequestDraft {
   /** Name below the output folder, which it cannot leave. */
   output?: string;
 }

@@ -1,3 +1,11 @@
+import {
+  type FieldForm,
+  type FieldName,
+  fieldsFrom,
+  type GivenFields,
+  type GivenValue,
+  REQUEST_FIELDS,
+} from "../../models/request-fields.ts";
 import type { Column, RawValues } from "./columns.ts";
 import type { RowValues } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
@@ -7,25 +15,47 @@ import { quoted } from "./quoted.ts";
 export function checkValues(raw: RawValues): { values: RowValues } | { problems: string[] } {
   const reader = new ValueReader(raw);
   const prompt = reader.prompt();
-  const model = reader.read("model", asText, "text");
-  const ratio = reader.read("ratio", asText, "text");
-  const quality = reader.read("quality", asText, "text");
-  const images = reader.read("image", asTexts, "a URL or a list of URLs");
-  const maxImages = reader.read("maxImages", asWholeNumber, "a whole number");
+  const fields = fieldsFrom<GivenFields>((name) =>
+    name === "prompt" ? prompt : reader.read<GivenFields[FieldName]>(name, READERS[REQUEST_FIELDS[name]]),
+  );
   const output = reader.output();
   if (reader.problems.length > 0) return { problems: reader.problems };
-  return {
-    values: {
-      prompt,
-      ...(model !== undefined && { model }),
-      ...(ratio !== undefined && { ratio }),
-      ...(quality !== undefined && { quality }),
-      ...(images !== undefined && { images }),
-      ...(maxImages !== undefined && { maxImages }),
-      ...(output !== undefined && { output }),
-    },
-  };
+  return { values: { ...fields, prompt, ...(output !== undefined && { output }) } };
 }
+
+/** How a value is read, and what the column takes, in words. */
+interface Reader<Value> {
+  as: (value: unknown) => Value | undefined;
+  takes: string;
+}
+
+const TEXT: Reader<string> = {
+  as: (value) => (typeof value === "string" ? value : undefined),
+  takes: "text",
+};
+
+const TEXTS: Reader<string[]> = {
+  as: (value) => {
+    const list: unknown[] = Array.isArray(value) ? value : [value];
+    return list.every((each) => typeof each === "string") ? list : undefined;
+  },
+  takes: "a URL or a list of URLs",
+};
+
+/** A number, or its digits as text: a CSV has nothing else. */
+const WHOLE_NUMBER: Reader<number> = {
+  as: (value) => {
+    const number = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : value;
+    return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+  },
+  takes: "a whole number",
+};
+
+const READERS: { [Form in FieldForm]: Reader<GivenValue<Form>> } = {
+  text: TEXT,
+  texts: TEXTS,
+  number: WHOLE_NUMBER,
+};
 
 class ValueReader {
   readonly problems: string[] = [];
@@ -36,7 +66,7 @@ class ValueReader {
   }
 
   /** A column's value; undefined where it is not set, or is not what the column takes. */
-  read<Value>(column: Column, as: (value: unknown) => Value | undefined, takes: string): Value | undefined {
+  read<Value>(column: Column, { as, takes }: Reader<Value>): Value | undefined {
     const raw = this.#raw[column] ?? undefined;
     if (raw === undefined) return undefined;
     const value = as(raw);
@@ -45,33 +75,18 @@ class ValueReader {
   }
 
   prompt(): string {
-    const prompt = this.read("prompt", asText, "text");
+    const prompt = this.read("prompt", TEXT);
     if ((this.#raw.prompt ?? undefined) === undefined) this.problems.push("there is no prompt");
     else if (prompt?.trim() === "") this.problems.push("the prompt is empty");
     return prompt ?? "";
   }
 
   output(): string | undefined {
-    const output = this.read("output", asText, "text");
+    const output = this.read("output", TEXT);
     const problem = output === undefined ? null : outputNameProblem(output);
     if (output !== undefined && problem !== null) this.problems.push(`output ${quoted(output)}: ${problem}`);
     return output;
   }
-}
-
-function asText(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function asTexts(value: unknown): string[] | undefined {
-  const list: unknown[] = Array.isArray(value) ? value : [value];
-  return list.every((each) => typeof each === "string") ? list : undefined;
-}
-
-/** A number, or its digits as text: a CSV has nothing else. */
-function asWholeNumber(value: unknown): number | undefined {
-  const number = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : value;
-  return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
 function described(value: unknown): string {

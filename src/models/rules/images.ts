@@ -8,39 +8,39 @@ const WINDOWS_DRIVE = /^[a-z]:/i;
 
 /** Sections 2.2, 2.4 and 8: how many reference images a model takes. */
 export const imageCount: Rule = ({ draft, model, labels }) => {
-  const count = draft.images?.length ?? 0;
+  const count = draft.image?.length ?? 0;
   if (model.references === null) return undefined;
   const { min, max } = model.references;
   if (count < min) {
-    const message = `${labels.images} is missing: ${model.id} needs ${needed(model.references)}`;
+    const message = `${labels.image} is missing: ${model.id} needs ${needed(model.references)}`;
     return refusal(message, `give an image's URL; models that need none: ${modelList(openTo(0))}`);
   }
   if (max === null || count <= max) return undefined;
   const most = max === 0 ? "no reference images" : `at most ${max} reference images`;
   const [times, many] = count === 1 ? ["once", "one"] : [`${count} times`, `as many as ${count}`];
-  const message = `${labels.images} is given ${times}: ${model.id} takes ${most}`;
+  const message = `${labels.image} is given ${times}: ${model.id} takes ${most}`;
   return refusal(message, `models that take ${many}: ${modelList(openTo(count))}`);
 };
 
 /** Section 2.2: the field holds URLs, which the service itself fetches. */
 export const imageUrls: Rule = ({ draft, labels }) => {
-  const value = draft.images?.find((image) => !isRemoteUrl(image.trim()));
+  const value = draft.image?.find((image) => !isRemoteUrl(image.trim()));
   if (value === undefined) return undefined;
   return refusal(
-    `${labels.images} ${shownUrl(value)} is no address on the web: the service takes URLs only, not files`,
+    `${labels.image} ${shownUrl(value)} is no address on the web: the service takes URLs only, not files`,
     "put the image where the service can fetch it, and give its whole URL (https://…)",
   );
 };
 
 /** Sections 2.2 and 8: models that fetch over HTTPS only. */
 export const imagesOverHttps: Rule = ({ draft, model, labels }) => {
-  const { images = [] } = draft;
+  const images = draft.image ?? [];
   if (model.references?.httpsOnly !== true) return undefined;
   const value = images.find((image) => !/^https:/i.test(image.trim()));
   if (value === undefined) return undefined;
   const others = modelList(openTo(images.length).filter((other) => other.references?.httpsOnly === false));
   return refusal(
-    `${labels.images} ${shownUrl(value)}: ${model.id} takes https:// URLs only`,
+    `${labels.image} ${shownUrl(value)}: ${model.id} takes https:// URLs only`,
     `give an https:// URL; models that take others: ${others}`,
   );
 };

@@ -10,7 +10,7 @@ import { parseShard } from "../../../src/core/batch/shard.ts";
 import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
 
 const DEFAULTS: RowDefaults = {
-  values: { model: "z-image", ratio: undefined, quality: undefined, images: undefined, maxImages: undefined },
+  values: { model: "z-image", ratio: undefined, quality: undefined, image: undefined, maxImages: undefined },
   labels: { model: "--model" },
   validate: true,
   shard: null,
@@ -51,8 +51,8 @@ describe("a manifest's rows", () => {
   });
 
   it("may ask for no reference images in spite of a default", async () => {
-    const values = { ...DEFAULTS.values, model: "gamma-image-2", images: ["https://images.test/1.png"] };
-    const { rows } = await checked([{ prompt: "a fox" }, { prompt: "a hen", images: [] }], { values });
+    const values = { ...DEFAULTS.values, model: "gamma-image-2", image: ["https://images.test/1.png"] };
+    const { rows } = await checked([{ prompt: "a fox" }, { prompt: "a hen", image: [] }], { values });
     expect(rows.map(({ checked: { request } }) => "image" in request)).toEqual([true, false]);
   });
 

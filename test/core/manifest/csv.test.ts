@@ -19,7 +19,7 @@ describe("a manifest in CSV", () => {
           model: "z-image",
           ratio: "1:1",
           quality: "2K",
-          images: ["https://a.test/1.png", "https://a.test/2.png"],
+          image: ["https://a.test/1.png", "https://a.test/2.png"],
           maxImages: 2,
           output: "foxes/1",
         },

@@ -15,17 +15,16 @@ describe("a manifest of JSON lines", () => {
       maxImages: 2,
       output: "foxes/1",
     };
-    const { image, ...rest } = all;
     expect(await read(`${JSON.stringify(all)}\n\n  \n{ "prompt": "an owl" }\r\n`, "jsonl")).toEqual([
-      [1, { ...rest, images: image }],
+      [1, all],
       [4, { prompt: "an owl" }],
     ]);
   });
 
   it("takes one image as a string, null as not set, and digits as a number", async () => {
     const given = { prompt: "a", image: FOX, maxImages: "3", model: null, output: null, quality: null };
-    expect(await row(given)).toEqual([[1, { prompt: "a", images: [FOX], maxImages: 3 }]]);
-    expect(await row({ prompt: "a", image: [] })).toEqual([[1, { prompt: "a", images: [] }]]);
+    expect(await row(given)).toEqual([[1, { prompt: "a", image: [FOX], maxImages: 3 }]]);
+    expect(await row({ prompt: "a", image: [] })).toEqual([[1, { prompt: "a", image: [] }]]);
     expect(await row({ prompt: "a", image: null })).toEqual([[1, { prompt: "a" }]]);
   });
 
@@ -94,7 +93,7 @@ describe("a manifest of JSON lines", () => {
     for (const key of ["seed", "", "x", "🦊", "constructor", "a".repeat(500)]) {
       expect(await row({ prompt: "a", [key]: 1 })).toEqual([
         expect.stringMatching(
-          /^1: unknown key ".{0,61}"; known are prompt, model, ratio, quality, image, maxImages, output$/u,
+          /^1: unknown key ".{0,61}"; known are prompt, model, ratio, image, maxImages, quality, output$/u,
         ),
       ]);
     }

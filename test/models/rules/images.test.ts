@@ -10,7 +10,7 @@ describe("the number of reference images", () => {
   it.each(DOCUMENT)("for $id is what the document says: $references", (row) => {
     const [min, max] = row.references ?? [0, null];
     for (const count of [0, 1, 2, 16, 17]) {
-      const draft = { prompt: "a fox", model: row.id, images: images(count) };
+      const draft = { prompt: "a fox", model: row.id, image: images(count) };
       if (count >= min && count <= (max ?? count)) {
         expect([checkRequest(draft).request.image ?? []].flat()).toHaveLength(count);
       } else {
@@ -20,7 +20,7 @@ describe("the number of reference images", () => {
   });
 
   it("is none for a model that makes images from text only, and others are named", () => {
-    const { message, hint } = refusalOf({ model: "z-image", images: images(1) });
+    const { message, hint } = refusalOf({ model: "z-image", image: images(1) });
     expect(message).toBe("--image is given once: z-image takes no reference images");
     expect(hint).toBe(
       "Models that take one: vendor1/alpha-pro, beta/4.5-edit, beta/5-lite-image-to-image, gamma-image-2, " +
@@ -38,7 +38,7 @@ describe("the number of reference images", () => {
   });
 
   it("is at most 16 where the document says so, with both numbers in the refusal", () => {
-    expect(refusalOf({ model: "gamma-image-2", images: images(17) }).message).toBe(
+    expect(refusalOf({ model: "gamma-image-2", image: images(17) }).message).toBe(
       "--image is given 17 times: gamma-image-2 takes at most 16 reference images",
     );
     expect(refusalOf({ model: "gamma-image-2-5-flare-image" }).message).toContain("1 to 16 reference images");
@@ -55,11 +55,11 @@ describe("a reference image", () => {
     "data:image/png;base64,AAAA",
     "s3://bucket/a.png",
   ])("is a URL, and goes out as it was given: %s", (url) => {
-    expect(checkRequest({ prompt: "a fox", images: [url] }).request.image).toBe(url);
+    expect(checkRequest({ prompt: "a fox", image: [url] }).request.image).toBe(url);
   });
 
   it("loses the space around it", () => {
-    expect(checkRequest({ prompt: "a fox", images: [" https://images.test/a.png\n"] }).request.image).toBe(
+    expect(checkRequest({ prompt: "a fox", image: [" https://images.test/a.png\n"] }).request.image).toBe(
       "https://images.test/a.png",
     );
   });
@@ -81,26 +81,26 @@ describe("a reference image", () => {
     "https://",
     "-",
   ])("is no file and no part of a URL: %j", (url) => {
-    const { message, hint } = refusalOf({ images: ["https://images.test/a.png", url] });
+    const { message, hint } = refusalOf({ image: ["https://images.test/a.png", url] });
     expect(message).toContain("the service takes URLs only, not files");
     expect(hint).toContain("https://");
   });
 
   it("goes over HTTPS where the document says so", () => {
     const draft = { prompt: "a fox", model: "gamma-image-2-5-flare-image" };
-    const { message, hint } = refusalOf({ ...draft, images: [...images(1), "http://images.test/b.png"] });
+    const { message, hint } = refusalOf({ ...draft, image: [...images(1), "http://images.test/b.png"] });
     expect(message).toBe(
       "--image http://images.test/b.png: gamma-image-2-5-flare-image takes https:// URLs only",
     );
     expect(hint).toContain("models that take others: vendor1/alpha-pro, ");
     expect(hint).not.toContain("flare");
-    expect(checkRequest({ ...draft, images: ["HTTPS://images.test/b.png"] }).warnings).toEqual([]);
+    expect(checkRequest({ ...draft, image: ["HTTPS://images.test/b.png"] }).warnings).toEqual([]);
   });
 
   it("is shown in a refusal without its password and its signature", () => {
     const { message } = refusalOf({
       model: "gamma-image-2-5-flare-image",
-      images: ["http://me:secret@images.test/b.png?sig=secret#secret"],
+      image: ["http://me:secret@images.test/b.png?sig=secret#secret"],
     });
     expect(message).toContain("http://images.test/b.png:");
     expect(message).not.toContain("secret");

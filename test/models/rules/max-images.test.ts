@@ -6,7 +6,7 @@ import { refusalOf } from "../refusal.ts";
 const draftOf = (row: (typeof DOCUMENT)[number]) => ({
   prompt: "a fox",
   model: row.id,
-  images: neededImages(row),
+  image: neededImages(row),
 });
 
 describe("the number of images", () => {

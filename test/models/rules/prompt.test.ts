@@ -19,7 +19,7 @@ describe("the prompt", () => {
   });
 
   it.each(DOCUMENT)("of $id may have $promptLimit characters and not one more", (row) => {
-    const draft = { model: row.id, images: neededImages(row) };
+    const draft = { model: row.id, image: neededImages(row) };
     const longest = "x".repeat(row.promptLimit);
     expect(checkRequest({ ...draft, prompt: longest }).request.prompt).toBe(longest);
     const { message } = refusalOf({ ...draft, prompt: `${longest}y` });

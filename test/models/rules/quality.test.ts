@@ -5,7 +5,7 @@ import { refusalOf } from "../refusal.ts";
 
 describe("the quality", () => {
   it.each(DOCUMENT)("of $id is one of its own, in any case", (row) => {
-    const draft = { model: row.id, images: neededImages(row) };
+    const draft = { model: row.id, image: neededImages(row) };
     const allowed = row.qualities === null ? ALL_QUALITIES : words(row.qualities);
     for (const quality of ALL_QUALITIES) {
       for (const spelling of [quality, quality.toUpperCase(), quality.toLowerCase()]) {
@@ -26,7 +26,7 @@ describe("the quality", () => {
     "that the field does not have is refused for every model: %j",
     (quality) => {
       for (const row of DOCUMENT) {
-        const { message, hint } = refusalOf({ model: row.id, images: neededImages(row), quality });
+        const { message, hint } = refusalOf({ model: row.id, image: neededImages(row), quality });
         expect(message).toContain("is not a quality of the service");
         expect(hint).toBe("Use one of basic, high, 1K, 2K, 4K");
       }

@@ -10,7 +10,7 @@ const withoutRow = DOCUMENT.filter((row) => row.ratios === null);
 
 describe("the ratio", () => {
   it.each(withRow)("of $id is one of its row, and no other", (row) => {
-    const draft = { model: row.id, images: neededImages(row) };
+    const draft = { model: row.id, image: neededImages(row) };
     for (const ratio of ALL_RATIOS) {
       if (row.ratios.includes(ratio)) {
         expect(checkRequest({ ...draft, prompt: "a fox", ratio }).request.ratio).toBe(ratio);
@@ -23,7 +23,7 @@ describe("the ratio", () => {
   });
 
   it.each(withoutRow)("of $id may be any, with a warning where the document has no such ratio", (row) => {
-    const draft = { prompt: "a fox", model: row.id, images: neededImages(row) };
+    const draft = { prompt: "a fox", model: row.id, image: neededImages(row) };
     const warned = (ratio: string) =>
       checkRequest({ ...draft, ratio }).warnings.filter((warning) => warning.includes(ratio));
     for (const ratio of ALL_RATIOS) expect(warned(ratio)).toEqual([]);
@@ -40,7 +40,7 @@ describe("the ratio", () => {
     ["0:1", "Write it as width:height, such as 16:9, or auto"],
   ])("that is malformed is refused for every model: %s", (ratio, expected) => {
     for (const row of DOCUMENT) {
-      const { message, hint } = refusalOf({ model: row.id, images: neededImages(row), ratio });
+      const { message, hint } = refusalOf({ model: row.id, image: neededImages(row), ratio });
       expect(message).toBe(`--ratio ${ratio} is neither width:height in whole numbers nor auto`);
       expect(hint).toBe(expected);
     }

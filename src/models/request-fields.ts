@@ -1,0 +1,75 @@
+/** The forms that a field's value has: as the user gives it, and in the body of a submit. */
+interface FieldValues {
+  text: { given: string; sent: string };
+  number: { given: number; sent: number };
+  /** One text may be sent as a string or as a list of that one. */
+  texts: { given: readonly string[]; sent: string | string[] };
+}
+
+export type FieldForm = keyof FieldValues;
+
+/**
+ * Every field of a request (section 2.2 of the service's document), in the order in which they are sent. Whatever
+ * goes through a request field by field is derived from this table, or does not compile while it lacks one: the
+ * body of a submit, the ledger's reader, a batch row's digest, the columns of a manifest, flags and labels.
+ */
+export const REQUEST_FIELDS = {
+  prompt: "text",
+  /** Canonical id of section 2.4, or any string under `--no-validate`. */
+  model: "text",
+  /** `auto` or `w:h`. */
+  ratio: "text",
+  /** URLs of reference images. */
+  image: "texts",
+  /** How many images to generate. */
+  maxImages: "number",
+  quality: "text",
+} as const satisfies Readonly<Record<string, FieldForm>>;
+
+type Fields = typeof REQUEST_FIELDS;
+export type FieldName = keyof Fields;
+
+export type GivenValue<Form extends FieldForm> = FieldValues[Form]["given"];
+
+/** Any of the fields, as the user gave them. */
+export type GivenFields = {
+  -readonly [Name in keyof Fields]?: GivenValue<Fields[Name]> | undefined;
+};
+/** Any of the fields, as they are sent. */
+export type SentFields = { -readonly [Name in keyof Fields]?: FieldValues[Fields[Name]]["sent"] };
+
+export const FIELD_NAMES = Object.keys(REQUEST_FIELDS).filter(isFieldName);
+
+export function isFieldName(name: string): name is FieldName {
+  return Object.hasOwn(REQUEST_FIELDS, name);
+}
+
+/** The fields that `valueFor` has a value for, in the table's order. The value must have the field's form. */
+export function fieldsFrom<Fields extends GivenFields | SentFields>(
+  valueFor: (name: FieldName) => Fields[FieldName],
+): Fields {
+  const entries = FIELD_NAMES.map((name) => [name, valueFor(name)] as const);
+  // The compiler does not follow which name has which value; the tests go through all of them.
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Fields;
+}
+
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const isText = (value: unknown) => typeof value === "string";
+
+/** Whether a value has a form, as it is sent. */
+const HAS_FORM: Readonly<Record<FieldForm, (value: unknown) => boolean>> = {
+  text: isText,
+  number: (value) => typeof value === "number",
+  texts: (value) => [value].flat().every(isText),
+};
+
+/** Whether every field in a JSON object has its form. Names that are no field's are not judged. */
+export function areSentFields(object: Readonly<Record<string, unknown>>): object is SentFields {
+  return FIELD_NAMES.every((name) => {
+    const value = object[name];
+    return value === undefined || HAS_FORM[REQUEST_FIELDS[name]](value);
+  });
+}

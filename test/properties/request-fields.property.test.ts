@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { rowDigest } from "../../src/core/batch/shard.ts";
+import { FLAG_LABELS } from "../../src/models/labels.ts";
+import { DEFAULT_MODEL } from "../../src/models/matrix.ts";
+import { FIELD_NAMES, type FieldName } from "../../src/models/request-fields.ts";
+import { draftOf, toRequest } from "../../src/models/wire.ts";
+import { holds, holdsInTime } from "../support/holds.ts";
+import { runCommand } from "../support/in-process.ts";
+import { temporaryFolder } from "../support/program.ts";
+import { drafts, requests } from "../support/requests.ts";
+
+// All of this goes through the fields of the table, and so through any that is added to it.
+
+const CASES = 4000;
+
+const anyText = fc.string({ unit: "binary", maxLength: 8 });
+/** No model's name, and nothing that a shell, a flag or a manifest reads as something else. */
+const plainText = fc.stringMatching(/^x[a-z0-9:.-]{0,8}$/);
+const plainDrafts = drafts(plainText, plainText);
+
+it("a draft that is sent and taken back from the wire is the same draft", () => {
+  holds(
+    fc.property(drafts(anyText, anyText), anyText, (draft, model) => {
+      const request = toRequest(draft, model);
+      expect(draftOf(request)).toEqual({ ...draft, model });
+      expect(Object.keys(request)).toEqual(FIELD_NAMES.filter((name) => name in request));
+    }),
+    CASES,
+  );
+});
+
+it("a request that is taken for a draft and sent again is the same request", () => {
+  holds(
+    fc.property(drafts(anyText, anyText), anyText, (draft, model) => {
+      const request = toRequest(draft, model);
+      expect(toRequest(draftOf(request), request.model)).toStrictEqual(request);
+    }),
+    CASES,
+  );
+});
+
+it("flags come to the request that they say", async () => {
+  const home = await temporaryFolder();
+  const flags = ({ prompt: _prompt, ...rest }: Record<string, unknown>) =>
+    Object.entries(rest).flatMap(([name, value]) =>
+      [value].flat().map((each) => `${FLAG_LABELS[name as FieldName]}=${each}`),
+    );
+  await holdsInTime(
+    fc.asyncProperty(plainDrafts, async (draft) => {
+      const args = ["generate", draft.prompt, ...flags({ ...draft }), "--no-validate", "--dry-run", "--json"];
+      const { stdout } = await runCommand(args, { home });
+      expect(JSON.parse(stdout).request).toEqual(toRequest(draft, draft.model ?? DEFAULT_MODEL));
+    }),
+    200,
+  );
+});
+
+it("a row of a manifest comes to the request that it says", async () => {
+  const home = await temporaryFolder();
+  await holdsInTime(
+    fc.asyncProperty(plainDrafts, async (draft) => {
+      const args = ["batch", "-", "--no-validate", "--dry-run", "--json"];
+      const { stdout } = await runCommand(args, { home, input: JSON.stringify(draft) });
+      const [first = ""] = stdout.split("\n");
+      expect(JSON.parse(first).request).toEqual(toRequest(draft, draft.model ?? DEFAULT_MODEL));
+    }),
+    200,
+  );
+});
+
+it("two requests have one digest where they say the same, and there alone", () => {
+  holds(
+    fc.property(requests(fc.constantFrom("x", "y")), requests(fc.constantFrom("x", "y")), (one, other) => {
+      const [first, second] = [one, other].map((request) => toRequest(draftOf(request), request.model));
+      const same = isDeepStrictEqual(first, second);
+      expect(rowDigest(one, undefined) === rowDigest(other, undefined)).toBe(same);
+    }),
+    CASES,
+  );
+});

@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import type { GenerationRequest, RequestDraft } from "../../src/models/request.ts";
+import {
+  FIELD_NAMES,
+  type FieldForm,
+  type GivenFields,
+  REQUEST_FIELDS,
+  type SentFields,
+} from "../../src/models/request-fields.ts";
+
+// Requests with any of the fields of the table, so that a new field is in every test that uses them.
+
+type Values = Readonly<Record<FieldForm, fc.Arbitrary<string | number | readonly string[]>>>;
+
+/** Requests as they are sent, with this text for all texts in them. */
+export function requests(text: fc.Arbitrary<string>): fc.Arbitrary<GenerationRequest> {
+  const list = fc.oneof(text, fc.array(text, { maxLength: 2 }));
+  const fields = someFields<SentFields>({ text, number: fc.nat(), texts: list });
+  return fc.tuple(fields, text, text).map(([rest, prompt, model]) => ({ ...rest, prompt, model }));
+}
+
+/** Drafts with this text for all texts but the prompt; what is a list has something in it. */
+export function drafts(
+  prompts: fc.Arbitrary<string>,
+  text: fc.Arbitrary<string>,
+): fc.Arbitrary<RequestDraft> {
+  const list = fc.array(text, { minLength: 1, maxLength: 3 });
+  const fields = someFields<GivenFields>({ text, number: fc.nat(), texts: list });
+  return fc.tuple(fields, prompts).map(([rest, prompt]) => ({ ...rest, prompt }));
+}
+
+/** @param values what fields of each form are set to */
+function someFields<Fields extends GivenFields | SentFields>(values: Values): fc.Arbitrary<Fields> {
+  const each = FIELD_NAMES.map((name) => fc.option(values[REQUEST_FIELDS[name]], { nil: undefined }));
+  const fields = (drawn: unknown[]) =>
+    FIELD_NAMES.flatMap((name, at) => (drawn[at] === undefined ? [] : [[name, drawn[at]]]));
+  return fc.tuple(...each).map((drawn) => Object.fromEntries(fields(drawn)));
+}
