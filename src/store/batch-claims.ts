@@ -2,11 +2,11 @@ import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
+import { isPresent, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
-import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
+import { createWhole } from "../lib/write-whole.ts";
 import { StateFolderError } from "./errors.ts";
 import type { TaskClaim } from "./ledger.ts";
 import { listFolder } from "./ledger-entry.ts";
@@ -108,19 +108,7 @@ export class BatchClaims {
 
   async #create(name: string, id: string): Promise<boolean> {
     await this.#makeFolder();
-    const draft = path.join(this.#folder, `.${name}.${randomDigits()}`);
-    try {
-      const file = DiskFile.createExclusive(draft, 0o600);
-      try {
-        file.write(Buffer.from(`${id}\n`));
-        await file.sync();
-      } finally {
-        file.close();
-      }
-      return await this.#give(name, draft);
-    } finally {
-      removeIfPossible(draft);
-    }
+    return createWhole(path.join(this.#folder, name), `${id}\n`, 0o600);
   }
 
   /** It must outlive a power cut: without it the row would look as if nobody had ever bought it. */

@@ -2,7 +2,7 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../src/core/errors.ts";
-import { accepts, type BatchWorld, batchWorld, byPrompt } from "../support/batch-world.ts";
+import { accepts, type BatchWorld, batchWorld, byPrompt, imagesIn } from "../support/batch-world.ts";
 import { CANARY } from "../support/canary.ts";
 import { type Behaviour, failure } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, replies, reset, stillRunning } from "../support/scripts.ts";
@@ -11,7 +11,7 @@ const MODEL = ["-m", "z-image"];
 const BATCH = ["batch", "p.txt", ...MODEL, "-o", "out"];
 const PROMPTS = ["a fox", "a hen", "an owl"];
 
-const filesIn = async (world: BatchWorld) => (await readdir(path.join(world.cwd, "out"))).sort();
+const filesIn = async (world: BatchWorld) => imagesIn(path.join(world.cwd, "out"));
 
 /** Answers looks by the task they ask for; what is not named is completed. */
 function byTask(behaviours: Record<string, Behaviour>): Behaviour {

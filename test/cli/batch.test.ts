@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { rowDigest } from "../../src/core/batch/shard.ts";
-import { accepts, batchWorld, PRICED, TWO_CREDITS } from "../support/batch-world.ts";
+import { accepts, batchWorld, imagesIn, PRICED, TWO_CREDITS } from "../support/batch-world.ts";
 import { submitted } from "../support/command-world.ts";
 import { PICTURE } from "../support/program-world.ts";
 import { completedAt, inTurn, stillRunning } from "../support/scripts.ts";
@@ -20,7 +20,7 @@ describe("a batch", () => {
     const folder = path.join(world.cwd, "pictures");
     expect(paths.map((each) => path.dirname(each))).toEqual([folder, folder]);
     for (const each of paths) expect(await readFile(each)).toEqual(PICTURE);
-    expect((await readdir(folder)).sort()).toEqual(paths.map((each) => path.basename(each)).toSorted());
+    expect(await imagesIn(folder)).toEqual(paths.map((each) => path.basename(each)).toSorted());
   });
 
   it("takes .jsonl, with a value for each key", async () => {
@@ -199,19 +199,14 @@ describe("where a batch's images go", () => {
       { prompt: "a hen", output: "hen.png" },
     );
     expect((await world.run(["batch", "p.jsonl", ...MODEL, "-o", "out"])).code).toBe(0);
-    const files = (await readdir(path.join(world.cwd, "out"), { recursive: true })).sort();
-    expect(files).toEqual(["a", "a/b", "a/b/fox.png", "hen.png"]);
+    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["a", "a/b", "a/b/fox.png", "hen.png"]);
   });
 
   it("is the template's name otherwise, numbered where it is taken", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox", "a fox", "a hen");
     expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "out", "--name", "{slug}"])).code).toBe(0);
-    expect((await readdir(path.join(world.cwd, "out"))).sort()).toEqual([
-      "a-fox-2.png",
-      "a-fox.png",
-      "a-hen.png",
-    ]);
+    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["a-fox-2.png", "a-fox.png", "a-hen.png"]);
   });
 
   it("is no file that exists already: exit 2, its line named, nothing sent; --overwrite replaces it", async () => {

@@ -1,5 +1,5 @@
-import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { imagesIn } from "../support/batch-world.ts";
 import { commandWorld, submitted } from "../support/command-world.ts";
 import { failure, success } from "../support/scripted-server.ts";
 import { inTurn } from "../support/scripts.ts";
@@ -40,7 +40,7 @@ describe("compare", () => {
       "SIZE",
       "FILE",
     ]);
-    const file = (await readdir(world.cwd))[0] ?? "";
+    const file = (await imagesIn(world.cwd))[0] ?? "";
     expect(file).toMatch(/^a-fox-gamma-image-2-default-1K-/);
     expect(row).toMatch(/^gamma-image-2 {2}- {6}1K {7}2 {8}\d+\.\d {6}64×48 {2}/);
     expect(row.endsWith(file)).toBe(true);

@@ -1,3 +1,5 @@
+import { renameSync, symlinkSync } from "node:fs";
+import path from "node:path";
 import { trouble } from "./points.ts";
 import { PLAIN, type Places, QUICK, type Scenario, type Step } from "./scenarios.ts";
 
@@ -14,6 +16,8 @@ export interface BatchScenario extends Scenario {
   rows: readonly Row[];
   /** The command that finishes it. */
   again: (places: Places) => string[];
+  /** What happens to the folders after the crash. */
+  between: (places: Places) => void;
   /** Whether `resume` goes before that. */
   resumeFirst: boolean;
   /** Rows whose first purchase was lost, and which a step buys once more. */
@@ -57,6 +61,7 @@ const FRESH: BatchScenario = {
   place: placeIn(ROWS),
   // The budget is that of the whole, so one that buys twice is found out by itself too.
   again: WHOLE_BATCH.argv,
+  between: () => {},
   resumeFirst: false,
   boughtAgain: [],
   before: {
@@ -65,6 +70,13 @@ const FRESH: BatchScenario = {
     "rest.jsonl": Buffer.from(manifestOf(ROWS.slice(1))),
   },
 };
+
+/** Moves the output folder to another name, and leaves a link in its place. */
+function moveAway({ out }: Places): void {
+  const elsewhere = path.join(path.dirname(out), "elsewhere");
+  renameSync(out, elsewhere);
+  symlinkSync(elsewhere, out);
+}
 
 const IMPATIENT_BATCH = batch("rows.jsonl", "--timeout", "150ms", ...WHOLE);
 const LOST = { stage: "submit: charged", nth: 1, incident: "reset" } as const;
@@ -81,6 +93,7 @@ export const BATCHES = {
     steps: [IMPATIENT_BATCH, WHOLE_BATCH],
     crashed: 1,
   },
+  moved: { ...FRESH, name: "batch whose folder is moved behind a link after the crash", between: moveAway },
   repeated: { ...FRESH, name: "batch of saved rows", steps: [WHOLE_BATCH, WHOLE_BATCH], crashed: 1 },
   reordered: {
     ...FRESH,

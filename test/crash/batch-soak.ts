@@ -26,6 +26,7 @@ const SHARED: BatchScenario = {
   name: "batch soak",
   rows: [],
   again: () => [],
+  between: () => {},
   resumeFirst: false,
   boughtAgain: [],
 };

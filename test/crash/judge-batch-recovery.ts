@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import { claimedTasks, strayFiles } from "./batch-disk.ts";
 import type { BatchScenario } from "./batch-scenarios.ts";
@@ -31,6 +32,7 @@ export async function judgeBatchRecovery(
   runs: readonly Run[],
   recover: Recover,
 ): Promise<string[]> {
+  batch.between(world);
   if (batch.resumeFirst) await recover(RESUME);
   const first = await recover(batch.again(world));
   const wrong = [...judgeBatchRun(world, first), ...judgeSettled(first)];
@@ -102,7 +104,8 @@ function judgeDisk(world: CrashWorld): string[] {
 /** As many images as rows are saved, but for what `resume` has found by an id from the screen. */
 function judgeSaved(world: CrashWorld, run: Run): string[] {
   const files = saidBy(run).rows.flatMap((row) => row.files.map((file) => file.path));
-  const there = new Set([...savedDigests(world).keys()].map((name) => path.join(world.out, name)));
+  const out = realpathSync(world.out);
+  const there = new Set([...savedDigests(world).keys()].map((name) => path.join(out, name)));
   const missing = files.filter((file) => file === null || !there.has(file));
   return missing.map((file) => `${file} was saved and is gone`);
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import path from "node:path";
 import type { Row } from "./batch-scenarios.ts";
 import { ledgerTasks, ownImages, sha256 } from "./disk.ts";
@@ -73,7 +73,7 @@ function judgeRowsSaid(world: CrashWorld, run: Run): string[] {
     for (const { path: file } of files) {
       if (file === null || images.get(digestOf(file))?.taskId !== taskId)
         wrong.push(`${file} was printed and is not whole on disk`);
-      if (output !== undefined && file !== path.join(world.out, output))
+      if (output !== undefined && file !== path.join(realpathSync(world.out), output))
         wrong.push(`${file} is not ${output}`);
     }
     return wrong;

@@ -104,6 +104,10 @@ const PROBE = /^\.imggen\b.*\.probe$/;
 /** What a crashed download left. */
 const PART = /^\.imggen\b.*\.part$/;
 
+/** The id of a batch's folder, and what a crash while it was made has left. */
+const FOLDER_ID = /^\.imggen-batch$/;
+const FOLDER_ID_DRAFT = /^\.\.imggen-batch\.[0-9a-f]{8}$/;
+
 /** Every file is a whole image, at its place and only there; what the user had is as it was. */
 export function judgeFiles(world: CrashWorld): string[] {
   const images = ownImages(world);
@@ -115,7 +119,8 @@ export function judgeFiles(world: CrashWorld): string[] {
     digests.delete(name);
   }
   const names = [...digests.keys()];
-  digests.delete(names.find((name) => PROBE.test(name)) ?? "");
+  for (const kind of [PROBE, FOLDER_ID, FOLDER_ID_DRAFT])
+    digests.delete(names.find((name) => kind.test(name)) ?? "");
   // A disk may fail at the very moment of tidying up.
   if (world.diskFailed) digests.delete(names.find((name) => PART.test(name)) ?? "");
   for (const [name, digest] of digests) {

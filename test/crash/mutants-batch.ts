@@ -85,6 +85,32 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     shows: { scenario: BATCHES.fresh, at: /^power cut: names at submit: charged$/ },
   },
   {
+    bug: "a batch is known by its folder's path alone",
+    edits: [
+      {
+        file: "core/batch/batch-folder.ts",
+        find: "known?.origin ?? (await folders.byPath(folder))",
+        replace: "folder",
+      },
+    ],
+    shows: { scenario: BATCHES.moved, at: UNDISTURBED },
+  },
+  {
+    bug: "a folder shows its id before the ledger knows it",
+    edits: [
+      {
+        file: "core/batch/batch-folder.ts",
+        find: `    await folders.recordId(id, { origin: planned.origin, isShared: false });
+    await showId(folder, id, nowMs);
+`,
+        replace: `    await showId(folder, id, nowMs);
+    await folders.recordId(id, { origin: planned.origin, isShared: false });
+`,
+      },
+    ],
+    shows: { scenario: BATCHES.moved, at: /^kill-after at operation \d+, link \.imggen-batch$/ },
+  },
+  {
     bug: "what a row is depends on its line",
     edits: [
       {

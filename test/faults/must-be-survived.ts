@@ -130,6 +130,10 @@ export const MUST_BE_SURVIVED = {
     "SIGKILL in a batch",
     "full disk behind a batch's standard output",
     "reader of a batch's standard output gone",
+    "a batch's folder moved, renamed or linked",
+    "a batch's folder copied beside it",
+    "a batch's folder from another machine",
+    "finished tasks removed from the ledger",
   ],
   Secrets: [
     "settings that others can read",

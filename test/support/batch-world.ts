@@ -1,5 +1,6 @@
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { FOLDER_ID_FILE } from "../../src/store/folder-id.ts";
 import { type CommandWorld, commandWorld, type Document, submitted } from "./command-world.ts";
 import type { RunOptions } from "./in-process.ts";
 import { type Behaviour, type ServiceScript, success } from "./scripted-server.ts";
@@ -43,6 +44,12 @@ export async function batchWorld(script: ServiceScript = {}): Promise<BatchWorld
     },
     prompts: () => submitted(world).map((body) => (body as { prompt: string }).prompt),
   };
+}
+
+/** What a batch has saved below a folder, without the folder's id. */
+export async function imagesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true });
+  return names.filter((name) => name !== FOLDER_ID_FILE).sort();
 }
 
 /** Standard output as JSON lines, each a whole document. */

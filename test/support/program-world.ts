@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
+import { FOLDER_ID_FILE } from "../../src/store/folder-id.ts";
 import { buildPng, inspect } from "../lib/image/builders.ts";
 import { CANARY, filesWithKey } from "./canary.ts";
 import {
@@ -104,7 +105,10 @@ export class ProgramWorld {
   }
 
   async files(): Promise<string[]> {
-    const names = (await readdir(this.out, { recursive: true })).sort();
+    // The id of a batch's folder belongs there.
+    const names = (await readdir(this.out, { recursive: true }))
+      .filter((name) => name !== FOLDER_ID_FILE)
+      .sort();
     return Promise.all(names.map((name) => describeFile(this.out, name)));
   }
 

@@ -1,7 +1,7 @@
 import { checkBatchBudget, needsConfirmation } from "../../core/batch/batch-budget.ts";
 import type { BatchPlan, Cost } from "../../core/batch/plan.ts";
 import { BudgetExceededError } from "../../core/errors.ts";
-import { readLine } from "../read-line.ts";
+import { canAsk, confirmed } from "../confirm.ts";
 import type { Session } from "../session.ts";
 import { creditsText } from "../text.ts";
 
@@ -30,8 +30,7 @@ export async function agreeOnCosts(plan: BatchPlan, allowed: Allowance, session:
   await session.console.note(planText(plan));
   const confirmAbove = await session.settings.confirmAbove();
   if (allowed.yes || !needsConfirmation(plan.toBuy, confirmAbove)) return;
-  const { stdin, stderr } = session.context;
-  if (stdin.isTTY && stderr.isTTY) return ask(plan.toBuy, session);
+  if (canAsk(session)) return ask(plan.toBuy, session);
   if (allowed.cap !== null) return;
   throw new BudgetExceededError(
     `The batch costs ${plan.toBuy.credits} credits, more than ${confirmAbove} (confirmAbove), and nobody can be asked.`,
@@ -39,11 +38,8 @@ export async function agreeOnCosts(plan: BatchPlan, allowed: Allowance, session:
   );
 }
 
-async function ask({ credits }: Cost, { console, context }: Session): Promise<void> {
-  await console.question(`Spend ${credits} credits? [y/N] `);
-  const answer = await readLine(context);
-  context.signal.throwIfAborted();
-  if (/^\s*y(es)?\s*$/i.test(answer)) return;
+async function ask({ credits }: Cost, session: Session): Promise<void> {
+  if (await confirmed(`Spend ${credits} credits?`, session)) return;
   throw new BudgetExceededError("You did not agree to the cost.", { hint: "Nothing was sent." });
 }
 

@@ -1,20 +1,24 @@
 import { setMaxListeners } from "node:events";
+import { findBatch, identifyBatch } from "../../core/batch/batch-folder.ts";
 import { Gate } from "../../core/batch/gate.ts";
 import { planPlaced, preparePlace } from "../../core/batch/place.ts";
 import type { Cost } from "../../core/batch/plan.ts";
 import type { RowEnd } from "../../core/batch/row-end.ts";
 import { type BatchPlace, type BatchRow, batchId } from "../../core/batch/rows.ts";
 import { runRows } from "../../core/batch/run.ts";
+import type { Shard } from "../../core/batch/shard.ts";
 import { Tally } from "../../core/batch/tally.ts";
 import { checkDailyLimit } from "../../core/daily-limit.ts";
 import type { TaskDeps } from "../../core/deps.ts";
 import type { WaitSettings } from "../../core/wait-settings.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import { BatchClaims } from "../../store/batch-claims.ts";
+import { BatchFolders } from "../../store/batch-folders.ts";
 import { Connections } from "../connect.ts";
 import type { Session } from "../session.ts";
 import { taskDeps } from "../task-deps.ts";
 import { type Allowance, agreeOnCosts } from "./costs.ts";
+import { foreignFolderQuestion } from "./foreign-folder.ts";
 import { ManifestError } from "./manifest-error.ts";
 import { type BatchProgress, createBatchProgress } from "./progress.ts";
 
@@ -25,6 +29,8 @@ export interface BatchOrder {
   wait: WaitSettings;
   concurrency: number;
   resubmitUnknown: boolean;
+  /** The part of the rows that this is; null for all of them. */
+  shard: Shard | null;
   allowance: Allowance;
   requestTimeoutMs: number | undefined;
   /** What a row is called in a word to a person. */
@@ -76,13 +82,20 @@ async function runAgreed(
 ): Promise<BatchResult> {
   const { place, wait, concurrency, resubmitUnknown } = order;
   const { connection, ledger, clock, random, signal } = deps;
-  const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, place), clock);
+  const folders = new BatchFolders(ledger.folder);
+  const found = await findBatch(place.folder, folders);
+  const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
   const { plan, misplaced } = await planPlaced(order.rows, place, { claims, ledger, resubmitUnknown });
   if (misplaced.length > 0) throw new ManifestError(misplaced);
-  const { allowUndocumented } = order.allowance;
+  const { allowUndocumented, yes } = order.allowance;
+  const isShard = order.shard !== null;
+  const agree = foreignFolderQuestion({ folder: place.folder, yes, isShard }, plan, session);
+  await agree(found);
   await checkDailyLimit(plan.toBuy, connection.identity.keyId, deps, allowUndocumented);
   await agreeOnCosts(plan, order.allowance, session);
   await preparePlace(plan.rows, place);
+  if (plan.rows.length > 0)
+    await identifyBatch(place.folder, found, { folders, nowMs: clock.now(), isShard, agree });
   const onOutage = (outage: Parameters<BatchProgress["showOutage"]>[0]) => progress.showOutage(outage);
   const onPause = (ms: number) => progress.showPause(ms);
   const gate = new Gate(connection.service, { clock, random, onOutage, onPause });

@@ -63,6 +63,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     resubmitUnknown: flags.resubmitUnknown === true,
+    shard,
     allowance: allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: BatchRow) => `line ${line}`,

@@ -70,6 +70,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     resubmitUnknown: false,
+    shard: null,
     allowance: allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: cellLabel,

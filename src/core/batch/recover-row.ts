@@ -1,7 +1,8 @@
+import path from "node:path";
 import { UsageError } from "../../lib/errors.ts";
 import { nameIsTaken } from "../../lib/publish.ts";
 import { StateFolderError } from "../../store/errors.ts";
-import { isUnknown, type SavedFile, type TaskRecord } from "../../store/task.ts";
+import { type Destination, isUnknown, type SavedFile, type TaskRecord } from "../../store/task.ts";
 import { requireSameAccount } from "../account.ts";
 import { PendingError } from "../errors.ts";
 import { reportOf } from "../report.ts";
@@ -12,7 +13,7 @@ import { buyRow } from "./buy-row.ts";
 import { Pass } from "./gate.ts";
 import type { PlannedRow } from "./plan.ts";
 import { ended, leftUnknown, savedEarlier, unreadable } from "./row-end.ts";
-import { destinationOf } from "./rows.ts";
+import { destinationOf, folderOf, movedDestination } from "./rows.ts";
 
 /** Goes on with a row that has a task, from where that stands. */
 export async function goOn(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
@@ -35,7 +36,7 @@ async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Pr
   const owned = await run.deps.ledger.claim(record);
   if (owned === "held") return "held";
   if (owned === "finished") return finishedElsewhere(row, record, run);
-  return ended(row, await finishOwned(owned, resumeOptions(row, run), resumeDeps(run)), false);
+  return ended(row, await finishOwned(owned, resumeOptions(row, record, run), resumeDeps(run)), false);
 }
 
 /** A task that was put away has come to an end; one that is where it was all the same has lost its last lines. */
@@ -86,23 +87,39 @@ async function putAside(record: TaskRecord, { deps }: BatchRun): Promise<boolean
 }
 
 /**
- * A saved row costs nothing more: its files are there, or they are fetched again. A file that was changed
+ * A saved row costs nothing more: its files are there, or they are downloaded again. A file that was changed
  * since is its owner's.
  */
 async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
   const report = reportOf(record);
-  const there = await Promise.all(report.files.map(isThere));
-  if (there.every(Boolean)) return savedEarlier(row, report);
-  return ended(row, await resumeFound(record, resumeOptions(row, run), resumeDeps(run)), false);
+  const moved = movedDestination(row, record, run.place);
+  const files = await Promise.all(report.files.map((file) => whereItIs(file, record, moved)));
+  if (files.every((file) => file !== null)) return savedEarlier(row, { ...report, files });
+  return ended(row, await resumeFound(record, resumeOptions(row, record, run), resumeDeps(run)), false);
 }
 
-async function isThere({ path }: SavedFile): Promise<boolean> {
+/** A saved file where it is now: in the folder as it was moved, or where it was saved; null where it is gone. */
+async function whereItIs(
+  file: SavedFile,
+  { intent }: TaskRecord,
+  moved: Destination | null,
+): Promise<SavedFile | null> {
+  if (moved !== null && file.path !== null) {
+    const name = path.relative(folderOf(intent.destination), file.path);
+    const there = path.join(folderOf(moved), name);
+    if (!name.startsWith("..") && (await isThere(there))) return { ...file, path: there };
+  }
+  return (await isThere(file.path)) ? file : null;
+}
+
+async function isThere(file: string | null): Promise<boolean> {
   // Where the disk does not say, fetching it again does: what is still there is not saved twice.
-  return path !== null && (await nameIsTaken(path).catch(() => false));
+  return file !== null && (await nameIsTaken(file).catch(() => false));
 }
 
-function resumeOptions(row: PlannedRow, { wait, place }: BatchRun): ResumeOptions {
-  return { wait, destination: null, fallback: destinationOf(row, place) };
+function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, place }: BatchRun): ResumeOptions {
+  const destination = movedDestination(row, record, place);
+  return { wait, destination, fallback: destinationOf(row, place) };
 }
 
 /** Tasks of earlier runs are waited for at the pace of all. */

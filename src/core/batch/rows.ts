@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import type { CheckedRequest } from "../../models/request.ts";
-import type { Destination } from "../../store/task.ts";
+import type { Destination, TaskRecord } from "../../store/task.ts";
 
 /** One request of a batch, checked. */
 export interface BatchRow {
@@ -37,11 +37,12 @@ export interface BatchPlace {
 }
 
 /**
- * A batch is what fills one folder from one service: the same command again goes on with it, whatever the
- * manifest is called and in whatever order its rows come by then.
+ * A batch is what fills one folder from one service: the same command again resumes it, whatever the manifest is
+ * called and in whatever order its rows come by then.
+ * @param origin the path at which the ledger first saw the folder, wherever it is now
  */
-export function batchId(baseUrl: string, { folder }: BatchPlace): string {
-  return createHash("sha256").update(`${baseUrl}\0${folder}`).digest("hex").slice(0, 16);
+export function batchId(baseUrl: string, origin: string): string {
+  return createHash("sha256").update(`${baseUrl}\0${origin}`).digest("hex").slice(0, 16);
 }
 
 export function destinationOf(
@@ -50,4 +51,26 @@ export function destinationOf(
 ): Destination {
   if (output === null) return { kind: "folder", folder, template, overwrite };
   return { kind: "file", path: path.join(folder, output), overwrite };
+}
+
+/**
+ * Where the images of a row's task go, whose folder is not any more where it was when the task was submitted: the
+ * same names in the folder of today. Null where nothing has moved.
+ */
+export function movedDestination(
+  row: BatchRow,
+  { intent }: Pick<TaskRecord, "intent">,
+  place: BatchPlace,
+): Destination | null {
+  const { destination } = intent;
+  const today = destinationOf(row, place);
+  // What was submitted by other means in the row's place keeps its own destination.
+  if (destination.kind !== today.kind || folderOf(destination) === folderOf(today)) return null;
+  if (destination.kind === "file") return { ...today, overwrite: destination.overwrite };
+  return { ...destination, folder: place.folder };
+}
+
+/** The folder that images go to. */
+export function folderOf(destination: Destination): string {
+  return destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
 }

@@ -1,0 +1,60 @@
+import { renameSync } from "node:fs";
+import path from "node:path";
+import { DiskFile } from "./disk-file.ts";
+import { removeIfPossible } from "./durable.ts";
+import { publishOnce } from "./publish.ts";
+import { randomDigits } from "./random-digits.ts";
+import { syncFolder } from "./sync-folder.ts";
+
+/** The name of a draft of the file of this name. */
+const DRAFT = /^\.(.+)\.[0-9a-f]{8}$/;
+
+/** Whether a name is that of a draft, which a process that was killed has left, of a file of this name. */
+export function isDraftOf(file: string, name: string): boolean {
+  return DRAFT.exec(name)?.[1] === file;
+}
+
+/**
+ * Creates a file, whole or not at all; it survives a power cut once this returns.
+ * @param mode of the file, the umask still to be applied
+ * @returns whether it was created; false where the name is taken
+ * @throws what the disk says; nothing is left then
+ */
+export async function createWhole(file: string, text: string, mode: number): Promise<boolean> {
+  return withDraft(file, text, mode, async (draft) => (await publishOnce(draft, file)) !== "exists");
+}
+
+/** As `createWhole`, in the place of what has the name. */
+export async function replaceWhole(file: string, text: string, mode: number): Promise<void> {
+  await withDraft(file, text, mode, async (draft) => {
+    renameSync(draft, file);
+    return true;
+  });
+}
+
+async function withDraft(
+  file: string,
+  text: string,
+  mode: number,
+  publish: (draft: string) => Promise<boolean>,
+): Promise<boolean> {
+  const draft = path.join(path.dirname(file), `.${path.basename(file)}.${randomDigits()}`);
+  try {
+    await writeSynced(draft, text, mode);
+    if (!(await publish(draft))) return false;
+  } finally {
+    removeIfPossible(draft);
+  }
+  await syncFolder(path.dirname(file));
+  return true;
+}
+
+async function writeSynced(file: string, text: string, mode: number): Promise<void> {
+  const written = DiskFile.createExclusive(file, mode);
+  try {
+    written.write(Buffer.from(text));
+    await written.sync();
+  } finally {
+    written.close();
+  }
+}

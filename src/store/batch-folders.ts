@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import { promises } from "node:fs";
+import path from "node:path";
+import { makeFolder } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
+import { createWhole, replaceWhole } from "../lib/write-whole.ts";
+import { StateFolderError } from "./errors.ts";
+
+/** What the ledger knows of a folder by its id. */
+export interface KnownFolder {
+  /** The path that its batch's claims go by: where the ledger first saw it. */
+  origin: string;
+  /** Whether other ledgers have submitted rows into it, of which this one knows nothing. */
+  isShared: boolean;
+}
+
+/**
+ * The output folders of batches: which id belongs to which claims, so that a batch is found again when its folder
+ * is moved, and by the folder's last path when its id is gone. One small file each, below the ledger.
+ */
+export class BatchFolders {
+  readonly #folder: string;
+
+  constructor(ledgerFolder: string) {
+    this.#folder = path.join(ledgerFolder, "folders");
+  }
+
+  /** What is known of an id; null where this ledger has never seen it. @throws StateFolderError */
+  async byId(id: string): Promise<KnownFolder | null> {
+    const own = await this.#read(id);
+    if (own !== null) return { origin: own, isShared: false };
+    const shared = await this.#read(`${id}.shared`);
+    return shared === null ? null : { origin: shared, isShared: true };
+  }
+
+  /** The path that the claims of the folder at a path go by: its own, unless another was seen there. */
+  async byPath(folder: string): Promise<string> {
+    return (await this.#read(pathName(folder))) ?? folder;
+  }
+
+  /** Notes an id, durably. What is known of it already stays. @throws StateFolderError */
+  async recordId(id: string, { origin, isShared }: KnownFolder): Promise<void> {
+    await this.#guarded(async () => {
+      await makeFolder(this.#folder, 0o700);
+      await createWhole(path.join(this.#folder, isShared ? `${id}.shared` : id), text(origin), 0o600);
+    });
+  }
+
+  /** Notes that the folder whose claims go by `origin` is at this path now. @throws StateFolderError */
+  async recordPath(folder: string, origin: string): Promise<void> {
+    if ((await this.byPath(folder)) === origin) return;
+    await this.#guarded(() => replaceWhole(path.join(this.#folder, pathName(folder)), text(origin), 0o600));
+  }
+
+  /** The path in a file; null where there is none, or none that is whole. */
+  async #read(name: string): Promise<string | null> {
+    return this.#guarded(async () => {
+      try {
+        return parsed(await promises.readFile(path.join(this.#folder, name), "utf8"));
+      } catch (error) {
+        if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
+        throw error;
+      }
+    });
+  }
+
+  async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
+    try {
+      return await action();
+    } catch (error) {
+      if (error instanceof StateFolderError) throw error;
+      throw new StateFolderError(this.#folder, error, { hint: "Nothing was sent." });
+    }
+  }
+}
+
+function pathName(folder: string): string {
+  return `${createHash("sha256").update(folder).digest("hex").slice(0, 32)}.path`;
+}
+
+/** A path may hold a line feed: as JSON it is one line. */
+function text(origin: string): string {
+  return `${JSON.stringify({ folder: origin })}\n`;
+}
+
+function parsed(line: string): string | null {
+  try {
+    const { folder } = JSON.parse(line);
+    return typeof folder === "string" ? folder : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,57 @@
+import { cp, mkdir, rename, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { accepts, imagesIn, jsonLines } from "../support/batch-world.ts";
+import { liveService } from "../support/live-server.ts";
+import { PICTURE, programWorld } from "../support/program-world.ts";
+
+/** A batch of three rows that is saved, and the same command again, into a folder of any name. */
+async function savedBatch() {
+  const server = await liveService(PICTURE, { submit: accepts });
+  const world = await programWorld(server);
+  const manifest = path.join(world.folder, "p.txt");
+  await writeFile(manifest, "a fox\na hen\nan owl\n");
+  const at = (name: string) => path.join(world.folder, name);
+  const batch = async (name: string, flags: readonly string[] = [], home = world.home) => {
+    const quick = ["-m", "gamma-image-2", "--poll-interval", "100ms", "--json"];
+    const args = ["batch", manifest, ...quick, "--output", at(name), ...flags];
+    const run = await world.run(args, { env: { IMGGEN_HOME: home } });
+    return { ...run, last: jsonLines(run.stdout).at(-1) };
+  };
+  expect((await batch("pictures")).code).toBe(0);
+  return { server, world, at, batch, requests: server.requests.length };
+}
+
+it("a batch whose folder was moved behind a link, and renamed, submits nothing again", async () => {
+  const { server, at, batch, requests } = await savedBatch();
+  await mkdir(at("disk"));
+  await rename(at("pictures"), at("disk/pictures"));
+  await symlink("disk/pictures", at("pictures"));
+  expect((await batch("pictures")).last).toMatchObject({ skipped: 3, credits: 0 });
+  await rename(at("disk/pictures"), at("disk/renamed"));
+  const { code, last } = await batch("disk/renamed");
+  expect([code, last?.skipped]).toEqual([0, 3]);
+  expect(server.requests).toHaveLength(requests);
+});
+
+it("a copy of a batch's folder is the same batch: nothing is submitted or downloaded again", async () => {
+  const { server, at, batch, requests } = await savedBatch();
+  await cp(at("pictures"), at("copy"), { recursive: true });
+  const { code, last } = await batch("copy");
+  expect([code, last?.skipped]).toEqual([0, 3]);
+  expect(server.requests).toHaveLength(requests);
+  expect(await imagesIn(at("copy"))).toEqual(await imagesIn(at("pictures")));
+});
+
+it("a batch's folder that another home has filled: nothing is submitted without --yes", async () => {
+  const { server, at, batch } = await savedBatch();
+  for (const flags of [[], ["--max-credits", "100"]]) {
+    const { code, last } = await batch("pictures", flags, at("other-home"));
+    expect([code, last?.charged]).toEqual([2, "no"]);
+    expect(last?.error).toMatchObject({ type: "usage", message: expect.stringMatching(/3 rows.*not known/) });
+  }
+  expect(server.submits()).toHaveLength(3);
+  expect((await batch("pictures", ["--shard", "1/2"], at("third-home"))).code).toBe(0);
+  expect((await batch("pictures", ["--yes"], at("other-home"))).code).toBe(0);
+  expect((await batch("pictures", [], at("other-home"))).code).toBe(0);
+});
