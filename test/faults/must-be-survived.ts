@@ -133,7 +133,6 @@ export const MUST_BE_SURVIVED = {
     "a batch's folder moved, renamed or linked",
     "a batch's folder copied beside it",
     "a batch's folder from another machine",
-    "finished tasks removed from the ledger",
   ],
   Secrets: [
     "settings that others can read",
