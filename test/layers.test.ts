@@ -131,7 +131,15 @@ function circles(): string[] {
 
 /** The files, or folders, that may name each library. */
 const OWNERS: Record<string, string[]> = {
-  undici: ["api/client.ts", "api/early-connection.ts", "api/exchange.ts", "api/proxy.ts", "api/undici.d.ts"],
+  undici: [
+    "api/client.ts",
+    "api/early-connection.ts",
+    "api/exchange.ts",
+    "api/interim.ts",
+    "api/proxy.ts",
+    "api/routes.ts",
+    "api/undici.d.ts",
+  ],
   "ipaddr.js": ["api/public-address.ts"],
   conf: ["store/settings.ts"],
   ora: ["cli/progress.ts"],

@@ -1,17 +1,17 @@
 import type { LookupFunction } from "node:net";
-import type { buildConnector, Dispatcher } from "undici";
-import UndiciAgent from "undici/lib/dispatcher/agent.js";
+import type { Dispatcher } from "undici";
 import { VERSION } from "../lib/version.ts";
-import { CONNECT, type EarlyConnection } from "./early-connection.ts";
+import type { EarlyConnection } from "./early-connection.ts";
 import { Exchange, type HttpRequest, type ReplyHeaders, type ReplyReceiver } from "./exchange.ts";
 import type { Proxies } from "./proxies.ts";
+import { Routes } from "./routes.ts";
 
 export interface HttpClientOptions {
   /** Proxies for the targets they name; absent: every connection is direct. */
   proxies?: Proxies | undefined;
   /** Resolves host names, and may refuse the address found. Default: the system's. */
   lookup?: LookupFunction;
-  /** What the first request to its origin goes over, where that is not through a proxy. */
+  /** What the first request with a connection of its own goes over, where that is not through a proxy. */
   early?: EarlyConnection | null;
   /** Told of every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
@@ -25,31 +25,18 @@ interface ExchangeSummary {
   elapsedMs: number;
 }
 
-type AgentSettings = ConstructorParameters<typeof UndiciAgent>[0] & {
-  connect: buildConnector.BuildOptions;
-};
-
 /** HTTP without opinions: one request, one reply, no redirect, no retry. */
 export class HttpClient {
-  readonly #direct: Dispatcher;
-  readonly #settings: AgentSettings;
-  #proxied: Promise<Dispatcher> | null = null;
-  readonly #proxies: Proxies | undefined;
+  /** For requests that share connections, one after the other. */
+  readonly #shared: Routes;
+  /** For requests with a connection of their own: no other ever goes over it. */
+  readonly #single: Routes;
   readonly #onExchange: HttpClientOptions["onExchange"];
 
-  constructor(options: HttpClientOptions = {}) {
-    this.#settings = {
-      // Our own timers rule: undici's tick once a second, and count differently.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: { ...CONNECT, lookup: options.lookup },
-    };
-    const { early } = options;
-    this.#direct = new UndiciAgent(
-      early ? { ...this.#settings, connect: early.connector(this.#settings.connect) } : this.#settings,
-    );
-    this.#proxies = options.proxies;
-    this.#onExchange = options.onExchange;
+  constructor({ proxies, lookup, early, onExchange }: HttpClientOptions = {}) {
+    this.#shared = new Routes({ proxies, lookup });
+    this.#single = new Routes({ proxies, lookup, early });
+    this.#onExchange = onExchange;
   }
 
   /** @throws TransportError */
@@ -61,7 +48,8 @@ export class HttpClient {
       receiver.onHead(status, headers);
     };
     try {
-      await dispatch(await this.#dispatcherFor(request.url), request, {
+      const routes = request.ownConnection ? this.#single : this.#shared;
+      await dispatch(await routes.to(request.url), request, {
         onHead,
         onData: (chunk, flow) => receiver.onData(chunk, flow),
       });
@@ -76,16 +64,7 @@ export class HttpClient {
 
   /** Drops every connection, used or idle, so that the process can end. */
   async close(): Promise<void> {
-    await Promise.all([this.#direct.destroy(), (await this.#proxied)?.destroy()]);
-  }
-
-  /** undici would lend HTTP_PROXY to `https:` targets; everybody else keeps the two apart. */
-  async #dispatcherFor(url: URL): Promise<Dispatcher> {
-    const named = url.protocol === "https:" ? this.#proxies?.https : this.#proxies?.http;
-    if (!named || !this.#proxies) return this.#direct;
-    const proxies = this.#proxies;
-    this.#proxied ??= import("./proxy.ts").then(({ proxyAgent }) => proxyAgent(proxies, this.#settings));
-    return this.#proxied;
+    await Promise.all([this.#shared.close(), this.#single.close()]);
   }
 }
 
@@ -100,6 +79,8 @@ function dispatch(dispatcher: Dispatcher, request: HttpRequest, receiver: ReplyR
         method: request.method,
         headers: { "user-agent": `imggen/${VERSION}`, ...request.headers },
         body: request.body ?? null,
+        // The connection is closed after it, and the service is told so.
+        ...(request.ownConnection && { reset: true }),
       },
       exchange,
     );

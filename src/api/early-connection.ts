@@ -7,7 +7,7 @@ export const CONNECT = { timeout: 10_000, autoSelectFamilyAttemptTimeout: 1000 }
 
 /**
  * A connection to the service, begun before there is anything to send over it: while the program still loads what
- * sends it. It is the first try of the first request: where it failed, that hears so.
+ * sends it. It is the first try of the first submit: where it failed, that hears so.
  */
 export class EarlyConnection {
   readonly #origin: string;

@@ -5,6 +5,8 @@ export interface HttpRequest {
   url: URL;
   headers?: Record<string, string>;
   body?: string;
+  /** Whether it gets a connection that carries no other request, neither before nor after. Default: false. */
+  ownConnection?: boolean;
   /** The whole exchange, connection and body included, may take this long. */
   timeoutMs?: number;
   /** No byte for this long ends the exchange. */

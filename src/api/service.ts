@@ -61,6 +61,8 @@ export class Service implements ImageService {
         method: "POST",
         url: this.#endpoint(),
         body: JSON.stringify(request),
+        // One that has carried a request may be closed by the service at any moment, also while the submit leaves.
+        ownConnection: true,
         timeoutMs: this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS,
         signal,
         onSent,

@@ -36,7 +36,7 @@ export class Connections {
   #configured: Promise<Connection> | undefined;
   #sandbox: Promise<Connection> | undefined;
 
-  /** @param early what the first request to the configured service goes over; closed with the others */
+  /** @param early what the first submit to the configured service goes over; closed with the others */
   constructor(session: Session, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;

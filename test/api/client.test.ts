@@ -1,9 +1,10 @@
-import type { LookupFunction } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { type HttpRequest, TransportError } from "../../src/api/exchange.ts";
 import { deadPort, listenForTest, liveServer, liveSockets } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
 import { testClient } from "../support/task-world.ts";
+import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { untrustedServer } from "../support/untrusted-server.ts";
 
 interface Answer {
@@ -207,6 +208,69 @@ describe("a connection that is kept alive", () => {
       expect(arrived).toBeLessThanOrEqual("status" in answer || answer.sent ? 1 : 0);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
     }
+  });
+});
+
+describe("a connection of a request's own", () => {
+  /** A server that answers everything, and which connection each request came over. */
+  async function numberedServer() {
+    const sockets: Socket[] = [];
+    const server = await liveServer((_request, socket) => {
+      if (!sockets.includes(socket)) sockets.push(socket);
+      over.push(sockets.indexOf(socket));
+      socket.write(json({}));
+    });
+    const over: number[] = [];
+    return { server, over };
+  }
+
+  it("has carried no other request, and carries none after it", async () => {
+    const { server, over } = await numberedServer();
+    const client = testClient();
+    for (const ownConnection of [false, true, true, false, true, false]) {
+      expect(await exchange({ ...post(server.origin), ownConnection }, client)).toMatchObject({
+        status: 200,
+      });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(over).toEqual([0, 1, 2, 0, 3, 0]);
+    const said = server.requests.map(({ headers }) => headers.connection);
+    expect(said).toEqual(["keep-alive", "close", "close", "keep-alive", "close", "keep-alive"]);
+  });
+
+  it("is that of each of many at once", async () => {
+    const { server, over } = await numberedServer();
+    const client = testClient();
+    const request = { ...post(server.origin), ownConnection: true };
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(Array.from({ length: 20 }, () => exchange(request, client)));
+    }
+    expect(new Set(over).size).toBe(60);
+  });
+
+  it("is closed at once, even where the service would keep it", async () => {
+    const closed: unknown[] = [];
+    const server = await liveServer((_request, socket) => {
+      socket.once("close", () => closed.push(socket));
+      socket.write(json({}));
+    });
+    await exchange({ ...post(server.origin), ownConnection: true }, testClient());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(closed).toHaveLength(1);
+  });
+
+  it("is a tunnel of its own, through a proxy", async () => {
+    const { server, over } = await numberedServer();
+    const proxy = await tunnelProxy("tunnel");
+    const client = testClient({ proxies: { http: proxy.url, https: "", except: "" } });
+    for (const ownConnection of [false, true, true, false]) {
+      expect(await exchange({ ...post(server.origin), ownConnection }, client)).toMatchObject({
+        status: 200,
+      });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(over).toEqual([0, 1, 2, 0]);
+    expect(proxy.heads).toHaveLength(3);
   });
 });
 

@@ -26,10 +26,10 @@ function newClient(early: EarlyConnection) {
   return client;
 }
 
-/** One request: the status of its answer, or how it broke. */
+/** One request with a connection of its own: the status of its answer, or how it broke. */
 async function ask(client: HttpClient, origin: string): Promise<number | TransportError> {
   let answer = 0;
-  const request = { method: "GET", url: new URL(origin), timeoutMs: 3000 } as const;
+  const request = { method: "GET", url: new URL(origin), timeoutMs: 3000, ownConnection: true } as const;
   const onHead = (status: number) => {
     answer = status;
   };
@@ -42,7 +42,7 @@ async function ask(client: HttpClient, origin: string): Promise<number | Transpo
 const turn = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 describe("a connection that was opened early", () => {
-  it("is there before anything is sent, and is what the first requests go over", async () => {
+  it("is there before anything is sent, and is what the first request goes over, and no other", async () => {
     const { sockets, origin } = await newServer();
     const client = newClient(new EarlyConnection(new URL(origin)));
     await turn();
@@ -50,8 +50,9 @@ describe("a connection that was opened early", () => {
     expect(sockets[0]?.bytesRead).toBe(0);
     expect(await ask(client, origin)).toBe(200);
     await turn();
-    expect(await ask(client, origin)).toBe(200);
     expect(sockets).toHaveLength(1);
+    expect(await ask(client, origin)).toBe(200);
+    expect(sockets).toHaveLength(2);
   });
 
   it("is waited for where it is not there yet", async () => {

@@ -120,6 +120,21 @@ describe("a submit", () => {
     expect(await submitTo(bytes)).toMatchObject({ outcome: "unknown", why: expect.stringMatching(/./) });
   });
 
+  it("goes over a connection that has carried nothing else", async () => {
+    const used = new Set<unknown>();
+    const server = await liveServer((request, socket) => {
+      if (request.method === "POST" && used.has(socket)) return void socket.resetAndDestroy();
+      used.add(socket);
+      socket.write(success({ taskId: "t", status: "processing" }));
+    });
+    const service = testService(server.baseUrl);
+    for (let round = 0; round < 5; round++) {
+      expect(await service.submit(REQUEST)).toMatchObject({ outcome: "accepted" });
+      expect(await service.poll("t")).toMatchObject({ outcome: "state" });
+    }
+    expect(used.size).toBe(6);
+  });
+
   it("with no answer in its time may have been accepted", async () => {
     const server = await liveServer(() => {});
     const reply = await testService(server.baseUrl, { submitTimeoutMs: 80 }).submit(REQUEST);

@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { jsonLines } from "../support/batch-world.ts";
 import { blackHole } from "../support/black-hole.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { deadPort, liveService, liveSockets } from "../support/live-server.ts";
@@ -178,6 +179,40 @@ it("stale keep-alive: a connection that the service dropped in between costs not
   });
   const world = await programWorld(server);
   expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it("a service that closes idle connections unannounced: of many submits none is unknown", async () => {
+  const ROWS = 60;
+  let tasks = 0;
+  const idle = new Map<Socket, NodeJS.Timeout>();
+  const answer = (socket: Socket, bytes: Buffer) => {
+    socket.write(bytes);
+    idle.set(
+      socket,
+      setTimeout(() => socket.destroy(), 5),
+    );
+  };
+  const server = await liveService(PICTURE, {
+    submit: (_request, socket) => {
+      // Here it was closed while the submit was on its way.
+      if (idle.has(socket)) return void socket.resetAndDestroy();
+      tasks += 1;
+      answer(socket, success({ taskId: `task-${tasks}` }));
+    },
+    poll: (request, socket) => {
+      clearTimeout(idle.get(socket));
+      const resultUrl = `http://${request.headers.host}/1.png`;
+      answer(socket, success({ status: "completed", resultUrl }));
+    },
+  });
+  const world = await programWorld(server);
+  const manifest = path.join(world.folder, "p.txt");
+  await writeFile(manifest, Array.from({ length: ROWS }, (_, row) => `fox ${row}\n`).join(""));
+  const flags = ["-m", "z-image", "--poll-interval", "100ms", "--concurrency", "6", "--yes", "--json"];
+  const run = await world.run(["batch", manifest, "-o", world.out, ...flags]);
+  expect(jsonLines(run.stdout).at(-1)).toMatchObject({ rows: ROWS, saved: ROWS, unknown: 0 });
+  expect(run.code).toBe(0);
+  expect(tasks).toBe(ROWS);
 });
 
 it("a network that stays away ends the wait as still running, and resume saves the image", async () => {

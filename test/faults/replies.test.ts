@@ -54,6 +54,25 @@ const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${te
 const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 it.each([
+  ["100 Continue", "HTTP/1.1 100 Continue\r\n\r\n"],
+  ["103 Early Hints", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"],
+])("%s before every reply, which nobody has asked for, is passed over", async (_what, interim) => {
+  const server = await liveService(PICTURE, {
+    submit: replies(`${interim}${ACCEPTED}`),
+    poll: (request, socket) => {
+      socket.write(interim);
+      return completedAt("/1.png")(request, socket);
+    },
+    file: (_request, socket) => {
+      socket.write(interim);
+      socket.write(response(200, PICTURE));
+    },
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
+
+it.each([
   ["with a Content-Length beyond it", response(200, ENVELOPE, { "content-length": "500" })],
   ["in chunks without the last", `${CHUNKED}${chunk(ENVELOPE)}`],
 ])("a reply to the submit that is cut after its envelope, %s, is accepted", async (_how, bytes) => {
