@@ -8,7 +8,8 @@ import { fdStream, type OutputStream } from "./output-stream.ts";
 
 export type Environment = Record<string, string | undefined>;
 
-interface InputStream extends AsyncIterable<Buffer | string> {
+/** A stream that the program reads from. Destroying it ends the reading. */
+export interface InputStream extends AsyncIterable<Buffer | string> {
   readonly isTTY?: boolean;
   destroy(): void;
 }
@@ -84,6 +85,8 @@ function once<Value>(make: () => Value): () => Value {
   };
 }
 
+const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
 /** The first signal asks the program to stop in good order; the second does not wait for it. */
 function interruption(lastWord: Context["lastWord"]): AbortSignal {
   const controller = new AbortController();
@@ -91,13 +94,15 @@ function interruption(lastWord: Context["lastWord"]): AbortSignal {
     process.on(signal, () => {
       const reason = new InterruptedError(signal);
       if (!controller.signal.aborted) return controller.abort(reason);
-      const leave = () => process.exit(exitCodeOf(reason));
-      setTimeout(leave, LINGER_MS);
-      lastWord(reason).then(leave, leave);
+      const latestMs = performance.now() + LINGER_MS;
+      const leaveOnceIdle = () => {
+        if (hasBusyThreads() && performance.now() < latestMs) setTimeout(leaveOnceIdle, 5);
+        else leave(exitCodeOf(reason), signal);
+      };
+      setTimeout(leaveOnceIdle, LINGER_MS);
+      lastWord(reason).then(leaveOnceIdle, leaveOnceIdle);
     });
-  listen("SIGINT");
-  listen("SIGTERM");
-  listen("SIGHUP");
+  SIGNALS.forEach(listen);
   return controller.signal;
 }
 
@@ -107,8 +112,28 @@ const LINGER_MS = 100;
  * Everything is said and done: what still holds the process (a name being looked up, a connection being made
  * for a request that was given up) is not waited for. Where nothing does, the process ends by itself before.
  */
-export function leaveSoon(): void {
-  setTimeout(() => process.exit(), LINGER_MS).unref();
+export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
+  const isInterrupted = reason instanceof InterruptedError && exitCode === exitCodeOf(reason);
+  setTimeout(() => leave(exitCode, isInterrupted ? reason.signal : null), LINGER_MS).unref();
+}
+
+/**
+ * Ends the process. `process.exit` waits for Node's threads, and one that is blocked by the system (a name server
+ * that does not answer, a disk that is far away) never ends: then the process dies of the signal, which a shell shows
+ * as the same exit code.
+ * @param signal what ended the run; null where nothing did
+ */
+function leave(exitCode: number, signal: InterruptSignal | null): never {
+  const isBlocked = hasBusyThreads();
+  // Whatever still holds the exit up, the next signal ends the process.
+  for (const each of SIGNALS) process.removeAllListeners(each);
+  if (isBlocked && signal !== null) process.kill(process.pid, signal);
+  process.exit(exitCode);
+}
+
+/** Whether one of Node's threads is in the middle of a system call for us: a file operation or a name look-up. */
+function hasBusyThreads(): boolean {
+  return process.getActiveResourcesInfo().some((name) => /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 }
 
 /** The user whose files this process may change; undefined on Windows. */

@@ -8,6 +8,6 @@ export async function main(argv: readonly string[]): Promise<number> {
   const { env } = context;
   enableCompileCache({ stateFolder: () => foldersOf(env).state, env, userId: effectiveUserId() });
   const exitCode = await run(argv, context);
-  leaveSoon();
+  leaveSoon(exitCode, context.signal);
   return exitCode;
 }

@@ -1,9 +1,9 @@
-import { createReadStream } from "node:fs";
 import path from "node:path";
-import { errorCode } from "../lib/error-code.ts";
 import { UsageError } from "../lib/errors.ts";
+import { openInput } from "../lib/open-input.ts";
 import { firstInvalidByte } from "../lib/utf8.ts";
 import type { Context } from "./context.ts";
+import { inputChunks } from "./input-chunks.ts";
 
 type PromptContext = Pick<Context, "stdin" | "cwd" | "signal">;
 
@@ -22,11 +22,11 @@ export async function readPrompt(
   if (argument !== undefined && file !== undefined) {
     throw new UsageError("The prompt was given twice: as an argument and with --prompt-file.");
   }
-  if (file !== undefined && file !== "-") return promptFromFile(file, context.cwd);
+  if (file !== undefined && file !== "-") return promptFromFile(file, context);
   if (argument !== undefined && argument !== "-") return argument;
   const asked = argument === "-" || file === "-";
   if (context.stdin.isTTY && !asked) throw noPrompt();
-  const text = decode(await readAll(context), "standard input");
+  const text = await promptFromInput(context);
   if (text === "" && !asked) throw noPrompt();
   return text;
 }
@@ -37,36 +37,25 @@ function noPrompt(): UsageError {
   });
 }
 
-async function promptFromFile(file: string, cwd: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  try {
-    // One byte more than there may be tells a file that is too large, however large it is.
-    const stream = createReadStream(path.resolve(cwd, file), { end: LARGEST_PROMPT_BYTES });
-    for await (const chunk of stream) chunks.push(chunk);
-  } catch (error) {
-    throw new UsageError(`--prompt-file ${file} cannot be read (${errorCode(error)}).`, { cause: error });
-  }
-  return decode(Buffer.concat(chunks), file);
+async function promptFromFile(file: string, { cwd, signal }: PromptContext): Promise<string> {
+  const open = () => openInput(path.resolve(cwd, file));
+  return decode(await readAll(inputChunks(open, `--prompt-file ${file} cannot be read`, signal)), file);
 }
 
-async function readAll({ stdin, signal }: PromptContext): Promise<Buffer> {
+async function promptFromInput({ stdin, signal }: PromptContext): Promise<string> {
+  const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
+  return decode(await readAll(chunks), "standard input");
+}
+
+/** All bytes, or a few too many of what is too large, however large it is. */
+async function readAll(input: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  const stop = () => stdin.destroy();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    for await (const chunk of stdin) {
-      chunks.push(Buffer.from(chunk));
-      size += chunk.length;
-      if (size > LARGEST_PROMPT_BYTES) break;
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new UsageError(`Standard input cannot be read (${errorCode(error)}).`, { cause: error });
-  } finally {
-    signal.removeEventListener("abort", stop);
+  for await (const chunk of input) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > LARGEST_PROMPT_BYTES) break;
   }
-  signal.throwIfAborted();
   return Buffer.concat(chunks);
 }
 

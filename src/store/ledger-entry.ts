@@ -30,11 +30,14 @@ export async function readTask(id: string, file: string): Promise<ReadTask> {
   return readTaskLines(id, content);
 }
 
-/** Reads one file; null where another process has just moved it away. */
+/** Hidden files, and those that Windows keeps in folders: what a system puts there by itself is nobody's concern. */
+const OF_THE_SYSTEM = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
+
+/** Reads one file; null where it is the system's own, or another process has just moved it away. */
 export async function readEntry(folder: string, name: string): Promise<LedgerEntry | null> {
   const file = path.join(folder, name);
   const id = idOfName(name);
-  if (id === undefined) return { file, kind: "foreign" };
+  if (id === undefined) return OF_THE_SYSTEM.test(name) ? null : { file, kind: "foreign" };
   try {
     return { file, ...(await readTask(id, file)) };
   } catch (error) {

@@ -35,8 +35,12 @@ export function settingsFile(folder: string): string {
 export function readSettings(file: string): Settings {
   let text: string;
   try {
+    // To open one holds the whole process up until somebody writes to it, and no signal could end that.
+    if (statSync(file).isFIFO())
+      throw new SettingsError("usage", `The settings file is a named pipe: ${file}.`);
     text = readFileSync(file, "utf8");
   } catch (error) {
+    if (error instanceof SettingsError) throw error;
     const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return {};
     throw new SettingsError("usage", `The settings file cannot be read: ${file} (${code}).`, {

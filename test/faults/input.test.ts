@@ -1,5 +1,6 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { liveService } from "../support/live-server.ts";
 import { PICTURE, programWorld } from "../support/program-world.ts";
@@ -86,6 +87,19 @@ it("a prompt of megabytes is refused, not read to the end", async () => {
   const world = await programWorld(await liveService(PICTURE));
   const run = await world.run(["generate", "-", "--json"], { input: Buffer.alloc(3 * 1024 * 1024, "a") });
   expect(await world.aftermath(run)).toMatchObject({ ...REFUSED, type: "usage" });
+});
+
+it("a manifest on standard input that is one line of 400 MB is refused in less than 200 MB of memory", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const hook = fileURLToPath(new URL("../bench/peak-memory.cjs", import.meta.url));
+  const peak = path.join(world.folder, "peak");
+  const run = await world.run(["batch", "-", "--json"], {
+    env: { NODE_OPTIONS: `--require ${hook}`, IMGGEN_BENCH_PEAK: peak },
+    through: ["sh", "-c", 'head -c 400000000 /dev/zero | tr "\\0" a | "$@"', "sh"],
+  });
+  expect(await world.aftermath(run)).toMatchObject({ ...REFUSED, type: "invalid_request" });
+  expect(JSON.parse(run.stdout).error.message).toContain("longer than 1 MiB");
+  expect(Number(await readFile(peak, "utf8"))).toBeLessThan(200 * 1024);
 });
 
 function sent(server: ScriptedServer): { prompt: string; [field: string]: unknown } {

@@ -87,6 +87,25 @@ it("a folder in the place of a task file is named, and the rest is finished", as
   expect(await readdir(folder)).toEqual([]);
 });
 
+it.each([".DS_Store", "._notes", "Thumbs.db", "desktop.ini"])(
+  "%s, which the system puts into any folder, is no reason for a warning",
+  async (name) => {
+    const world = await worldWithTask();
+    const [open, done] = [ledgerFolder(world, "open"), ledgerFolder(world, "done")];
+    await writeFile(path.join(open, name), "x");
+    expect(await world.resume()).toMatchObject({ code: 0, stderr: "" });
+    await writeFile(path.join(done, name), "x");
+    for (const each of await readdir(done, { recursive: true, withFileTypes: true })) {
+      if (each.isDirectory()) await writeFile(path.join(each.parentPath, each.name, name), "x");
+    }
+    for (const command of ["history", "resume"]) {
+      const { code, stderr } = await world.run([command, "--json"]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    }
+    expect(await readdir(open)).toEqual([name]);
+  },
+);
+
 it("a foreign file's name is inert on a terminal", async () => {
   const world = await worldWithTask();
   await writeFile(path.join(ledgerFolder(world, "open"), "x\u001b[2J\u202e.txt"), "");

@@ -1,9 +1,11 @@
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { jsonLines } from "../support/batch-world.ts";
 import { png } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
@@ -239,4 +241,72 @@ async function publishing(
   const end = finished(program);
   while (!existsSync(mark)) await pause(10);
   return { program, end };
+}
+
+const LONG_WAITING = [
+  ["a prompt file", (file: string) => ["generate", "--prompt-file", file, "--json"]],
+  ["a manifest", (file: string) => ["batch", file, "--json"]],
+  ["a manifest of a dry run", (file: string) => ["batch", file, "--dry-run", "--json"]],
+] as const;
+
+describe.each(LONG_WAITING)("%s that is a named pipe", (_name, argsOf) => {
+  it.each(SIGNALS)("ends with %s while nobody writes to it, exit %i", async (signal, code) => {
+    const { world, fifo } = await worldWithPipe();
+    const program = world.start(argsOf(fifo));
+    const end = finished(program);
+    await pause(500);
+    const { run, elapsedMs } = await stopped(program, end, signal);
+    expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: code, type: "interrupted" });
+    expect(elapsedMs).toBeLessThan(1_000);
+  });
+
+  it("ends with SIGINT while its writer says nothing, exit 130", async () => {
+    const { world, fifo } = await worldWithPipe();
+    const writer = spawn("sh", ["-c", 'exec 3>"$0"; exec sleep 60', fifo]);
+    onTestFinished(() => void writer.kill("SIGKILL"));
+    const program = world.start(argsOf(fifo));
+    const end = finished(program);
+    await pause(500);
+    const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+    expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: 130, type: "interrupted" });
+    expect(elapsedMs).toBeLessThan(1_000);
+  });
+});
+
+it.each([
+  ["generate --prompt-file", ["generate", "--dry-run", "--json", "--prompt-file"], "a fox\na hen"],
+  ["batch --dry-run --json", ["batch", "--dry-run", "--json"], "a fox"],
+])("%s reads a named pipe, once, as soon as somebody writes to it", async (_name, args, prompt) => {
+  const { world, fifo } = await worldWithPipe();
+  const end = world.run([...args, fifo]);
+  await pause(300);
+  await promisify(execFile)("sh", ["-c", 'printf "a fox\na hen\n" > "$0"', fifo]);
+  const run = await end;
+  expect(run.code).toBe(0);
+  expect(jsonLines(run.stdout)[0]).toMatchObject({ ok: true, dryRun: true, request: { prompt } });
+});
+
+it.each(SIGNALS)(
+  "%s ends the program while one of its threads is blocked by the system",
+  async (signal, exit) => {
+    const server = await liveService(PICTURE, { poll: silence });
+    const { world, fifo } = await worldWithPipe(server);
+    const code = `import fs from "node:fs"; fs.open(${JSON.stringify(fifo)}, "r", () => {})`;
+    const hook = `data:text/javascript,${encodeURIComponent(code)}`;
+    const { program, end } = await startedUntil(world, server, 2, world.generateArgs(), {
+      NODE_OPTIONS: `--import ${hook}`,
+    });
+    const { run, elapsedMs } = await stopped(program, end, signal);
+    expect([exit, signal]).toContain((await world.aftermath(run)).exit);
+    expect(elapsedMs).toBeLessThan(1_000);
+    expect(JSON.parse(run.stdout)).toMatchObject({ error: { type: "interrupted" }, taskId: "task-1" });
+  },
+);
+
+/** A world with a named pipe in it that nobody has opened. */
+async function worldWithPipe(server?: ScriptedServer) {
+  const world = await programWorld(server ?? (await liveService(PICTURE)));
+  const fifo = path.join(world.folder, "pipe.txt");
+  await promisify(execFile)("mkfifo", [fifo]);
+  return { world, fifo };
 }

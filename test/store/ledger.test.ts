@@ -246,7 +246,8 @@ describe("all tasks, newest first,", () => {
     await finishTask(ledger, task);
     await plant(path.join(ledger.folder, "done"), ".DS_Store", "");
     await plant(path.join(ledger.folder, "done", "2026-01-31"), ".DS_Store", "");
-    await plant(path.join(ledger.folder, "done", "2026-01-31", "1200"), ".DS_Store", "");
+    for (const name of [".DS_Store", "Thumbs.db", "notes.txt"])
+      await plant(path.join(ledger.folder, "done", "2026-01-31", "1200"), name, "");
     const entries = await all(ledger.newestFirst());
     expect(entries.map(({ kind }) => kind).sort()).toEqual(["foreign", "task"]);
   });

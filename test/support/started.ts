@@ -16,8 +16,9 @@ export async function startedUntil(
   server: ScriptedServer,
   requests: number,
   args = world.generateArgs(),
+  env: Record<string, string> = {},
 ): Promise<Started> {
-  const program = world.start(args);
+  const program = world.start(args, { env });
   const end = finished(program);
   while (server.requests.length < requests) await pause(5);
   return { program, end };

@@ -1,51 +1,53 @@
-import { createReadStream } from "node:fs";
+import { statSync } from "node:fs";
 import path from "node:path";
 import type { ManifestEntry } from "../../core/manifest/entry.ts";
 import { manifestFormat } from "../../core/manifest/format.ts";
 import { readManifest } from "../../core/manifest/read.ts";
-import { errorCode } from "../../lib/error-code.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { openInput } from "../../lib/open-input.ts";
 import type { Context } from "../context.ts";
+import { inputChunks } from "../input-chunks.ts";
 
 /** A manifest that can be read more than once. */
 export type ManifestSource = () => AsyncIterable<ManifestEntry>;
 
-/** Opens a manifest by its path, or `-` for standard input. @throws UsageError where the kind is unknown */
-export async function manifestSource(name: string, context: Context): Promise<ManifestSource> {
+/** The manifest at a path, or `-` for standard input. @throws UsageError where its format is not known */
+export function manifestSource(name: string, { stdin, cwd, signal }: Context): ManifestSource {
   if (name === "-") {
-    const chunks = await readAll(context);
-    return () => readManifest(inMemory(chunks), "detect");
+    const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
+    return kept(readManifest(chunks, "detect"));
   }
   const format = manifestFormat(name);
-  return () => readManifest(fileChunks(name, context), format);
+  const file = path.resolve(cwd, name);
+  const complaint = `The manifest cannot be read: ${name}`;
+  const read = () =>
+    readManifest(
+      inputChunks(() => openInput(file), complaint, signal),
+      format,
+    );
+  return canBeReadAgain(file) ? read : kept(read());
 }
 
-async function* fileChunks(name: string, { cwd, signal }: Context): AsyncGenerator<Buffer> {
+/** Whether a file is one that does not change by being read, as a pipe does. */
+function canBeReadAgain(file: string): boolean {
   try {
-    yield* createReadStream(path.resolve(cwd, name), { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new UsageError(`The manifest cannot be read: ${name} (${errorCode(error)}).`, { cause: error });
+    return statSync(file).isFile();
+  } catch {
+    // Whoever opens it is told why.
+    return true;
   }
 }
 
-/** Standard input is read to its end first: it cannot be read twice. */
-async function readAll({ stdin, signal }: Context): Promise<Buffer[]> {
-  const chunks: Buffer[] = [];
-  const stop = () => stdin.destroy();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new UsageError(`Standard input cannot be read (${errorCode(error)}).`, { cause: error });
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-  signal.throwIfAborted();
-  return chunks;
-}
-
-async function* inMemory(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* chunks;
+/** Input that comes only once: its rows and problems stay in memory for the next reading, its text does not. */
+function kept(entries: AsyncIterable<ManifestEntry>): ManifestSource {
+  const read: ManifestEntry[] = [];
+  let isRead = false;
+  return async function* () {
+    yield* read;
+    if (isRead) return;
+    isRead = true;
+    for await (const entry of entries) {
+      read.push(entry);
+      yield entry;
+    }
+  };
 }

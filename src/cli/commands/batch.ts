@@ -57,7 +57,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { values, labels } = await readDraft(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const defaults = { values, labels, validate: flags.validate, shard };
-  const source = await manifestSource(manifest, session.context);
+  const source = manifestSource(manifest, session.context);
   const order = {
     place: await placeOf(flags, session),
     wait: await waitSettings(flags, session),
@@ -102,7 +102,7 @@ async function eachRow(
   if (problems.length > 0) throw new ManifestError(problems);
 }
 
-/** Reads the manifest twice and keeps nothing of it, so that its length does not matter. */
+/** Goes through the manifest twice and keeps nothing of it, so that a file's length does not matter. */
 async function dryRun(
   source: ManifestSource,
   defaults: RowDefaults,
