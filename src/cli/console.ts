@@ -1,7 +1,7 @@
 import { errorCode } from "../lib/error-code.ts";
 import { printable } from "../lib/escape.ts";
 import type { Context } from "./context.ts";
-import type { OutputStream } from "./output-stream.ts";
+import { isClosedPipe, type OutputStream } from "./output-stream.ts";
 
 /** Standard output could not take the result. */
 export class OutputError extends Error {
@@ -43,7 +43,7 @@ export class Console {
     this.beforeWrite();
     const error = await write(this.#streams.stdout, data);
     this.afterWrite();
-    if (error && errorCode(error) !== "EPIPE") {
+    if (error && !isClosedPipe(error)) {
       throw new OutputError(`Standard output could not be written (${errorCode(error) ?? error.message}).`, {
         cause: error,
       });

@@ -65,7 +65,8 @@ export function processContext(): Context {
     random: Math.random,
     askHidden: async (question) => {
       const { askHidden } = await import("./ask-hidden.ts");
-      const interrupt = () => process.kill(process.pid, "SIGINT");
+      // As the signal itself would: on Windows, to send it would end the process at once.
+      const interrupt = () => process.emit("SIGINT", "SIGINT");
       return askHidden(question, process.stdin, process.stderr, interrupt);
     },
   };

@@ -35,6 +35,12 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
   };
 }
 
+/** Whether a write failed because the reader has gone away. Windows answers EOF where a pipe was closed. */
+export function isClosedPipe(error: unknown, onPlatform: NodeJS.Platform = platform()): boolean {
+  const code = errorCode(error);
+  return code === "EPIPE" || (code === "EOF" && onPlatform === "win32");
+}
+
 function isPlain(fd: number): boolean {
   try {
     const kind = fstatSync(fd);

@@ -40,7 +40,7 @@ export class Session {
     const at = end === -1 ? this.#argv.length : end;
     const lacks = flag !== undefined && !this.#argv.slice(0, at).includes(flag);
     const words = lacks ? this.#argv.toSpliced(at, 0, flag) : this.#argv;
-    return ["imggen", ...words.map(shellWord)].join(" ");
+    return ["imggen", ...words.map((word) => shellWord(word))].join(" ");
   }
 
   /** The settings to be changed. Loaded late: most commands only read them. */

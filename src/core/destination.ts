@@ -1,4 +1,5 @@
 import { promises } from "node:fs";
+import { platform } from "node:os";
 import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isFolder, makeFolder, removeIfPresent } from "../lib/durable.ts";
@@ -7,6 +8,7 @@ import { UsageError } from "../lib/errors.ts";
 import type { Destination } from "../store/task.ts";
 import { SaveFailedError } from "./errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
+import { pathProblem } from "./portable-name.ts";
 
 export interface DestinationWish {
   /** `-`, a folder, or an exact path. Default: the current folder. */
@@ -20,9 +22,12 @@ export interface DestinationWish {
 
 /**
  * Where the images are to go. Looks at the disk and changes nothing.
- * @throws UsageError where an exact path is taken, or a name makes no sense
+ * @throws UsageError where an exact path is taken, or a name cannot be used on this platform
  */
-export async function resolveDestination(wish: DestinationWish): Promise<Destination> {
+export async function resolveDestination(
+  wish: DestinationWish,
+  onPlatform: NodeJS.Platform = platform(),
+): Promise<Destination> {
   const { output, name, overwrite, cwd } = wish;
   const problem = name === undefined ? null : templateProblem(name);
   if (problem) throw new UsageError(`--name ${JSON.stringify(name)}: ${problem}.`);
@@ -30,6 +35,12 @@ export async function resolveDestination(wish: DestinationWish): Promise<Destina
   if (output === undefined || output === "") return { kind: "folder", folder: cwd, template, overwrite };
   if (output === "-") return { kind: "stdout", folder: cwd, template, overwrite };
   if (output.includes("\0")) throw new UsageError("--output holds a NUL character.");
+  const unusable = pathProblem(output, onPlatform);
+  if (unusable) {
+    throw new UsageError(`--output ${JSON.stringify(output)}: ${unusable}.`, {
+      hint: "Nothing was sent. Choose another --output.",
+    });
+  }
   const target = path.resolve(cwd, output);
   if (/[/\\]$/.test(output) || isFolder(target))
     return { kind: "folder", folder: target, template, overwrite };

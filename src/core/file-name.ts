@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { GenerationRequest } from "../models/request.ts";
+import { isReserved } from "./portable-name.ts";
 
 /** The name of a saved image where the user gives none. */
 export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";
@@ -88,14 +89,12 @@ export function shortTaskId(taskId: string): string {
 /** What counts as an extension: short, so that a name can be cut to fit before it. */
 const EXTENSION = /\.[^.\s]{1,16}$/;
 
-const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
-
 /** A file name that every platform takes: no separator, no control character, no reserved name. */
 export function safeName(name: string): string {
   const clean = withoutTail(name.replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-"));
   const extension = EXTENSION.exec(clean)?.[0] ?? "";
   const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
-  const free = RESERVED.test(stem.split(".")[0] ?? "") ? `_${stem}` : stem;
+  const free = isReserved(stem) ? `_${stem}` : stem;
   return cutToBytes(free, LONGEST_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, statSync, unlinkSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "./error-code.ts";
 import { syncFolder } from "./sync-folder.ts";
+import { whileInUseSync } from "./while-in-use.ts";
 
 /**
  * Makes a folder and its missing parents, each of them durable. Not Node's own recursive mkdir: below a folder
@@ -63,7 +64,7 @@ export function isPresent(file: string): boolean {
 /** Removes a file if it is there. */
 export function removeIfPresent(file: string): void {
   try {
-    unlinkSync(file);
+    whileInUseSync(() => unlinkSync(file));
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   }
@@ -72,7 +73,7 @@ export function removeIfPresent(file: string): void {
 /** Removes a file if that can be done: one that is in nobody's way if it stays. */
 export function removeIfPossible(file: string): void {
   try {
-    unlinkSync(file);
+    whileInUseSync(() => unlinkSync(file));
   } catch {
     // It stays.
   }

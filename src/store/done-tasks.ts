@@ -2,6 +2,7 @@ import { renameSync } from "node:fs";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
+import { whileInUse } from "../lib/while-in-use.ts";
 import { type LedgerEntry, listFolder, namesIn, readEntry } from "./ledger-entry.ts";
 import { creditsByName, doneFolder, doneName, hasTag, ID_LENGTH, idOfName } from "./ledger-name.ts";
 import type { TaskRecord } from "./task.ts";
@@ -23,12 +24,13 @@ export class DoneTasks {
   async take(file: string, record: TaskRecord): Promise<void> {
     const folder = path.join(this.#folder, doneFolder(record.id));
     const target = path.join(folder, doneName(record));
+    const move = () => whileInUse(() => renameSync(file, target));
     try {
-      renameSync(file, target);
+      await move();
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
       await makeFolder(folder, 0o700);
-      renameSync(file, target);
+      await move();
     }
   }
 

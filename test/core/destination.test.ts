@@ -145,3 +145,55 @@ describe("preparing the place", () => {
     expect(await readdir(disk)).toEqual(["filler"]);
   });
 });
+
+describe("on Windows", () => {
+  const onWindows = async (output: string) =>
+    resolveDestination({ output, overwrite: false, cwd: await temporaryFolder() }, "win32");
+
+  it.each([
+    "what?.png",
+    "NUL.png",
+    "nul",
+    "a:b.png",
+    "C:fox.png",
+    "a|b.png",
+    'a"b.png',
+    "pictures/<fox>/",
+    "COM1/fox.png",
+    "fox.png.",
+    "fox.png ",
+    "a\tb.png",
+    "C:\\pictures\\fox*.png",
+    "\\\\?\\C:\\aux.png",
+    "LPT².png",
+    "conout$",
+  ])("an output %j that no file can have there is refused before anything is sent", async (output) => {
+    await expect(onWindows(output)).rejects.toThrow(UsageError);
+    await expect(onWindows(output)).rejects.toThrow(/Windows/);
+  });
+
+  it.each([
+    "fox.png",
+    "C:\\pictures\\fox.png",
+    "c:/pictures/",
+    "D:\\",
+    "..\\fox.png",
+    "./pictures/../fox.png",
+    "\\\\server\\share\\fox.png",
+    "\\\\?\\C:\\fox.png",
+    "null.png",
+    "console.png",
+    "com.png",
+    ".fox.png",
+  ])("an output %j is taken", async (output) => {
+    expect(await onWindows(output)).toBeTruthy();
+  });
+
+  it.each(["what?.png", "NUL.png", "a:b.png"])("but not elsewhere: %j", async (output) => {
+    const cwd = await temporaryFolder();
+    for (const platform of ["linux", "darwin"] as const) {
+      const wish = { output, overwrite: false, cwd };
+      expect(await resolveDestination(wish, platform)).toMatchObject({ path: path.join(cwd, output) });
+    }
+  });
+});

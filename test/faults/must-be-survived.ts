@@ -162,6 +162,12 @@ export const MUST_BE_SURVIVED = {
     "a compile cache folder that others can write to",
     "a link in place of the compile cache folder",
   ],
+  Windows: [
+    "a name that Windows does not take",
+    "EOF on standard output on Windows",
+    "Ctrl-C at a hidden question on Windows",
+    "a hint for the shells of Windows",
+  ],
   Terminal: [
     "C0 controls",
     "C1 controls",

@@ -2,6 +2,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-code.ts";
+import { isBelow } from "../../lib/is-below.ts";
 import { prepareDestination } from "../destination.ts";
 import type { ManifestProblem } from "./check-rows.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
@@ -52,7 +53,7 @@ async function misplaced(row: PlannedRow, place: BatchPlace): Promise<ManifestPr
   if (output === null) return null;
   const file = path.join(place.folder, output);
   const folder = await realFolder(path.dirname(file));
-  if (path.relative(place.folder, folder).split(path.sep)[0] === "..")
+  if (!isBelow(folder, place.folder))
     return { line, message: `output ${JSON.stringify(output)} leads out of ${place.folder}.` };
   if (standing !== "new" || place.overwrite || !(await promises.lstat(file).catch(() => null))) return null;
   return { line, message: `output ${JSON.stringify(output)} exists already.` };

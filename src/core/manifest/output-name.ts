@@ -1,5 +1,6 @@
 import path from "node:path";
 import { LONGEST_NAME_BYTES } from "../file-name.ts";
+import { portableNameProblem } from "../portable-name.ts";
 import { quoted } from "./quoted.ts";
 
 /** Short of what any platform takes for a whole path, as the output folder comes before it. */
@@ -10,8 +11,6 @@ const LONGEST_EXTENSION = ".avif";
 
 /** Joiners, which some scripts and many emoji need, are the invisible characters that may stay. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
-const NOT_EVERYWHERE = /[<>:"|?*]/;
-const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)\s*(?:\.|$)/i;
 
 /**
  * Why a row's `output` cannot be a name below the output folder on every platform, in words; null where it
@@ -33,10 +32,7 @@ export function outputNameProblem(name: string): string | null {
 function stepProblem(step: string): string | null {
   if (step === "..") return "it must not leave the output folder";
   if (step === "." || step === "") return `it has a step that leads nowhere (${quoted(step)})`;
-  const strange = NOT_EVERYWHERE.exec(step)?.[0];
-  if (strange !== undefined) return `a name holds no ${strange}, which some platforms refuse`;
-  if (/[.\s]$/.test(step)) return "a name does not end in a dot or a space, which some platforms drop";
-  return RESERVED.test(step) ? `${quoted(step)} is a name that some platforms reserve` : null;
+  return portableNameProblem(step);
 }
 
 function lengthProblem(steps: readonly string[]): string | null {

@@ -1,0 +1,60 @@
+import { platform } from "node:os";
+import { errorCode } from "./error-code.ts";
+
+/** What Windows answers to a rename or an unlink while a virus scanner or an indexer has the file open. */
+const IN_USE: ReadonlySet<string> = new Set(["EPERM", "EBUSY", "EACCES"]);
+
+const GIVE_UP_AFTER_MS = 2_000;
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 200;
+
+/**
+ * Renames or removes a file, on Windows again and again for up to 2 s while the file may be in use. Other systems
+ * rename and remove files that are open, so there the first answer counts.
+ * @throws what the last attempt threw
+ */
+export async function whileInUse<Result>(
+  change: () => Result | Promise<Result>,
+  onPlatform: NodeJS.Platform = platform(),
+): Promise<Result> {
+  const pauses = pausesOn(onPlatform);
+  for (;;) {
+    try {
+      return await change();
+    } catch (error) {
+      const pauseMs = pauses(error);
+      if (pauseMs === null) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}
+
+/** As `whileInUse`, for what must not let anything else run in between. */
+export function whileInUseSync<Result>(
+  change: () => Result,
+  onPlatform: NodeJS.Platform = platform(),
+): Result {
+  const pauses = pausesOn(onPlatform);
+  for (;;) {
+    try {
+      return change();
+    } catch (error) {
+      const pauseMs = pauses(error);
+      if (pauseMs === null) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
+    }
+  }
+}
+
+/** How long to wait after an error, milliseconds; null where another attempt makes no sense. */
+function pausesOn(onPlatform: NodeJS.Platform): (error: unknown) => number | null {
+  const end = performance.now() + GIVE_UP_AFTER_MS;
+  let pauseMs = FIRST_PAUSE_MS;
+  return (error) => {
+    const left = end - performance.now();
+    if (onPlatform !== "win32" || !IN_USE.has(errorCode(error) ?? "") || left <= 0) return null;
+    const now = Math.min(pauseMs, left);
+    pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    return now;
+  };
+}

@@ -1,0 +1,63 @@
+import path from "node:path";
+import { expect, it } from "vitest";
+import { liveService } from "../support/live-server.ts";
+import { finished } from "../support/program.ts";
+import { PICTURE, programWorld, SAVED } from "../support/program-world.ts";
+import { success } from "../support/scripted-server.ts";
+import { pause, replies } from "../support/scripts.ts";
+import { hasTool } from "../support/tools.ts";
+
+// Faults of Windows, played to the built program on whatever system this is: see as-windows.cjs.
+
+const AS_WINDOWS = path.resolve(import.meta.dirname, "../support/as-windows.cjs");
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+
+async function windowsWorld(
+  env: Record<string, string> = {},
+  script: Parameters<typeof liveService>[1] = {},
+) {
+  const server = await liveService(PICTURE, script);
+  return { server, world: await programWorld(server, { NODE_OPTIONS: `--require ${AS_WINDOWS}`, ...env }) };
+}
+
+it.each(["what?.png", "NUL.png", "a:b.png"])(
+  "-o %j, which no file can be called on Windows, is refused there before anything is sent",
+  async (name) => {
+    const { world } = await windowsWorld();
+    const run = await world.generate(["--output", name]);
+    expect(await world.aftermath(run)).toMatchObject({ exit: 2, charged: "no", files: [], submits: 0 });
+    expect(JSON.parse(run.stdout).error.message).toContain("Windows");
+    expect(await world.ledger()).toEqual({ open: [], done: [] });
+  },
+);
+
+it.each([[["--json"]], [[]]])(
+  "a closed pipe on standard output that answers EOF, as on Windows, loses no image: %j",
+  async (json) => {
+    const { world } = await windowsWorld({ IMGGEN_TEST_EOF: "1" });
+    const run = await world.run(["generate", "a fox", ...json, "-o", `${world.out}/`]);
+    expect(run.stderr).not.toMatch(/EOF|Error:|at .*:\d+/);
+    expect(await world.aftermath(run)).toEqual({ ...SAVED, charged: null });
+  },
+);
+
+it("Ctrl-C at the question for the key ends login in good order, where a process has no signals too", async (test) => {
+  if (!hasTool("script")) return test.skip("there is no script command here");
+  const { server, world } = await windowsWorld();
+  const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
+  const command = `"${process.execPath}" "${BIN}" login --base-url ${server.origin}/api`;
+  const program = world.start([], {
+    env,
+    through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command],
+  });
+  program.stdout?.once("data", () => pause(300).then(() => program.stdin?.write("\x03")));
+  const run = await finished(program);
+  expect(run.code).toBe(130);
+  expect(server.requests).toEqual([]);
+});
+
+it("commands in hints are quoted for the shells of Windows", async () => {
+  const { world } = await windowsWorld({}, { submit: replies(success({ taskId: "a b's $(calc)" })) });
+  const run = await world.run(["generate", "a fox", "--no-wait"]);
+  expect(run.stderr).toContain('imggen resume "a b\'s `$(calc)"');
+});
