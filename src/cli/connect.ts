@@ -85,7 +85,8 @@ export class Connections {
     this.#closers.push(() => sandbox.close());
     const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };
     // Never through a proxy: it is inside this process.
-    return this.#connect({ baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, identity }, {});
+    const connection = this.#connect({ baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, identity }, {});
+    return { ...connection, taskMs: sandbox.latencyMs };
   }
 
   #connect(

@@ -18,7 +18,7 @@ export async function taskDeps(
   return {
     connection,
     ledger,
-    cadences: new Cadences(ledger, connection.identity),
+    cadences: new Cadences(ledger, connection.identity, connection.taskMs),
     clock: gatheredClock(clock),
     signal,
     onProgress,

@@ -1,5 +1,11 @@
 // How often a task is looked at while it runs.
 
-export { automaticCadence, type Cadence, spreadCadence, uniformCadence } from "./cadence/fixed.ts";
+export {
+  automaticCadence,
+  type Cadence,
+  expectedCadence,
+  spreadCadence,
+  uniformCadence,
+} from "./cadence/fixed.ts";
 export { type CompletionInterval, isTelling } from "./cadence/history.ts";
 export { learnedCadence } from "./cadence/learned.ts";

@@ -6,6 +6,7 @@ import {
   automaticCadence,
   type Cadence,
   type CompletionInterval,
+  expectedCadence,
   isTelling,
   learnedCadence,
   spreadCadence,
@@ -33,15 +34,19 @@ const WORTH_LEARNING = 1 / 4;
 export class Cadences {
   readonly #ledger: LedgerReader;
   readonly #service: Pick<ServiceIdentity, "baseUrl">;
+  readonly #expected: Cadence | null;
   readonly #lessons = new Map<string, Promise<Lesson>>();
 
-  constructor(ledger: LedgerReader, service: Pick<ServiceIdentity, "baseUrl">) {
+  /** @param taskMs how long the service's tasks take, where that is known and nothing needs to be learned */
+  constructor(ledger: LedgerReader, service: Pick<ServiceIdentity, "baseUrl">, taskMs?: number) {
     this.#ledger = ledger;
     this.#service = service;
+    this.#expected = taskMs === undefined ? null : expectedCadence(taskMs);
   }
 
   /** When to look for a request's task. @param request null where this machine does not know it */
   async of(request: GenerationRequest | null): Promise<Cadence> {
+    if (this.#expected) return this.#expected;
     if (request === null) return automaticCadence;
     const lesson = await this.#lesson(request);
     if (lesson.history.length === 0) return spreadCadence(lesson.untaught++);

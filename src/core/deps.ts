@@ -14,6 +14,8 @@ export interface Connection {
   downloads: HttpClient;
   /** The service's address as it really is, for judging result URLs. */
   serviceUrl: URL;
+  /** How long its tasks take, in milliseconds, where the program knows that beforehand. */
+  taskMs?: number | undefined;
   /** Hides the account's API key in a text that came from elsewhere. */
   maskKey: (text: string) => string;
 }

@@ -32,6 +32,8 @@ export interface Sandbox {
   /** `http://127.0.0.1:<port>/api`: what the service's document calls the base address. */
   baseUrl: string;
   port: number;
+  /** How long a task takes, in milliseconds, unless its prompt asks for longer. */
+  latencyMs: number;
   /** Ends at once, with every connection. */
   close(): Promise<void>;
 }
@@ -68,7 +70,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     await close(server);
     throw error;
   }
-  return { baseUrl: `${origin}/api`, port, close: () => close(server) };
+  return { baseUrl: `${origin}/api`, port, latencyMs, close: () => close(server) };
 }
 
 async function listen(server: Server, port: number): Promise<number> {

@@ -2,7 +2,10 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { InterruptedError } from "../../src/core/errors.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { commandWorld } from "../support/command-world.ts";
+import { runCommand } from "../support/in-process.ts";
+import { temporaryFolder } from "../support/program.ts";
 
 it("--sandbox in place of a service: no key, no base URL, and the account's own server sees nothing", async () => {
   const world = await commandWorld();
@@ -14,6 +17,23 @@ it("--sandbox in place of a service: no key, no base URL, and the account's own 
   });
   expect((await world.json(args)).document).toMatchObject({ ok: true });
   expect(world.server.requests).toEqual([]);
+});
+
+it("a first image of the embedded sandbox is polled for once, when it is ready", async () => {
+  const waits: number[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    sleep(ms, signal) {
+      waits.push(ms);
+      return systemClock.sleep(ms, signal);
+    },
+  };
+  const args = ["generate", "a fox", "-m", "z-image", "-r", "1:1", "--sandbox", "--verbose"];
+  const { code, stderr } = await runCommand(args, { home: await temporaryFolder(), clock });
+  expect(code).toBe(0);
+  expect(stderr.match(/^GET .*generate-image/gm)).toHaveLength(1);
+  expect(waits).toHaveLength(1);
+  expect(waits[0]).toBeLessThanOrEqual(600);
 });
 
 it("sandbox serves until it is stopped, and tells where and with which key", async () => {

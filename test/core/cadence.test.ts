@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { automaticCadence, spreadCadence, uniformCadence } from "../../src/core/cadence.ts";
+import { automaticCadence, expectedCadence, spreadCadence, uniformCadence } from "../../src/core/cadence.ts";
 import { draw, figuresOf, lognormal, lookTimes, memoryless, mostWithin } from "../support/simulated-tasks.ts";
 
 describe("the automatic cadence", () => {
@@ -47,6 +47,18 @@ describe("the automatic cadence of tasks begun together", () => {
     const figures = orders.map((order) => figuresOf(spreadCadence(order), durations));
     const mean = (of: "delay" | "looks") => figures.reduce((sum, each) => sum + each[of], 0) / figures.length;
     expect(mean("delay") * mean("looks")).toBeLessThan(1.15);
+  });
+});
+
+describe("the cadence of a service that is known to take 600 ms", () => {
+  it("polls then, whatever the task's age is by then", () => {
+    expect([0, 1, 599].map((age) => expectedCadence(600).nextDelayMs(age))).toEqual([600, 599, 1]);
+  });
+
+  it("is the automatic one for tasks that take longer", () => {
+    for (const age of [600, 601, 30_000, 100_000, Number.POSITIVE_INFINITY])
+      expect(expectedCadence(600).nextDelayMs(age)).toBe(automaticCadence.nextDelayMs(age));
+    expect(mostWithin(lookTimes(expectedCadence(600), 600_000), 180_000)).toBeLessThanOrEqual(60);
   });
 });
 

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { automaticCadence, type Cadence, learnedCadence, spreadCadence } from "../../src/core/cadence.ts";
+import {
+  automaticCadence,
+  type Cadence,
+  expectedCadence,
+  learnedCadence,
+  spreadCadence,
+} from "../../src/core/cadence.ts";
 import { Cadences } from "../../src/core/cadences.ts";
 import type { GenerationRequest } from "../../src/models/request.ts";
 import { Ledger } from "../../src/store/ledger.ts";
@@ -38,6 +44,14 @@ describe("the cadence of a request", () => {
   it("is that of no experience, where there is none", async () => {
     const { cadences } = await newLedger();
     expect(looks(await cadences.of(FOX))).toEqual(looks(learnedCadence([])));
+  });
+
+  it("is that of the service's own duration where that is known, whatever the history says", async () => {
+    const { ledger, remember } = await newLedger();
+    await remember(FOX, ...many(20));
+    const cadences = new Cadences(ledger, INTENT.service, 600);
+    for (const request of [FOX, null])
+      expect(looks(await cadences.of(request))).toEqual(looks(expectedCadence(600)));
   });
 
   it("is the automatic one where the request is not known", async () => {

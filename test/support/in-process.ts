@@ -1,7 +1,7 @@
 import type { Context } from "../../src/cli/context.ts";
 import type { OutputStream } from "../../src/cli/output-stream.ts";
 import { run } from "../../src/cli/run.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { expectNoKeyShown } from "./canary.ts";
 
@@ -18,6 +18,8 @@ export interface RunOptions {
   answer?: string;
   /** Whether standard output and standard error are terminals. */
   terminal?: boolean;
+  /** Default: the system's. */
+  clock?: Clock;
 }
 
 export interface RunResult {
@@ -42,7 +44,7 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
     stderr: stderr.stream,
     env: { IMGGEN_HOME: options.home, ...options.env },
     cwd: options.cwd ?? options.home,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     processes: processesAs(pid),
     signal: options.signal ?? new AbortController().signal,
     lastWord: async () => {},

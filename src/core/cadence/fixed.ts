@@ -39,6 +39,17 @@ export function spreadCadence(order: number): Cadence {
   };
 }
 
+/**
+ * For a service whose tasks are known to take `taskMs`: the first poll comes then. A task that takes longer after all
+ * gets the automatic cadence.
+ */
+export function expectedCadence(taskMs: number): Cadence {
+  return {
+    nextDelayMs: (elapsedMs) =>
+      elapsedMs < taskMs ? taskMs - elapsedMs : automaticCadence.nextDelayMs(elapsedMs),
+  };
+}
+
 /** A look every `intervalMs`, as the user asked. */
 export function uniformCadence(intervalMs: number): Cadence {
   return { nextDelayMs: () => intervalMs };
