@@ -1,3 +1,4 @@
+import { PublishedNames } from "../core/published-names.ts";
 import type { SettingsStore } from "../store/settings.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { Console } from "./console.ts";
@@ -22,6 +23,8 @@ export class Session {
   readonly folders: Folders;
   readonly console: Console;
   readonly settings: EffectiveSettings;
+  /** Shared by all accounts that the command works with. */
+  readonly published: PublishedNames;
 
   readonly #argv: readonly string[];
 
@@ -31,6 +34,7 @@ export class Session {
     this.#argv = argv;
     this.folders = foldersOf(context.env);
     this.console = new Console(context, { quiet: options.quiet === true });
+    this.published = new PublishedNames(context.clock.now());
     this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
   }
 

@@ -19,6 +19,7 @@ export async function taskDeps(
     connection,
     ledger,
     cadences: new Cadences(ledger, connection.identity, connection.taskMs),
+    published: session.published,
     clock: gatheredClock(clock),
     signal,
     onProgress,

@@ -5,6 +5,7 @@ import type { Ledger } from "../store/ledger.ts";
 import type { ServiceIdentity } from "../store/task.ts";
 import type { Cadences } from "./cadences.ts";
 import type { OnTaskProgress } from "./events.ts";
+import type { PublishedNames } from "./published-names.ts";
 
 /** An account at a service, connected. */
 export interface Connection {
@@ -25,6 +26,8 @@ export interface TaskDeps {
   connection: Connection;
   ledger: Ledger;
   cadences: Cadences;
+  /** The names that this run's images have under --overwrite. */
+  published: PublishedNames;
   clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;

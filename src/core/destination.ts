@@ -5,6 +5,8 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { isFolder, makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { UsageError } from "../lib/errors.ts";
+import { type OwnedKind, ownedName, removeAbandoned } from "../lib/owned-name.ts";
+import { type Processes, systemProcesses } from "../lib/processes.ts";
 import type { Destination } from "../store/task.ts";
 import { SaveFailedError } from "./errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
@@ -89,12 +91,15 @@ async function refuseTaken(target: string, output: string, overwrite: boolean): 
  * Makes the output folder and proves that a file can be written there, so that nothing is bought in vain.
  * @throws SaveFailedError
  */
-export async function prepareDestination(destination: Destination): Promise<void> {
+export async function prepareDestination(
+  destination: Destination,
+  processes: Processes = systemProcesses(),
+): Promise<void> {
   if (destination.kind === "stdout") return;
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   try {
     await makeFolder(folder, 0o777);
-    proveRoom(folder);
+    await proveRoom(folder, processes);
   } catch (error) {
     throw new SaveFailedError(`Images cannot be written to ${folder} (${errorCode(error) ?? error}).`, {
       hint: "Nothing was sent. Choose another --output.",
@@ -103,26 +108,20 @@ export async function prepareDestination(destination: Destination): Promise<void
   }
 }
 
-/** One name for all processes: what a killed one left is removed by the next, so it never adds up. */
-function proveRoom(folder: string): void {
-  const probe = path.join(folder, ".imggen.probe");
-  const file = createAnew(probe);
+const PROBE: OwnedKind = { prefix: ".imggen-", extension: ".probe" };
+
+/**
+ * Writes a file and removes it. Its name is nobody else's, so that no other user's file or folder is in its way. What
+ * killed processes have left of it is removed, so that it never adds up.
+ */
+async function proveRoom(folder: string, processes: Processes): Promise<void> {
+  await removeAbandoned(folder, PROBE, processes, Date.now());
+  const probe = path.join(folder, ownedName(PROBE, processes.self));
+  const file = DiskFile.createExclusive(probe, 0o600);
   try {
     file.write(Buffer.alloc(4096, 1));
   } finally {
     file.close();
     removeIfPresent(probe);
-  }
-}
-
-/** Another process at its own proof may make the name, or take it away, at any moment: neither minds. */
-function createAnew(file: string): DiskFile {
-  for (;;) {
-    try {
-      return DiskFile.createExclusive(file, 0o600);
-    } catch (error) {
-      if (errorCode(error) !== "EEXIST") throw error;
-      removeIfPresent(file);
-    }
   }
 }

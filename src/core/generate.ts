@@ -29,7 +29,7 @@ const PATIENCE_WITHOUT_WAIT_MS = 180_000;
  *   happens from the submit on is in the report.
  */
 export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
-  await prepareDestination(order.destination);
+  await prepareDestination(order.destination, deps.ledger.processes);
   deps.signal.throwIfAborted();
   return buyOwned(await deps.ledger.begin(intentOf(order, deps)), order, deps);
 }

@@ -2,12 +2,13 @@ import { createReadStream, promises } from "node:fs";
 import path from "node:path";
 import { makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { isFileOf } from "../lib/file-digest.ts";
+import { type OwnedKind, ownedName, removeAbandoned } from "../lib/owned-name.ts";
 import { publish } from "../lib/publish.ts";
-import { randomDigits } from "../lib/random-digits.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Destination, SavedFile } from "../store/task.ts";
+import { claimName, sweepReservations } from "./claim-name.ts";
 import type { TaskDeps } from "./deps.ts";
 import { DownloadFailedError, SaveFailedError } from "./errors.ts";
 import { diskFailure, type FetchedImage, fetchImage } from "./fetch-image.ts";
@@ -115,10 +116,11 @@ async function saveImage(
   } catch (error) {
     throw diskFailure(folder, error);
   }
-  const stem = `.imggen-${order.stem}-${index}-`;
-  if (order.recovering && order.owned) await removeLeftovers(folder, stem);
+  const { processes } = deps.ledger;
+  const kind = { prefix: `.imggen-${order.stem}-${index}-`, extension: ".part" };
+  if (order.recovering && order.owned) await removeLeftovers(folder, kind, deps);
   // Of this process alone: whoever else is at the same task must never write into what is published here.
-  const temporary = path.join(folder, `${stem}${randomDigits()}.part`);
+  const temporary = path.join(folder, ownedName(kind, processes.self));
   const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
   const fetched = await fetchImage({ url, freshUrl }, temporary, deps);
   const placed = await place(fetched, index, order, result, deps);
@@ -128,11 +130,10 @@ async function saveImage(
   return file;
 }
 
-/** What a process that has ended left half fetched. */
-async function removeLeftovers(folder: string, stem: string): Promise<void> {
-  const names = await promises.readdir(folder).catch(() => []);
-  const leftovers = names.filter((name) => name.startsWith(stem) && name.endsWith(".part"));
-  for (const name of leftovers) removeIfPossible(path.join(folder, name));
+/** What a process that has ended left half done; what may be another's work is left alone. */
+async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock }: TaskDeps): Promise<void> {
+  await removeAbandoned(folder, kind, ledger.processes, clock.now());
+  await sweepReservations(folder, ledger.processes);
 }
 
 function savedFile({ url, image, bytes, sha256 }: FetchedImage, file: string | null): SavedFile {
@@ -162,7 +163,7 @@ async function place(
   if (order.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
   const wanted = finalPath(fetched, index, order);
   try {
-    const file = await publishNumbered(fetched, wanted, index, order, result);
+    const file = await publishNumbered(fetched, wanted, index, order, result, deps);
     await syncFolder(path.dirname(file));
     return { path: file, warnings: typeWarnings(file, fetched) };
   } catch (error) {
@@ -190,18 +191,36 @@ async function publishNumbered(
   index: number,
   order: SaveOrder,
   { files }: SaveResult,
+  deps: TaskDeps,
 ): Promise<string> {
   const { destination } = order;
   const numberedByTemplate = destination.kind !== "file" && destination.template.includes("{index}");
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
     const file = numberedPath(wanted, number);
-    if ((await publish(fetched.temporary, file, destination.overwrite)) === "published") return file;
+    if ((await publishAs(fetched.temporary, file, order, deps)) === "published") return file;
     // Where two images of a task are equal, the file of the first is not taken for the second.
     const isOurs = files.some((saved) => saved?.path === file);
     if (order.recovering && !isOurs && (await isFileOf(file, fetched))) {
       await promises.unlink(fetched.temporary);
       return file;
     }
+  }
+}
+
+async function publishAs(
+  temporary: string,
+  file: string,
+  { destination, date }: SaveOrder,
+  { ledger, published }: TaskDeps,
+): Promise<"published" | "exists"> {
+  if (!destination.overwrite) return publish(temporary, file, (name) => claimName(name, ledger.processes));
+  if (!(await published.take(file, date.getTime()))) return "exists";
+  try {
+    await promises.rename(temporary, file);
+    return "published";
+  } catch (error) {
+    await published.giveBack(file);
+    throw error;
   }
 }
 

@@ -2,27 +2,27 @@ import { linkSync, promises, readFileSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
 
-/** What file systems without hard links (FAT, some network mounts) answer to `link`. */
-const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
+/** What file systems without hard links (FAT, some network mounts) answer to `link`; Windows says EISDIR on FAT. */
+const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);
+
+/** Reserves a name for one process at a time. @returns what gives it up; null while another has it */
+export type ReserveName = (file: string) => Promise<(() => Promise<void>) | null>;
 
 /**
- * Gives a finished temporary file its final name, in one step that a crash cannot halve.
- * Without `overwrite` an existing name is never touched: the answer is `exists` and the temporary file stays.
+ * Gives a finished temporary file its final name, in one step that a crash cannot halve. An existing name is never
+ * touched: the answer is `exists` and the temporary file stays.
+ * @param reserve asked for the name where there are no hard links
  */
 export async function publish(
   temporary: string,
   target: string,
-  overwrite: boolean,
+  reserve: ReserveName,
 ): Promise<"published" | "exists"> {
-  if (overwrite) {
-    await promises.rename(temporary, target);
-    return "published";
-  }
   try {
     await promises.link(temporary, target);
   } catch (error) {
     if (errorCode(error) === "EEXIST") return "exists";
-    if (NO_HARD_LINKS.has(errorCode(error) ?? "")) return renameIfFree(temporary, target);
+    if (NO_HARD_LINKS.has(errorCode(error) ?? "")) return renameIfFree(temporary, target, reserve);
     throw error;
   }
   // It has its name; that the other one stays is no failure of it.
@@ -31,7 +31,7 @@ export async function publish(
 }
 
 /**
- * As `publish` without `overwrite`, for what must never have two owners. Where there are no hard links the
+ * As `publish`, for what must never have two owners. Where there are no hard links the
  * file is made anew under its name, so that somebody may look at it before it is whole.
  * @returns "copied" where the temporary file is another one now, and no longer needed
  */
@@ -82,13 +82,23 @@ async function copyOnce(temporary: string, target: string): Promise<"copied" | "
 }
 
 /**
- * Without hard links nothing publishes both atomically and exclusively. A whole file under its name matters
- * more, so the name is looked at first; another program would have to take it in that very instant.
+ * Without hard links nothing publishes both atomically and exclusively. So the name is reserved first, and then
+ * looked up: another program, which knows of no reservation, would have to take it in that very instant.
  */
-async function renameIfFree(temporary: string, target: string): Promise<"published" | "exists"> {
-  if (await nameIsTaken(target)) return "exists";
-  await promises.rename(temporary, target);
-  return "published";
+async function renameIfFree(
+  temporary: string,
+  target: string,
+  reserve: ReserveName,
+): Promise<"published" | "exists"> {
+  const release = await reserve(target);
+  if (release === null) return "exists";
+  try {
+    if (await nameIsTaken(target)) return "exists";
+    await promises.rename(temporary, target);
+    return "published";
+  } finally {
+    await release();
+  }
 }
 
 /** Whether anything at all has this name: a file, a folder, a pipe, even a link that leads nowhere. */

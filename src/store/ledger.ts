@@ -47,6 +47,11 @@ export class Ledger extends LedgerReader {
     this.#processes = processes;
   }
 
+  /** Who is at work on this machine. */
+  get processes(): Processes {
+    return this.#processes;
+  }
+
   /** A name for a task that is begun now: sorts by time, and nobody else has it. */
   newId(): string {
     return `${timeOfId(this.#clock.now())}-${randomDigits()}`;

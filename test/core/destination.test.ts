@@ -6,7 +6,9 @@ import { prepareDestination, resolveDestination } from "../../src/core/destinati
 import { SaveFailedError } from "../../src/core/errors.ts";
 import { DEFAULT_TEMPLATE } from "../../src/core/file-name.ts";
 import { UsageError } from "../../src/lib/errors.ts";
+import { ownedName } from "../../src/lib/owned-name.ts";
 import { temporaryFolder } from "../support/program.ts";
+import { identity, someProcesses } from "../support/some-processes.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
 async function resolved(output: string | undefined, more: { name?: string; overwrite?: boolean } = {}) {
@@ -108,6 +110,22 @@ describe("preparing the place", () => {
     const { cwd, destination } = await resolved("taken.png", { overwrite: true });
     await prepareDestination(destination);
     expect(await readFile(path.join(cwd, "taken.png"), "utf8")).toBe("old");
+  });
+
+  it("minds nothing that has the name of an earlier release's probe", async () => {
+    const { cwd, destination } = await resolved("folder");
+    await mkdir(path.join(cwd, "folder", ".imggen.probe"));
+    await prepareDestination(destination);
+    expect(await readdir(path.join(cwd, "folder"))).toEqual([".imggen.probe"]);
+  });
+
+  it("removes what killed processes have left, and nothing of those that are alive", async () => {
+    const { cwd, destination } = await resolved("folder");
+    const probe = (pid: number) => ownedName({ prefix: ".imggen-", extension: ".probe" }, identity(pid));
+    const [own, dead] = [probe(2), probe(3)];
+    for (const name of [own, dead]) await writeFile(path.join(cwd, "folder", name), "");
+    await prepareDestination(destination, someProcesses(1, 2).as(1));
+    expect(await readdir(path.join(cwd, "folder"))).toEqual([own]);
   });
 
   it("does nothing for standard output", async () => {

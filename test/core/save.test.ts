@@ -1,14 +1,19 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../src/core/deps.ts";
 import { type SaveOrder, type SaveResult, saveImages } from "../../src/core/save.ts";
+import { ownedName } from "../../src/lib/owned-name.ts";
+import { systemProcesses } from "../../src/lib/processes.ts";
 import type { Destination } from "../../src/store/task.ts";
 import { png, sha256 } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { response } from "../support/scripted-server.ts";
 import { taskWorld } from "../support/task-world.ts";
+
+const EARLIER = new Date(Date.UTC(2026, 0, 31, 11));
 
 interface Saving extends Partial<Omit<SaveOrder, "destination">> {
   images?: Buffer[];
@@ -35,7 +40,11 @@ async function saving({
   });
   const world = await taskWorld(server.baseUrl);
   const folder = await temporaryFolder();
-  for (const [name, content] of Object.entries(existing)) await writeFile(path.join(folder, name), content);
+  for (const [name, content] of Object.entries(existing)) {
+    await writeFile(path.join(folder, name), content);
+    // Older than anything in a world whose clock is a fake one.
+    await utimes(path.join(folder, name), EARLIER, EARLIER);
+  }
   await saveImages(
     {
       taskId: "task-1",
@@ -57,6 +66,12 @@ async function saving({
   const files = result.files.filter((file) => file !== null);
   const saved = files.map((file) => (file.path === null ? null : path.relative(folder, file.path)));
   return { ...result, files, folder, names, saved, ...world };
+}
+
+/** The temporary file of a process that has ended. */
+function partOf(host: string): string {
+  const { self } = systemProcesses();
+  return ownedName({ prefix: ".imggen-stem-1-", extension: ".part" }, { ...self, host, pid: 0x7fff_fff0 });
 }
 
 const file = (folder: string, name: string, overwrite = false): Destination => ({
@@ -290,14 +305,20 @@ describe("after a crash", () => {
   });
 
   it("what was left half done is taken away", async () => {
-    const existing = { ".imggen-stem-1-0123abcd.part": "half" };
+    const existing = { [partOf(hostname())]: "half" };
     expect((await saving({ recovering: true, existing })).names).toEqual(["a-fox.png"]);
   });
 
+  it("what a process of another machine may be at is left alone", async () => {
+    const existing = { [partOf("elsewhere")]: "half" };
+    const { names } = await saving({ recovering: true, existing });
+    expect(names).toEqual([...Object.keys(existing), "a-fox.png"]);
+  });
+
   it("what another process may be at is left alone by one that does not own the task", async () => {
-    const existing = { ".imggen-stem-1-0123abcd.part": "half" };
+    const existing = { [partOf(hostname())]: "half" };
     const { names } = await saving({ recovering: true, owned: false, existing });
-    expect(names).toEqual([".imggen-stem-1-0123abcd.part", "a-fox.png"]);
+    expect(names).toEqual([...Object.keys(existing), "a-fox.png"]);
   });
 
   it("without one, an equal file of the user's own is not taken for the image", async () => {

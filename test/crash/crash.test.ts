@@ -2,7 +2,7 @@ import { afterAll, describe, it } from "vitest";
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { BUILT } from "./build-mutant.ts";
 import { tryPairs, tryPowerCutsAfter } from "./pairs.ts";
-import { EVERY_STATE, trouble, troublePoints, UNDISTURBED } from "./points.ts";
+import { EVERY_KILL, EVERY_STATE, trouble, troublePoints, UNDISTURBED } from "./points.ts";
 import { chosenSeed } from "./random.ts";
 import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
@@ -21,6 +21,11 @@ afterAll(() => program.recovery.close());
 describe("after a crash, resume leaves each request bought once and each image saved once", () => {
   it("wherever a generate was stopped", { timeout }, async () => {
     expectSound("a generate stopped once", await trySingles(SCENARIOS.plain, program, EVERY_STATE));
+  });
+
+  it("wherever it was stopped where there are no hard links", { timeout }, async () => {
+    const outcomes = await trySingles(SCENARIOS.noHardLinks, program, EVERY_KILL);
+    expectSound("a generate stopped once, without hard links", outcomes);
   });
 
   it("whatever went wrong between the program and the service", { timeout }, async () => {

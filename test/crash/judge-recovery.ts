@@ -99,10 +99,10 @@ function judgeReport(world: CrashWorld, resumed: Run): string[] {
   return [...wrong, ...ledgerLeftovers(world).map((name) => `${name} is left in the ledger`)];
 }
 
-/** What proves that a folder can be written to: a crash may leave one, but however many crashes only one. */
+/** What proves that a folder can be written to: a crash may leave one, and the next proof removes it. */
 const PROBE = /^\.imggen\b.*\.probe$/;
-/** What a crashed download left. */
-const PART = /^\.imggen\b.*\.part$/;
+/** What a crashed download left, or a reservation of a name. */
+const TEMPORARY = /^\.imggen\b.*\.(part|claim-\d+\.\w+)$/;
 
 /** The id of a batch's folder, and what a crash while it was made has left. */
 const FOLDER_ID = /^\.imggen-batch$/;
@@ -122,7 +122,7 @@ export function judgeFiles(world: CrashWorld): string[] {
   for (const kind of [PROBE, FOLDER_ID, FOLDER_ID_DRAFT])
     digests.delete(names.find((name) => kind.test(name)) ?? "");
   // A disk may fail at the very moment of tidying up.
-  if (world.diskFailed) digests.delete(names.find((name) => PART.test(name)) ?? "");
+  if (world.diskFailed) digests.delete(names.find((name) => TEMPORARY.test(name)) ?? "");
   for (const [name, digest] of digests) {
     const image = images.get(digest);
     if (!image) wrong.push(`${name} is left in the output folder, and is no whole image`);

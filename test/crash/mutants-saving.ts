@@ -6,7 +6,18 @@ import { IMPATIENT, SCENARIOS, TOGETHER } from "./scenarios.ts";
 export const SAVING_MUTANTS: Mutant[] = [
   {
     bug: "publishing replaces what has the name",
-    edits: [{ file: "lib/publish.ts", find: "  if (overwrite) {", replace: "  if (overwrite || true) {" }],
+    edits: [
+      {
+        file: "core/save.ts",
+        find: "  if (!destination.overwrite) return publish",
+        replace: "  if (false) return publish",
+      },
+      {
+        file: "core/published-names.ts",
+        find: "    return !this.#earlier.has(key) && there.mtimeMs < sinceMs;",
+        replace: "    return true;",
+      },
+    ],
     shows: { scenario: SCENARIOS.nameTaken, at: UNDISTURBED },
   },
   {
@@ -68,7 +79,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/save.ts",
-        find: `\`\${stem}\${randomDigits()}.part\``,
+        find: "ownedName(kind, processes.self)",
         replace: `".imggen-download.part"`,
       },
       {

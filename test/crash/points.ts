@@ -41,6 +41,15 @@ export const EVERY_STATE: Modes = {
   read: ["EIO"],
 };
 
+/** Every state that a kill leaves, and nothing else. */
+export const EVERY_KILL: Modes = {
+  write: ["half-written", "kill-after"],
+  create: ["kill-after"],
+  sync: [],
+  change: ["kill-after"],
+  read: [],
+};
+
 /** The strikes on the operations of a run. */
 export function diskPoints(operations: readonly Operation[], modes: Modes): Point[] {
   return operations.flatMap(({ number, name, kind, file }) =>

@@ -13,6 +13,8 @@ const fsp = require("node:fs/promises");
 const path = require("node:path");
 
 const { folders, log, limbo, at, mode } = JSON.parse(process.env.IMGGEN_CRASH);
+/** A folder whose file system has no hard links. */
+const withoutLinks = process.env.IMGGEN_CRASH_NO_LINKS;
 const { constants, existsSync, fstatSync, linkSync, lstatSync, openSync, writeSync } = fs;
 
 // Waits between tries are drawn from nothing up to a limit; here the draw is always nothing.
@@ -189,11 +191,13 @@ for (const name of ["readSync", "fstatSync"]) {
 const NAMING = {
   mkdir: (call, folder, ...rest) =>
     operation("mkdir", "create", path.resolve(folder), { run: () => call(folder, ...rest) }),
-  link: (call, from, to) =>
-    operation("link", "create", path.resolve(to), {
+  link: (call, from, to) => {
+    if (path.resolve(to).startsWith(`${withoutLinks}${path.sep}`)) fail("EPERM", "link", to);
+    return operation("link", "create", path.resolve(to), {
       run: () => call(from, to),
       facts: { from: path.resolve(from) },
-    }),
+    });
+  },
   rename: (call, from, to) =>
     operation("rename", "change", path.resolve(to), {
       run: () => {

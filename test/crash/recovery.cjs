@@ -25,6 +25,23 @@ fs.write = (fd, data, ...rest) => {
   rest.at(-1)(null, data.length);
 };
 
+/** Some scenarios have a folder whose file system has no hard links. */
+function refuseLink(to) {
+  const folder = process.env.IMGGEN_CRASH_NO_LINKS;
+  if (!folder || !path.resolve(to).startsWith(`${folder}${path.sep}`)) return;
+  throw Object.assign(new Error(`EPERM: no hard links, link '${to}'`), { code: "EPERM" });
+}
+const { linkSync } = fs;
+const { link } = fs.promises;
+fs.linkSync = (from, to) => {
+  refuseLink(to);
+  linkSync(from, to);
+};
+fs.promises.link = async (from, to) => {
+  refuseLink(to);
+  return link(from, to);
+};
+
 process.on("message", async ({ argv, env, cwd }) => {
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, untouched, env);

@@ -35,6 +35,8 @@ export interface Scenario {
   place: (charge: { taskId: string; prompt: string }, image: number) => string;
   /** Files of the user's in the output folder, by name: nothing may change them. */
   before: Record<string, Buffer>;
+  /** Whether the output folder's file system has hard links. */
+  hardLinks: boolean;
 }
 
 /** For a service on this machine. */
@@ -61,6 +63,7 @@ export const PLAIN: Scenario = {
     return `${prompt.replaceAll(" ", "-")}-${taskId.replace("-", "")}${number}.png`;
   },
   before: {},
+  hardLinks: true,
 };
 
 const RESUMED: Scenario = {
@@ -75,6 +78,14 @@ const EXACT: Step = {
   buys: ["a fox"],
 };
 
+const NAME_TAKEN: Scenario = {
+  ...PLAIN,
+  name: "generate where the name is taken",
+  steps: [generate("a fox", "--name", "fox")],
+  place: (_charge, image) => `fox-${image + 1}.png`,
+  before: { "fox.png": buildPng(3, 3) },
+};
+
 /** The ways to be crashed at every point. */
 export const SCENARIOS = {
   plain: PLAIN,
@@ -86,13 +97,8 @@ export const SCENARIOS = {
     steps: [EXACT],
     place: (_charge, image) => (image === 1 ? "exact.png" : `exact-${image}.png`),
   },
-  nameTaken: {
-    ...PLAIN,
-    name: "generate where the name is taken",
-    steps: [generate("a fox", "--name", "fox")],
-    place: (_charge, image) => `fox-${image + 1}.png`,
-    before: { "fox.png": buildPng(3, 3) },
-  },
+  nameTaken: NAME_TAKEN,
+  noHardLinks: { ...NAME_TAKEN, name: "generate where there are no hard links", hardLinks: false },
   severalImages: { ...PLAIN, name: "generate of three images", imagesPerTask: 3 },
   severalImagesResumed: { ...RESUMED, name: "resume of three images", imagesPerTask: 3 },
 } satisfies Record<string, Scenario>;

@@ -149,6 +149,7 @@ export class CrashWorld implements Places {
       IMGGEN_HOME: this.home,
       IMGGEN_API_KEY: KEY,
       IMGGEN_BASE_URL: `${this.service.origin}/api`,
+      ...(!this.scenario.hardLinks && { IMGGEN_CRASH_NO_LINKS: this.out }),
     };
   }
 

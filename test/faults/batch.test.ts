@@ -1,12 +1,14 @@
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { buildPng } from "../lib/image/builders.ts";
 import { accepts, jsonLines } from "../support/batch-world.ts";
+import { failingDisk } from "../support/failing-disk.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import { PICTURE, type ProgramWorld, programWorld } from "../support/program-world.ts";
-import type { ServiceScript } from "../support/scripted-server.ts";
+import { response, type ServiceScript } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
 import { stopped } from "../support/started.ts";
 
@@ -88,4 +90,70 @@ it("a batch whose reader has gone saves every row all the same", async () => {
   expect(run.stderr).not.toMatch(/^\s+at /m);
   expect(await world.files()).toEqual(files);
   expect(await readFile(path.join(world.out, files[0] ?? ""))).toEqual(PICTURE);
+});
+
+/** Eight pictures that are all unlike, each at its task's own URL. */
+function eightPictures(): ServiceScript {
+  return {
+    poll: async (request, socket) => {
+      const task = new URL(request.target, "http://service").searchParams.get("taskId") ?? "";
+      await completedAt(`/${task}.png`)(request, socket);
+    },
+    file: (request, socket) => {
+      const width = 64 + Number(/(\d+)\.png$/.exec(request.target)?.[1] ?? 0);
+      socket.write(response(200, buildPng(width, 48)));
+    },
+  };
+}
+
+async function picturesOf(world: ProgramWorld): Promise<string[]> {
+  return (await readdir(world.out)).filter((name) => !name.startsWith(".")).toSorted();
+}
+
+/** How many pictures there are, each counted once. */
+async function picturesIn(world: ProgramWorld): Promise<number> {
+  const names = await picturesOf(world);
+  const bytes = await Promise.all(names.map((name) => readFile(path.join(world.out, name), "hex")));
+  return new Set(bytes).size;
+}
+
+const ONE_NAME = ["--name", "fox", "--concurrency", "8", "--json"];
+
+it.each(["EPERM", "EISDIR"])(
+  "without hard links (%s) eight rows that want one name are eight files",
+  async (code) => {
+    const { world, args } = await batchOf(8, eightPictures());
+    const env = failingDisk({ operation: "link", code, match: world.out });
+    const run = await world.run([...args, ...ONE_NAME], { env });
+    expect(run.code, run.stderr).toBe(0);
+    expect(await picturesIn(world)).toBe(8);
+    expect(await picturesOf(world)).toEqual(
+      ["fox.png", ...[2, 3, 4, 5, 6, 7, 8].map((number) => `fox-${number}.png`)].toSorted(),
+    );
+  },
+);
+
+it("--overwrite replaces what was there before the batch, and none of the batch's own images", async () => {
+  const { world, args, prompts } = await batchOf(8, eightPictures());
+  await writeFile(path.join(world.out, "fox.png"), "mine");
+  const some = path.join(world.folder, "some.txt");
+  await writeFile(some, prompts.slice(0, 4).join("\n"));
+  const overwriting = [...ONE_NAME, "--overwrite"];
+  const first = await world.run(["batch", some, ...args.slice(2), ...overwriting]);
+  expect(first.code, first.stderr).toBe(0);
+  expect(await picturesIn(world)).toBe(4);
+  // The first four rows are in this manifest no more: their images are still the batch's.
+  await writeFile(args[1] ?? "", prompts.slice(4).join("\n"));
+  const second = await world.run([...args, ...overwriting]);
+  expect(second.code, second.stderr).toBe(0);
+  expect(await picturesIn(world)).toBe(8);
+  expect(await world.files()).not.toContain("fox.png (no image)");
+});
+
+it("--overwrite in two processes on one batch: neither replaces the other's images", async () => {
+  const { world, args } = await batchOf(24, { ...eightPictures(), submit: late(20, accepts) });
+  const overwriting = [...args, ...ONE_NAME, "--overwrite"];
+  const runs = await Promise.all([world.run(overwriting), world.run(overwriting)]);
+  for (const run of runs) expect(run.code, run.stderr).toBe(0);
+  expect(await picturesIn(world)).toBe(24);
 });

@@ -14,9 +14,9 @@ import {
 } from "node:fs/promises";
 import { platform } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { pngChunk } from "../lib/image/builders.ts";
+import { failingDisk } from "../support/failing-disk.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished, temporaryFolder } from "../support/program.ts";
 import { NOT_SAVED, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
@@ -25,15 +25,22 @@ import { completedAt, inTurn, replies, stillRunning } from "../support/scripts.t
 import { tinyDisk } from "../support/tiny-disk.ts";
 import { hasTool } from "../support/tools.ts";
 
+/** Kills the program as soon as its probe of the output place is there. */
+const KILLED_AT_PROBE = `data:text/javascript,${encodeURIComponent(`
+  import fs from "node:fs";
+  import { syncBuiltinESMExports } from "node:module";
+  const { openSync } = fs;
+  fs.openSync = (file, ...rest) => {
+    const fd = openSync(file, ...rest);
+    if (String(file).endsWith(".probe")) process.kill(process.pid, "SIGKILL");
+    return fd;
+  };
+  syncBuiltinESMExports();
+`)}`;
+
 const NO_MOUNT = "this system lets nobody mount a disk";
 const NOTHING_SENT = { exit: 8, type: "save_failed", charged: "no", submits: 0, open: [], done: [] };
 const REFUSED = { exit: 2, type: "usage", charged: "no", submits: 0, open: [], done: [] };
-
-/** Lets the built program meet a failing disk operation. */
-function failingDisk(fault: { operation: string; code?: string; match: string; after?: number }) {
-  const hook = fileURLToPath(new URL("../support/failing-disk.js", import.meta.url));
-  return { NODE_OPTIONS: `--import ${hook}`, IMGGEN_TEST_DISK: JSON.stringify(fault) };
-}
 
 it("a missing output folder is made, parents and all", async () => {
   const world = await programWorld(await liveService(PICTURE));
@@ -341,7 +348,7 @@ it("too many open files: nothing is lost, and resume saves the image", async (te
   expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
 });
 
-it.each(["EPERM", "ENOTSUP"])(
+it.each(["EPERM", "ENOTSUP", "EISDIR"])(
   "a file system without hard links (%s) takes the image all the same, replacing nothing",
   async (code) => {
     const world = await programWorld(await liveService(PICTURE));
@@ -353,6 +360,24 @@ it.each(["EPERM", "ENOTSUP"])(
     expect((await stat(path.join(world.out, "a-fox-task1.png"))).size).toBe(0);
   },
 );
+
+it("nothing that another user or program has put into the output place makes it unusable", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  await mkdir(path.join(world.out, ".imggen.probe"));
+  const { files, ...rest } = await world.aftermath(await world.generate());
+  expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
+  expect(files).toEqual([".imggen.probe/", "a-fox-task1.png"]);
+});
+
+it("probes of the output place that were killed do not add up", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const env = { NODE_OPTIONS: `--import ${KILLED_AT_PROBE}` };
+  for (let round = 0; round < 3; round++) {
+    expect((await world.generate([], { env })).signal).toBe("SIGKILL");
+    expect(await readdir(world.out)).toHaveLength(1);
+  }
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});
 
 /** Takes all the room that a disk has left, to the last byte. */
 function fill(disk: string): void {

@@ -102,6 +102,8 @@ export const MUST_BE_SURVIVED = {
     "reserved name",
     "too many open files",
     "no hard links",
+    "foreign things in the output place",
+    "SIGKILL while the output place is tried",
   ],
   Ledger: [
     "damaged task file",
@@ -134,6 +136,7 @@ export const MUST_BE_SURVIVED = {
     "two resumes of one task",
     "login beside logout",
     "a holder killed",
+    "two machines in one folder",
   ],
   Batch: [
     "the same batch twice at once",
@@ -144,6 +147,9 @@ export const MUST_BE_SURVIVED = {
     "a batch's folder moved, renamed or linked",
     "a batch's folder copied beside it",
     "a batch's folder from another machine",
+    "rows that want one name, no hard links",
+    "rows that want one name, `--overwrite`",
+    "the same in two processes",
   ],
   Secrets: [
     "settings that others can read",

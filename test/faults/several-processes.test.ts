@@ -1,10 +1,13 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, rename, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, PENDING, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
-import { completedAt, inTurn, pause, silence, stillRunning } from "../support/scripts.ts";
+import { response } from "../support/scripted-server.ts";
+import { completedAt, inTurn, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+
+const WHOLE = response(200, PICTURE);
 
 it("two generations at once in one home and one folder: both saved, neither in the other's way", async () => {
   const server = await liveService(PICTURE, {
@@ -105,4 +108,23 @@ it("a settings change whose process was killed holds up nobody", async () => {
   expect(run.code).toBe(0);
   const settings = JSON.parse(await readFile(path.join(world.home, "config/config.json"), "utf8"));
   expect(settings.quality).toBe("2K");
+});
+
+it("two machines in one folder: resume on one leaves alone what the other may still be downloading", async () => {
+  const half = WHOLE.subarray(0, WHOLE.length - 9);
+  const server = await liveService(PICTURE, { file: inTurn(replies(half), replies(WHOLE)) });
+  const world = await programWorld(server);
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  const parts = async () => (await readdir(world.out)).filter((name) => name.endsWith(".part"));
+  while ((await parts()).length === 0) await pause(10);
+  program.kill("SIGKILL");
+  await end;
+  const [part = ""] = await parts();
+  // As if it were of a process of a machine that has another name.
+  const others = part.replace(/-[0-9a-f]{8}(-\d+-\w*-[0-9a-f]{8}\.part)$/, "-00000000$1");
+  expect(others).not.toBe(part);
+  await rename(path.join(world.out, part), path.join(world.out, others));
+  expect((await world.resume()).code).toBe(0);
+  expect(await parts()).toEqual([others]);
 });

@@ -1,10 +1,24 @@
 import { execFileSync } from "node:child_process";
+import { promises } from "node:fs";
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { nameIsTaken, publish, readPublished } from "../../src/lib/publish.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
+
+const unreserved = async () => async () => {};
+
+/** Makes `link` answer as file systems do that have none. */
+function withoutHardLinks(code: string): void {
+  const { link } = promises;
+  promises.link = async () => {
+    throw Object.assign(new Error("no"), { code });
+  };
+  onTestFinished(() => {
+    promises.link = link;
+  });
+}
 
 async function finishedFile(content = "new") {
   const folder = await temporaryFolder();
@@ -16,7 +30,7 @@ async function finishedFile(content = "new") {
 describe("publishing a finished file", () => {
   it("gives it its name, and takes the temporary one away", async () => {
     const { folder, temporary, target } = await finishedFile();
-    expect(await publish(temporary, target, false)).toBe("published");
+    expect(await publish(temporary, target, unreserved)).toBe("published");
     expect(await readFile(target, "utf8")).toBe("new");
     expect(await readdir(folder)).toEqual(["image.png"]);
   });
@@ -24,7 +38,7 @@ describe("publishing a finished file", () => {
   it("never touches an existing file", async () => {
     const { temporary, target } = await finishedFile();
     await writeFile(target, "old");
-    expect(await publish(temporary, target, false)).toBe("exists");
+    expect(await publish(temporary, target, unreserved)).toBe("exists");
     expect(await readFile(target, "utf8")).toBe("old");
     expect(await readFile(temporary, "utf8")).toBe("new");
   });
@@ -32,7 +46,7 @@ describe("publishing a finished file", () => {
   it("never touches a link, whether it leads somewhere or nowhere", async () => {
     const { folder, temporary, target } = await finishedFile();
     await symlink(path.join(folder, "nowhere"), target);
-    expect(await publish(temporary, target, false)).toBe("exists");
+    expect(await publish(temporary, target, unreserved)).toBe("exists");
     expect((await lstat(target)).isSymbolicLink()).toBe(true);
     expect(await readdir(folder)).not.toContain("nowhere");
   });
@@ -41,8 +55,8 @@ describe("publishing a finished file", () => {
     const { folder, temporary } = await finishedFile();
     await mkdir(path.join(folder, "folder"));
     execFileSync("mkfifo", [path.join(folder, "pipe")]);
-    expect(await publish(temporary, path.join(folder, "folder"), false)).toBe("exists");
-    expect(await publish(temporary, path.join(folder, "pipe"), false)).toBe("exists");
+    expect(await publish(temporary, path.join(folder, "folder"), unreserved)).toBe("exists");
+    expect(await publish(temporary, path.join(folder, "pipe"), unreserved)).toBe("exists");
     expect((await lstat(path.join(folder, "pipe"))).isFIFO()).toBe(true);
   });
 
@@ -50,35 +64,47 @@ describe("publishing a finished file", () => {
     const { folder, target } = await finishedFile();
     const files = Array.from({ length: 16 }, (_, index) => path.join(folder, `.part-${index}`));
     await Promise.all(files.map((file) => writeFile(file, file)));
-    const ends = await Promise.all(files.map((file) => publish(file, target, false)));
+    const ends = await Promise.all(files.map((file) => publish(file, target, unreserved)));
     expect(ends.filter((end) => end === "published")).toHaveLength(1);
     expect(await readFile(target, "utf8")).toBe(files[ends.indexOf("published")]);
   });
 });
 
-describe("publishing over what exists", () => {
-  it("replaces a file", async () => {
+describe("publishing without hard links", () => {
+  it.each(["EPERM", "ENOTSUP", "EISDIR"])(
+    "(%s) moves the file to a name that is reserved and free",
+    async (code) => {
+      const { folder, temporary, target } = await finishedFile();
+      withoutHardLinks(code);
+      const steps: string[] = [];
+      const reserve = async (file: string) => {
+        steps.push(`reserve ${path.basename(file)}`);
+        return async () => void steps.push(`release, with ${(await readdir(folder)).join()}`);
+      };
+      expect(await publish(temporary, target, reserve)).toBe("published");
+      expect(steps).toEqual(["reserve image.png", "release, with image.png"]);
+      expect(await readFile(target, "utf8")).toBe("new");
+    },
+  );
+
+  it("leaves a name alone that another process has reserved", async () => {
     const { folder, temporary, target } = await finishedFile();
-    await writeFile(target, "old");
-    expect(await publish(temporary, target, true)).toBe("published");
-    expect(await readFile(target, "utf8")).toBe("new");
-    expect(await readdir(folder)).toEqual(["image.png"]);
+    withoutHardLinks("EPERM");
+    expect(await publish(temporary, target, async () => null)).toBe("exists");
+    expect(await readdir(folder)).toEqual([".part"]);
   });
 
-  it("replaces a link itself, not what it leads to", async () => {
-    const { folder, temporary, target } = await finishedFile();
-    await writeFile(path.join(folder, "other"), "old");
-    await symlink(path.join(folder, "other"), target);
-    await publish(temporary, target, true);
-    expect((await lstat(target)).isFile()).toBe(true);
-    expect(await readFile(path.join(folder, "other"), "utf8")).toBe("old");
-  });
-
-  it("cannot replace a folder", async () => {
+  it("never touches an existing file, and gives its reservation up", async () => {
     const { temporary, target } = await finishedFile();
-    await mkdir(target);
-    await expect(publish(temporary, target, true)).rejects.toThrow();
-    expect(await readFile(temporary, "utf8")).toBe("new");
+    await writeFile(target, "old");
+    withoutHardLinks("EPERM");
+    let released = 0;
+    const reserve = async () => async () => {
+      released += 1;
+    };
+    expect(await publish(temporary, target, reserve)).toBe("exists");
+    expect(await readFile(target, "utf8")).toBe("old");
+    expect(released).toBe(1);
   });
 });
 
@@ -86,7 +112,7 @@ describe("publishing where it cannot be done", () => {
   it("fails in a folder that is gone, and keeps the temporary file", async () => {
     const { folder, temporary } = await finishedFile();
     const target = path.join(folder, "gone", "image.png");
-    await expect(publish(temporary, target, false)).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(publish(temporary, target, unreserved)).rejects.toMatchObject({ code: "ENOENT" });
     expect(await readFile(temporary, "utf8")).toBe("new");
   });
 
@@ -94,7 +120,7 @@ describe("publishing where it cannot be done", () => {
     const disk = tinyDisk(64);
     if (disk === null) return skip("no disk can be mounted here");
     const { temporary } = await finishedFile();
-    const publishing = publish(temporary, path.join(disk, "image.png"), false);
+    const publishing = publish(temporary, path.join(disk, "image.png"), unreserved);
     await expect(publishing).rejects.toMatchObject({ code: "EXDEV" });
     expect(await readdir(disk)).toEqual([]);
   });

@@ -6,6 +6,7 @@ import { Cadences } from "../../src/core/cadences.ts";
 import type { Connection, TaskDeps } from "../../src/core/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import type { TaskProgressEvent } from "../../src/core/events.ts";
+import { PublishedNames } from "../../src/core/published-names.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
 import { keyMasker } from "../../src/lib/redact.ts";
@@ -82,6 +83,7 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
     connection,
     ledger,
     cadences: new Cadences(ledger, connection.identity),
+    published: new PublishedNames(clock.now()),
     clock,
     signal: controller.signal,
     onProgress(event) {

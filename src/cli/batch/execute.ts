@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { findBatch, identifyBatch } from "../../core/batch/batch-folder.ts";
+import { noteEarlierImages } from "../../core/batch/earlier-images.ts";
 import { Gate } from "../../core/batch/gate.ts";
 import { planPlaced, preparePlace } from "../../core/batch/place.ts";
 import type { Cost } from "../../core/batch/plan.ts";
@@ -96,6 +97,7 @@ async function runAgreed(
   await preparePlace(plan.rows, place);
   if (plan.rows.length > 0)
     await identifyBatch(place.folder, found, { folders, nowMs: clock.now(), isShard, agree });
+  if (place.overwrite) await noteEarlierImages(claims, deps);
   const onOutage = (outage: Parameters<BatchProgress["showOutage"]>[0]) => progress.showOutage(outage);
   const onPause = (ms: number) => progress.showPause(ms);
   const gate = new Gate(connection.service, { clock, random, onOutage, onPause });

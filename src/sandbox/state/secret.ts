@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-code.ts";
-import { publish } from "../../lib/publish.ts";
+import { publishOnce } from "../../lib/publish.ts";
 
 /** The secret that image addresses are signed with: made once for a folder, the same for every process. */
 export async function loadSecret(folder: string): Promise<string> {
@@ -15,7 +15,7 @@ export async function loadSecret(folder: string): Promise<string> {
   }
   const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
   await writeFile(temporary, randomBytes(32).toString("hex"), { mode: 0o600, flag: "wx" });
-  await publish(temporary, file, false);
+  await publishOnce(temporary, file);
   removeIfPresent(temporary);
   return readFile(file, "utf8");
 }
