@@ -1,4 +1,4 @@
-import type { Model } from "./matrix.ts";
+import { MODELS, type Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
 
 export interface Cost {
@@ -27,3 +27,8 @@ export function estimateCost(model: Model, quality: string | undefined): Cost {
     return { credits, estimate: false };
   return { credits: Math.min(...Object.values(model.credits)), estimate: true };
 }
+
+/** The highest documented price of a request, in credits. */
+export const HIGHEST_COST = Math.max(
+  ...MODELS.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits))),
+);

@@ -1,3 +1,4 @@
+import { promises } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
@@ -9,13 +10,26 @@ import { syncFolder } from "../lib/sync-folder.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import { StateFolderError } from "./errors.ts";
 import type { TaskClaim } from "./ledger.ts";
-import { listFolder } from "./ledger-entry.ts";
+import { type LedgerEntry, listFolder } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 import { removeOld } from "./leftovers.ts";
+import type { TaskRecord } from "./task.ts";
 
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const FILES_AT_ONCE = 32;
+
+/** No event of a task: whoever reads the claim as a task passes it over. */
+const COPY_LINE = `${JSON.stringify({ type: "copy" })}\n`;
+
+/** An attempt of which neither the ledger nor the claim says what became of it. */
+export interface LostTask {
+  kind: "lost";
+  /** The claim. */
+  file: string;
+  /** The task as it was begun, where the claim is a copy of its file; null where it does not say even that. */
+  record: TaskRecord | null;
+}
 
 /** An attempt at a row, which becomes the task of whoever takes it first. */
 export interface RowAttempt extends TaskClaim {
@@ -76,6 +90,25 @@ export class BatchClaims {
   }
 
   /**
+   * What the claim of an attempt itself says of its task, for where the ledger has the task's file no more: as that
+   * file under a second name, it has heard of everything that became of the task.
+   * @returns null where the task was never begun; "lost" where the claim does not say what became of it
+   * @throws StateFolderError
+   */
+  async read(row: string, attempt: number): Promise<LedgerEntry | LostTask | null> {
+    const file = this.fileOf(row, attempt);
+    return this.#guarded(async () => {
+      const content = await promises.readFile(file, "utf8");
+      const id = taskOf(content.split("\n", 1)[0] ?? "");
+      if (id === null || !content.startsWith("{")) return { kind: "lost", file, record: null };
+      const { readTaskLines } = await import("./task-lines.ts");
+      const read = readTaskLines(id, content);
+      if (read.kind !== "task" || read.record.progress.status !== "intended") return { file, ...read };
+      return content.includes(COPY_LINE) ? { kind: "lost", file, record: read.record } : null;
+    });
+  }
+
+  /**
    * Takes an attempt at a row for a task that is there already.
    * @returns the id of the task that has it: this one, or that of whoever came first
    * @throws StateFolderError
@@ -102,6 +135,11 @@ export class BatchClaims {
     });
   }
 
+  /** The file of a claim. */
+  fileOf(row: string, attempt: number): string {
+    return path.join(this.#folder, `${row}.${attempt}`);
+  }
+
   #sharedMark(name: string): string {
     return path.join(this.#folder, `${name}.shared`);
   }
@@ -114,7 +152,10 @@ export class BatchClaims {
   /** It must outlive a power cut: without it the row would look as if nobody had ever bought it. */
   async #give(name: string, draft: string): Promise<boolean> {
     await this.#makeFolder();
-    if ((await publishOnce(draft, path.join(this.#folder, name))) === "exists") return false;
+    const file = path.join(this.#folder, name);
+    const result = await publishOnce(draft, file);
+    if (result === "exists") return false;
+    if (result === "copied") await markAsCopy(file);
     await syncFolder(this.#folder);
     return true;
   }
@@ -140,6 +181,20 @@ export class BatchClaims {
     } catch (error) {
       throw new StateFolderError(this.#folder, error, { hint: "Nothing was sent for this row." });
     }
+  }
+}
+
+/**
+ * Says in a claim that it is a copy of its task's file, as file systems without hard links have it: it will not hear
+ * what becomes of the task. Said before anything is sent.
+ */
+async function markAsCopy(file: string): Promise<void> {
+  const claim = DiskFile.openToAppend(file);
+  try {
+    claim.write(Buffer.from(COPY_LINE));
+    await claim.sync();
+  } finally {
+    claim.close();
   }
 }
 

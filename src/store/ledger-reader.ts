@@ -10,7 +10,6 @@ import {
   hasTag,
   idOfName,
   isAuxiliary,
-  isId,
   kindTag,
   openName,
   requestTag,
@@ -61,10 +60,8 @@ export class LedgerReader {
 
   /**
    * The file of the task with this id of the ledger's own, unfinished or finished; null where there is none.
-   * In place of an id, the path of what should have held one is a damaged file.
    */
   async read(id: string): Promise<LedgerEntry | null> {
-    if (!isId(id)) return { file: id, kind: "damaged", why: "it names no task" };
     return this.guarded(async () => {
       const open = await readEntry(this.openFolder, openName(id));
       if (open?.kind === "task" && open.record.progress.status !== "intended") return open;

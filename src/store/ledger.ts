@@ -3,6 +3,7 @@ import { type Clock, isoTime } from "../lib/clock.ts";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { Processes } from "../lib/processes.ts";
+import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
@@ -142,12 +143,39 @@ export class Ledger extends LedgerReader {
     return { record, file, claimed: false, release };
   }
 
+  /**
+   * Whether the process that began a task is still at its submit, so that nobody can call its outcome unknown. One
+   * that only recovers the task does not count.
+   */
+  isUnderWay(record: TaskRecord): boolean {
+    const { self } = this.#processes;
+    if (record.progress.status !== "intended") return false;
+    if (mayBeUnderWay(record, self, this.#clock.now())) return true;
+    const owner = ownerOf(record, this.#fileOf(record.id), self);
+    return owner !== null && this.#processes.isAlive(owner);
+  }
+
+  /**
+   * Puts an unfinished task's file back that was removed from the ledger.
+   * @param file the same under another name
+   * @throws StateFolderError
+   */
+  async restore(id: string, file: string): Promise<void> {
+    await this.guarded(async () => {
+      await makeFolder(this.openFolder, 0o700);
+      await publishOnce(file, this.#fileOf(id));
+      await syncFolder(this.openFolder);
+    });
+  }
+
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */
   async claim(record: TaskRecord): Promise<OwnedTask | "held" | "finished"> {
     return this.guarded(async () => {
       const { self } = this.#processes;
       if (mayBeUnderWay(record, self, this.#clock.now())) return "held";
-      const owner = ownerOf(record, this.#fileOf(record.id), self);
+      // Whoever has noted that the outcome is unknown has let go of the task, however long it lives.
+      const isLeft = record.progress.status === "unknown";
+      const owner = isLeft ? null : ownerOf(record, this.#fileOf(record.id), self);
       const result = await takeClaim(this.openFolder, record.id, owner, this.#processes);
       if (result.held) return "held";
       try {

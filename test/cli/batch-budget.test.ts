@@ -70,6 +70,34 @@ describe("--max-credits", () => {
     expect(world.server.submits()).toHaveLength(2);
   });
 
+  it("counts rows that were edited out of the manifest since, and a shard's own alone", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...foxes(4));
+    await world.run(BATCH);
+    await world.manifest("p.txt", "a hen");
+    const refused = await world.json([...BATCH, "--max-credits", "9"]);
+    expect(refused.code).toBe(2);
+    expect(String(refused.document.error?.message)).toMatch(/\b2 credits\b.*\b8\b.*\b9\b/);
+    expect(world.server.submits()).toHaveLength(4);
+    const shards = await Promise.all(
+      [1, 2].map((i) => world.json([...BATCH, "--shard", `${i}/2`, "--max-credits", "1"])),
+    );
+    const before = shards.map(({ document }) =>
+      Number(/, (\d+) may/.exec(String(document.error?.message))?.[1] ?? 0),
+    );
+    expect(Math.max(...before)).toBeLessThan(8);
+    expect((await world.run([...BATCH, "--max-credits", "10"])).code).toBe(0);
+  });
+
+  it("of a comparison counts its own cells, and not what else went into the folder", async () => {
+    const world = await batchWorld();
+    const compare = (prompt: string) => world.run(["compare", prompt, ...TWO_CREDITS, "--max-credits", "2"]);
+    expect((await compare("a fox")).code).toBe(0);
+    expect((await compare("a hen")).code).toBe(0);
+    expect((await compare("a hen")).code).toBe(0);
+    expect(world.server.submits()).toHaveLength(2);
+  });
+
   it("keeps no cap where a cost is not documented, but with --no-validate", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox");
@@ -134,6 +162,35 @@ describe("confirmAbove", () => {
     const terminal = { ...TERMINAL, typed: "n\n" };
     expect((await world.run([...BATCH, "--max-credits", "100"], terminal)).code).toBe(2);
     expect((await world.run([...BATCH, "--yes"], terminal)).code).toBe(0);
+  });
+
+  it("counts a cost that is not documented as the highest that is, and the plan says so", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...foxes(13));
+    const batch = ["batch", "p.txt", "-m", "z-image", "-o", "out"];
+    const { code, stderr } = await world.run(batch, { input: "" });
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      "13 to buy: cost not documented. For confirmAbove each counts as 8 credits: 104 in all.",
+    );
+    expect(stderr).toMatch(/may cost 104 credits, more than 100 \(confirmAbove\)/);
+    const { document } = await world.json(batch, { input: "" });
+    expect(document).toMatchObject({ charged: "no", error: { type: "budget_exceeded", exitCode: 2 } });
+    expect(world.server.requests).toEqual([]);
+    const asked = await world.run(batch, { ...TERMINAL, typed: "n\n" });
+    expect(asked.stderr).toContain("Spend perhaps 104 credits? [y/N] ");
+    await world.manifest("p.txt", ...foxes(12));
+    expect((await world.run(batch, { input: "" })).code).toBe(0);
+  });
+
+  it("says how many rows repeat an earlier one", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "a hen", "a fox", "a fox", "a hen");
+    expect((await world.run(BATCH)).stderr).toContain(
+      "5 rows (3 repeat an earlier row), 5 to buy: 10 credits.",
+    );
+    const dry = await world.run([...BATCH, "--dry-run"]);
+    expect(dry.stdout).toBe("5 rows (3 repeat an earlier row), 10 credits, nothing was sent\n");
   });
 
   it("counts only what is still to buy", async () => {

@@ -6,7 +6,7 @@ import { deadPort } from "../support/live-server.ts";
 import { type Behaviour, failure, json, response, type SeenRequest } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, replies, reset, stillRunning } from "../support/scripts.ts";
 
-const BATCH = ["batch", "p.txt", "-m", "z-image", "-o", "out"];
+const BATCH = ["batch", "p.txt", "-m", "z-image", "-o", "out", "--yes"];
 const foxes = (count: number) => Array.from({ length: count }, (_, index) => `fox ${index}`);
 const NO_CREDITS = replies(failure("my_credits.no_credits_description"));
 
@@ -52,7 +52,7 @@ describe("an account that can pay for no more", () => {
     expect(stderr.match(/^Stopped: /gm)).toHaveLength(1);
     expect(stderr).toMatch(/^5 rows: 1 saved, 1 failed, 3 not sent\./m);
     expect(stderr).toContain(
-      "Go on with: imggen batch --poll-interval 100ms p.txt -m z-image -o out --concurrency 1\n",
+      "Go on with: imggen batch --poll-interval 100ms p.txt -m z-image -o out --yes --concurrency 1\n",
     );
     expect(stderr.match(/^\[/gm)).toHaveLength(2);
     expect((await world.run(args)).code).toBe(0);

@@ -142,7 +142,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "core/batch/recover-row.ts",
-        find: "  if (run.resubmitUnknown) return buyRow(row, null, run);\n",
+        find: "  if (resubmits) return buyRow(row, null, run);\n",
         replace: '  if (record.id !== "") return buyRow(row, null, run);\n',
       },
     ],
@@ -153,7 +153,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "core/batch/recover-row.ts",
-        find: '    if (run.resubmitUnknown && !(await putAside(owned.record, run))) return "again";\n',
+        find: '    if (resubmits && !(await putAside(owned.record, run))) return "again";\n',
         replace: "",
       },
     ],

@@ -18,7 +18,18 @@ async function batchOf(prompts: readonly string[], ...lines: readonly string[]) 
   const world = await programWorld(server);
   const manifest = path.join(world.folder, "p.txt");
   await writeFile(manifest, [...prompts, ...lines].join("\n"));
-  const args = ["batch", manifest, "-m", "z-image", "--name", "{slug}", "--poll-interval", "100ms", "--json"];
+  const args = [
+    "batch",
+    manifest,
+    "-m",
+    "z-image",
+    "--yes",
+    "--name",
+    "{slug}",
+    "--poll-interval",
+    "100ms",
+    "--json",
+  ];
   return { server, world, args };
 }
 

@@ -1,4 +1,4 @@
-import { cp, mkdir, rename, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, imagesIn, jsonLines } from "../support/batch-world.ts";
@@ -54,4 +54,12 @@ it("a batch's folder that another home has filled: nothing is submitted without 
   expect((await batch("pictures", ["--shard", "1/2"], at("third-home"))).code).toBe(0);
   expect((await batch("pictures", ["--yes"], at("other-home"))).code).toBe(0);
   expect((await batch("pictures", [], at("other-home"))).code).toBe(0);
+});
+
+it("finished tasks removed from the ledger: no row of the batch is new, and nothing is submitted again", async () => {
+  const { server, world, batch, requests } = await savedBatch();
+  await rm(path.join(world.home, "state/tasks/done"), { recursive: true });
+  const { code, last } = await batch("pictures");
+  expect([code, last?.skipped]).toEqual([0, 3]);
+  expect(server.requests).toHaveLength(requests);
 });

@@ -12,7 +12,7 @@ import { response, type ServiceScript } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
 import { stopped } from "../support/started.ts";
 
-const BATCH = ["batch", "p.txt", "-m", "z-image", "--name", "{slug}", "--poll-interval", "100ms"];
+const BATCH = ["batch", "p.txt", "-m", "z-image", "--yes", "--name", "{slug}", "--poll-interval", "100ms"];
 
 async function batchOf(rows: number, script: ServiceScript) {
   const server = await liveService(PICTURE, { submit: accepts, ...script });

@@ -150,6 +150,12 @@ export const MUST_BE_SURVIVED = {
     "rows that want one name, no hard links",
     "rows that want one name, `--overwrite`",
     "the same in two processes",
+    "finished tasks removed from the ledger",
+    "a batch of undocumented cost",
+    "rows edited out of a manifest",
+    "`--resubmit-unknown` in several processes",
+    "two processes whose rows end as unknown",
+    "a torn claim of a row",
   ],
   Secrets: [
     "settings that others can read",

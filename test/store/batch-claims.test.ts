@@ -3,8 +3,10 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BatchClaims } from "../../src/store/batch-claims.ts";
 import { StateFolderError } from "../../src/store/errors.ts";
+import { formatLine } from "../../src/store/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { temporaryFolder } from "../support/program.ts";
+import { EVENTS } from "../support/records.ts";
 
 const BATCH = "0123456789abcdef";
 const ROW = `${"a".repeat(32)}-1`;
@@ -185,5 +187,24 @@ describe("loading a batch's claims", () => {
     const { as, folder } = await newClaims();
     await mkdir(path.join(folder, `${ROW}.1`), { recursive: true });
     await expect(as().load()).rejects.toBeInstanceOf(StateFolderError);
+  });
+});
+
+describe("a claim whose task the ledger has no more", () => {
+  const intent = formatLine({ ...EVENTS.intent, id: ID });
+
+  it.each([
+    ["says what became of it", [intent, formatLine(EVENTS.accepted)], { kind: "task" }],
+    ["is of one that was never begun where it holds the intent alone", [intent], null],
+    ["does not know where it is a copy", [intent, '{"type":"copy"}\n'], { kind: "lost" }],
+    ["does not know where it holds a name alone", [`${ID}\n`], { kind: "lost" }],
+    ["does not know where it was damaged", ["{\n"], { kind: "lost" }],
+  ])("%s", async (_what, lines, expected) => {
+    const { as, folder } = await newClaims();
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, `${ROW}.1`), lines.join(""));
+    const read = await as().read(ROW, 1);
+    if (expected === null) expect(read).toBeNull();
+    else expect(read).toMatchObject({ ...expected, file: path.join(folder, `${ROW}.1`) });
   });
 });

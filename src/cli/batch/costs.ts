@@ -1,6 +1,8 @@
-import { checkBatchBudget, needsConfirmation } from "../../core/batch/batch-budget.ts";
+import { checkBatchBudget, likelyCredits } from "../../core/batch/batch-budget.ts";
 import type { BatchPlan, Cost } from "../../core/batch/plan.ts";
+import { isRepeat } from "../../core/batch/rows.ts";
 import { BudgetExceededError } from "../../core/errors.ts";
+import { HIGHEST_COST } from "../../models/cost.ts";
 import { canAsk, confirmed } from "../confirm.ts";
 import type { Session } from "../session.ts";
 import { creditsText } from "../text.ts";
@@ -29,26 +31,42 @@ export async function agreeOnCosts(plan: BatchPlan, allowed: Allowance, session:
   if (allowed.cap !== null) checkBatchBudget(plan, allowed.cap, allowed.allowUndocumented);
   await session.console.note(planText(plan));
   const confirmAbove = await session.settings.confirmAbove();
-  if (allowed.yes || !needsConfirmation(plan.toBuy, confirmAbove)) return;
-  if (canAsk(session)) return ask(plan.toBuy, session);
+  const credits = likelyCredits(plan.toBuy);
+  if (allowed.yes || credits <= confirmAbove) return;
+  const isEstimate = plan.toBuy.undocumented > 0;
+  if (canAsk(session)) return ask(`Spend ${isEstimate ? "perhaps " : ""}${credits} credits?`, session);
   if (allowed.cap !== null) return;
+  const costs = isEstimate ? "may cost" : "costs";
   throw new BudgetExceededError(
-    `The batch costs ${plan.toBuy.credits} credits, more than ${confirmAbove} (confirmAbove), and nobody can be asked.`,
+    `The batch ${costs} ${credits} credits, more than ${confirmAbove} (confirmAbove), and there is no terminal to confirm on.`,
     { hint: "Nothing was sent. Allow it with --yes, or set its budget with --max-credits <n>." },
   );
 }
 
-async function ask({ credits }: Cost, session: Session): Promise<void> {
-  if (await confirmed(`Spend ${credits} credits?`, session)) return;
+async function ask(question: string, session: Session): Promise<void> {
+  if (await confirmed(question, session)) return;
   throw new BudgetExceededError("You did not agree to the cost.", { hint: "Nothing was sent." });
+}
+
+/** `12 rows`, with how many of them are the equals of earlier ones. */
+export function rowsText(rows: number, repeats: number): string {
+  const text = `${rows} ${rows === 1 ? "row" : "rows"}`;
+  return repeats === 0 ? text : `${text} (${repeats} ${repeats === 1 ? "repeats" : "repeat"} an earlier row)`;
 }
 
 function planText({ rows, toBuy, charged }: BatchPlan): string {
   const count = (standing: string) => rows.filter((row) => row.standing === standing).length;
-  const parts = [`${rows.length} ${rows.length === 1 ? "row" : "rows"}`];
+  const parts = [rowsText(rows.length, rows.filter(({ key }) => isRepeat(key)).length)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} paid for and unfinished`);
   if (charged.credits > 0) parts.push(`${creditsText(charged.credits)} charged or perhaps charged before`);
   parts.push(toBuy.rows === 0 ? "nothing to buy" : `${toBuy.rows} to buy: ${costText(toBuy)}`);
-  return `${parts.join(", ")}.`;
+  return `${parts.join(", ")}.${estimateText(toBuy)}`;
+}
+
+/** What the question for a person's consent counts undocumented costs as; empty where there are none. */
+function estimateText(toBuy: Cost): string {
+  if (toBuy.undocumented === 0) return "";
+  const each = toBuy.undocumented === 1 ? "it counts" : "each counts";
+  return ` For confirmAbove ${each} as ${HIGHEST_COST} credits: ${likelyCredits(toBuy)} in all.`;
 }

@@ -7,7 +7,7 @@ import type { Cost } from "../../core/batch/plan.ts";
 import type { RowEnd } from "../../core/batch/row-end.ts";
 import { type BatchPlace, type BatchRow, batchId } from "../../core/batch/rows.ts";
 import { runRows } from "../../core/batch/run.ts";
-import type { Shard } from "../../core/batch/shard.ts";
+import { inShard, type Shard } from "../../core/batch/shard.ts";
 import { Tally } from "../../core/batch/tally.ts";
 import { checkDailyLimit } from "../../core/daily-limit.ts";
 import type { TaskDeps } from "../../core/deps.ts";
@@ -32,6 +32,8 @@ export interface BatchOrder {
   resubmitUnknown: boolean;
   /** The part of the rows that this is; null for all of them. */
   shard: Shard | null;
+  /** Whether the budget is that of all rows that were ever submitted into the folder, or of these rows alone. */
+  budgetOf: "folder" | "rows";
   allowance: Allowance;
   requestTimeoutMs: number | undefined;
   /** What a row is called in a word to a person. */
@@ -86,7 +88,9 @@ async function runAgreed(
   const folders = new BatchFolders(ledger.folder);
   const found = await findBatch(place.folder, folders);
   const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
-  const { plan, misplaced } = await planPlaced(order.rows, place, { claims, ledger, resubmitUnknown });
+  const countsKey = budgetedKeys(order);
+  const planDeps = { claims, ledger, resubmitUnknown, countsKey };
+  const { plan, misplaced } = await planPlaced(order.rows, place, planDeps);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const { allowUndocumented, yes } = order.allowance;
   const isShard = order.shard !== null;
@@ -102,7 +106,7 @@ async function runAgreed(
   const onPause = (ms: number) => progress.showPause(ms);
   const gate = new Gate(connection.service, { clock, random, onOutage, onPause });
   const tally = new Tally(order.nameOf);
-  const run = { place, wait, resubmitUnknown, claims, gate, deps, outage: { error: null } };
+  const run = { place, wait, claims, gate, deps, outage: { error: null } };
   const options = {
     concurrency,
     patienceMs: PATIENCE_WITH_OTHERS_MS,
@@ -115,6 +119,12 @@ async function runAgreed(
   };
   for (const row of await runRows(plan.rows, options, run)) tally.leave(row);
   return { tally, rows: plan.rows.length, charged: plan.charged, stopped: gate.stopped ?? reasonOf(signal) };
+}
+
+/** Which rows of the batch count for the budget beside those of this run; null for none. */
+function budgetedKeys({ allowance, shard, budgetOf }: BatchOrder): ((key: string) => boolean) | null {
+  if (allowance.cap === null || budgetOf === "rows") return null;
+  return (key) => shard === null || inShard(key, shard);
 }
 
 function reasonOf(signal: AbortSignal): ImggenError | null {

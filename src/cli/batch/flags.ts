@@ -37,7 +37,7 @@ export function addBatchPlaceOptions(command: Command): Command {
 export function addBatchOptions(command: Command): Command {
   return command
     .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`)
-    .option("--max-credits <n>", "the budget of the whole, earlier runs included")
+    .option("--max-credits <n>", "total budget, earlier runs included")
     .option("--yes", "do not ask: neither for the cost nor for a folder that was filled from elsewhere")
     .option("--dry-run", "check everything, show what it costs, send nothing")
     .option("--timeout <duration>", "how long to wait for each result (default: 180s, 600s for 4K)")

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { checkBatchBudget } from "../../core/batch/batch-budget.ts";
 import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../core/batch/check-rows.ts";
-import { add, type Cost } from "../../core/batch/plan.ts";
-import type { BatchRow } from "../../core/batch/rows.ts";
+import { add, noCost } from "../../core/batch/plan.ts";
+import { type BatchRow, isRepeat } from "../../core/batch/rows.ts";
 import { parseShard } from "../../core/batch/shard.ts";
 import { COLUMNS } from "../../core/manifest/columns.ts";
-import { type Allowance, costText } from "../batch/costs.ts";
+import { type Allowance, costText, rowsText } from "../batch/costs.ts";
 import { executeBatch } from "../batch/execute.ts";
 import {
   addBatchOptions,
@@ -47,7 +47,7 @@ export function register(command: Command, runWith: RunWith): void {
   addBatchPlaceOptions(addDraftOptions(command));
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
-    .option("--resubmit-unknown", "buy rows of unknown outcome again")
+    .option("--resubmit-unknown", "submit rows again whose outcome is unknown")
     .option("--no-validate", "send it even where the model matrix forbids it")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runBatch));
@@ -64,6 +64,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     concurrency: concurrencyOf(flags),
     resubmitUnknown: flags.resubmitUnknown === true,
     shard,
+    budgetOf: "folder" as const,
     allowance: allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: BatchRow) => `line ${line}`,
@@ -109,17 +110,19 @@ async function dryRun(
   { cap, allowUndocumented }: Allowance,
   session: Session,
 ): Promise<number> {
-  const charged: Cost = { rows: 0, credits: 0, undocumented: 0 };
-  const toBuy = { ...charged };
+  const toBuy = noCost();
+  let repeats = 0;
   const warnings = new Set<string>();
-  await eachRow(source, defaults, ({ checked }) => {
+  await eachRow(source, defaults, ({ checked, key }) => {
     add(toBuy, checked.credits);
+    if (isRepeat(key)) repeats += 1;
     for (const warning of checked.warnings) warnings.add(warning);
   });
-  if (cap !== null) checkBatchBudget({ toBuy, charged }, cap, allowUndocumented);
+  if (cap !== null)
+    checkBatchBudget({ toBuy, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
   for (const warning of warnings) await session.console.warn(warning);
   if (!session.options.json) {
-    await session.console.result(`${toBuy.rows} rows, ${costText(toBuy)}, nothing was sent`);
+    await session.console.result(`${rowsText(toBuy.rows, repeats)}, ${costText(toBuy)}, nothing was sent`);
     return 0;
   }
   await eachRow(source, defaults, ({ row, line, checked: { request, credits } }) =>

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { checkBatchBudget } from "../../core/batch/batch-budget.ts";
-import { add, type Cost } from "../../core/batch/plan.ts";
+import { add, noCost } from "../../core/batch/plan.ts";
 import type { RowEnd } from "../../core/batch/row-end.ts";
 import { type Cell, type Comparison, compareCells } from "../../core/compare.ts";
 import { UsageError } from "../../lib/errors.ts";
@@ -71,6 +71,8 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     concurrency: concurrencyOf(flags),
     resubmitUnknown: false,
     shard: null,
+    // Comparisons in one folder have nothing to do with each other.
+    budgetOf: "rows" as const,
     allowance: allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: cellLabel,
@@ -122,11 +124,11 @@ function skippedJson({ skipped }: Comparison): object[] {
 }
 
 async function dryRun(comparison: Comparison, flags: CompareOptions, session: Session): Promise<number> {
-  const charged: Cost = { rows: 0, credits: 0, undocumented: 0 };
-  const toBuy = { ...charged };
+  const toBuy = noCost();
   for (const { checked } of comparison.rows) add(toBuy, checked.credits);
   const { cap, allowUndocumented } = allowanceOf(flags);
-  if (cap !== null) checkBatchBudget({ toBuy, charged }, cap, allowUndocumented);
+  if (cap !== null)
+    checkBatchBudget({ toBuy, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
   if (!session.options.json) {
     await session.console.result(plannedTable(comparison, session));
     await session.console.note(`${costText(toBuy)}, nothing was sent`);

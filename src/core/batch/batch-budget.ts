@@ -1,16 +1,18 @@
+import { HIGHEST_COST } from "../../models/cost.ts";
 import { BudgetExceededError } from "../errors.ts";
 import type { BatchPlan, Cost } from "./plan.ts";
 
 /**
- * Holds a batch to the budget of the whole of it: what may have been charged in earlier runs, and what is
- * still to be bought. @throws BudgetExceededError naming both; nothing was sent
+ * Holds a batch to its total budget: what may have been charged in earlier runs, for rows since edited out too, and
+ * what is still to be submitted. @throws BudgetExceededError naming both; nothing was sent
  */
 export function checkBatchBudget(
-  { toBuy, charged }: Pick<BatchPlan, "toBuy" | "charged">,
+  { toBuy, charged, chargedForOthers }: Pick<BatchPlan, "toBuy" | "charged" | "chargedForOthers">,
   maxCredits: number,
   allowUndocumented: boolean,
 ): void {
-  const undocumented = toBuy.undocumented + charged.undocumented;
+  const undocumented = toBuy.undocumented + charged.undocumented + chargedForOthers.undocumented;
+  const before = charged.credits + chargedForOthers.credits;
   if (undocumented > 0 && !allowUndocumented) {
     throw new BudgetExceededError(
       `What ${undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`} is not documented, so no cap can be kept.`,
@@ -19,15 +21,18 @@ export function checkBatchBudget(
       },
     );
   }
-  if (charged.credits + toBuy.credits <= maxCredits) return;
-  const before = charged.credits > 0 ? `, ${charged.credits} may have been charged for it before` : "";
+  if (before + toBuy.credits <= maxCredits) return;
+  const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
   throw new BudgetExceededError(
-    `The batch still costs ${toBuy.credits} credits${before}, and --max-credits is ${maxCredits}.`,
+    `The batch still costs ${toBuy.credits} credits${earlier}, and --max-credits is ${maxCredits}.`,
     { hint: "Nothing was sent. Raise the cap, or take rows out." },
   );
 }
 
-/** Whether a person is to say yes first. @param confirmAbove credits */
-export function needsConfirmation({ credits }: Cost, confirmAbove: number): boolean {
-  return credits > confirmAbove;
+/**
+ * The most that requests are likely to cost, in credits: what is not documented counts as the highest documented
+ * cost of a request. For the question whether a person has to agree, and for no other.
+ */
+export function likelyCredits({ credits, undocumented }: Cost): number {
+  return credits + undocumented * HIGHEST_COST;
 }

@@ -10,7 +10,6 @@ import type { BatchPlace } from "./rows.ts";
 export interface BatchRun {
   place: BatchPlace;
   wait: WaitSettings;
-  resubmitUnknown: boolean;
   claims: BatchClaims;
   gate: Gate;
   deps: TaskDeps;

@@ -47,13 +47,17 @@ async function finishedElsewhere(
 ): Promise<Step> {
   const entry = await run.deps.ledger.read(id);
   const isCutOff = entry?.kind === "task" && entry.record.progress.status === progress.status;
-  return isCutOff ? unreadable(row, entry) : "again";
+  return isCutOff ? unreadable(row, entry, null) : "again";
 }
 
 async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+  const { status } = record.progress;
   if (record.progress.status === "dismissed" && record.progress.replacement !== null)
     return goOnAs(record.progress.replacement, row, run);
-  if (record.progress.status !== "dismissed") {
+  // What has become unknown since this run was planned is the user's to decide on, once more.
+  const resubmits = row.resubmit === record.id;
+  if (status === "unknown" && !resubmits) return leftUnknown(row, record);
+  if (status !== "dismissed") {
     const owned = await run.deps.ledger.claim(record);
     if (owned === "held") return "held";
     if (owned === "finished") return finishedElsewhere(row, record, run);
@@ -62,9 +66,9 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): P
     });
     // It may have come further since it was read.
     if (!isUnknown(owned.record)) return "again";
-    if (run.resubmitUnknown && !(await putAside(owned.record, run))) return "again";
+    if (resubmits && !(await putAside(owned.record, run))) return "again";
   }
-  if (run.resubmitUnknown) return buyRow(row, null, run);
+  if (resubmits) return buyRow(row, null, run);
   return leftUnknown(row, record);
 }
 

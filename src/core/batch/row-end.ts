@@ -1,9 +1,9 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
-import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import type { TaskRecord } from "../../store/task.ts";
 import { PendingError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../report.ts";
+import type { Attempt } from "./attempts.ts";
 import { driftWarnings } from "./drift.ts";
 import type { PlannedRow } from "./plan.ts";
 
@@ -96,8 +96,13 @@ function dismissed({ id }: TaskRecord): OutcomeUnknownError {
   });
 }
 
-/** A task's file that cannot be read: it may well have been bought, so it is left to the user too. */
-export function unreadable(row: PlannedRow, entry: LedgerEntry | null): RowEnd {
-  const error = new OutcomeUnknownError(`What became of this row cannot be read: ${entry?.file}.`);
-  return endedWithout("unknown", row, error);
+/**
+ * A row of which cannot be read what became of it: it may well have been charged, so it is left to the user too.
+ * @param same a task for the same request, which may be this row's
+ */
+export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | null): RowEnd {
+  const what = `What became of this row cannot be read: ${entry?.file}.`;
+  const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
+  const again = entry?.kind === "lost" ? "Submit it again, at a new charge: --resubmit-unknown" : undefined;
+  return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint: again }));
 }

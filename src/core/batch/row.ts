@@ -1,6 +1,8 @@
 import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
+import type { TaskRecord } from "../../store/task.ts";
 import { reportOf } from "../report.ts";
+import { readAttempt } from "./attempts.ts";
 import type { BatchRun, Step } from "./batch-run.ts";
 import { buyRow } from "./buy-row.ts";
 import type { PlannedRow } from "./plan.ts";
@@ -46,14 +48,39 @@ function troubled(row: PlannedRow, error: unknown, { deps }: BatchRun): RowEnd {
 }
 
 async function nextStep(row: PlannedRow, run: BatchRun): Promise<Step> {
+  const { ledger } = run.deps;
   const id = row.attempts.at(-1);
-  const entry = id === undefined ? null : await run.deps.ledger.read(id);
+  const entry =
+    id === undefined ? null : await readAttempt(row, row.attempts.length - 1, { claims: run.claims, ledger });
   if (standingOf(entry) === "new") return buyRow(row, entry === null ? (id ?? null) : null, run);
-  if (entry?.kind !== "task") return unreadable(row, entry);
-  const { record } = entry;
+  if (entry?.kind === "lost") {
+    if (entry.record !== null && ledger.isUnderWay(entry.record)) return "held";
+    if (row.resubmit === row.attempts.at(-1)) return buyRow(row, null, run);
+  }
+  if (entry?.kind !== "task") return unreadable(row, entry, await sameRequest(row, run));
+  const { record, file } = entry;
+  if (isUnfinished(record) && file === run.claims.fileOf(row.key, row.attempts.length)) {
+    await ledger.restore(record.id, file);
+    return "again";
+  }
   return goOn(row, record, run).catch((error: unknown) => {
     if (!(error instanceof ImggenError) || error === run.deps.signal.reason) throw error;
     // Whatever went wrong now, what an earlier run has paid for it, or may have, is not undone.
     return ended(row, { ...reportOf(record), error }, false);
   });
+}
+
+function isUnfinished({ progress }: TaskRecord): boolean {
+  return progress.status === "accepted" || progress.status === "completed" || progress.status === "unknown";
+}
+
+/** The newest task for a row's request that is none of its attempts: it may be the one that a damaged claim named. */
+async function sameRequest(
+  { checked, attempts }: PlannedRow,
+  { deps }: BatchRun,
+): Promise<TaskRecord | null> {
+  for await (const record of deps.ledger.sameRequest(checked.request, deps.connection.identity)) {
+    if (!attempts.includes(record.id)) return record;
+  }
+  return null;
 }

@@ -28,6 +28,11 @@ export class RowKeys {
   }
 }
 
+/** Whether the row of this key is the equal of an earlier one. */
+export function isRepeat(key: string): boolean {
+  return !key.endsWith("-1");
+}
+
 /** Where a batch's images go. */
 export interface BatchPlace {
   /** Absolute, links resolved. */

@@ -1,4 +1,4 @@
-import type { LedgerEntry } from "../../store/ledger-entry.ts";
+import type { Attempt } from "./attempts.ts";
 
 /**
  * How a row stands by its latest task. `new` is to be bought: nothing was ever sent for it, or the service
@@ -6,8 +6,8 @@ import type { LedgerEntry } from "../../store/ledger-entry.ts";
  */
 export type Standing = "new" | "unfinished" | "saved" | "failed" | "unknown";
 
-/** @param entry the latest task's file; null where the row has none */
-export function standingOf(entry: LedgerEntry | null): Standing {
+/** @param entry the latest attempt; null where the row has none, or nothing of it was begun */
+export function standingOf(entry: Attempt): Standing {
   if (entry === null) return "new";
   // What cannot be read may well have been bought.
   if (entry.kind !== "task") return "unknown";

@@ -1,3 +1,6 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect } from "vitest";
 import type { BatchRun } from "../../../src/core/batch/batch-run.ts";
 import { Gate } from "../../../src/core/batch/gate.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
@@ -5,11 +8,14 @@ import type { RowEnd } from "../../../src/core/batch/row-end.ts";
 import { type RunOptions, runRows } from "../../../src/core/batch/run.ts";
 import { uniformCadence } from "../../../src/core/cadence.ts";
 import { intentOf } from "../../../src/core/generate.ts";
+import type { ProcessIdentity } from "../../../src/lib/processes.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
-import type { OwnedTask } from "../../../src/store/ledger.ts";
+import type { Ledger, OwnedTask } from "../../../src/store/ledger.ts";
+import { formatLine } from "../../../src/store/task.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
+import { EVENTS } from "../../support/records.ts";
 import type { ServiceScript } from "../../support/scripted-server.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld } from "../../support/task-world.ts";
@@ -30,7 +36,6 @@ export async function newRun(script: ServiceScript = {}) {
   const run: BatchRun = {
     place: { folder: world.output, template: "{slug}.{ext}", overwrite: false },
     wait: { timeoutMs: 10_000, cadence: uniformCadence(1000) },
-    resubmitUnknown: false,
     claims,
     gate,
     deps,
@@ -51,6 +56,25 @@ export async function newRun(script: ServiceScript = {}) {
       run,
     );
   return { server, world, other, processes, claims, run, ends, started, go };
+}
+
+/**
+ * Claims a row's first attempt for a task that is not begun: its process was killed in between.
+ * @returns the task's id
+ */
+export async function claimedOnly(
+  claims: BatchClaims,
+  ledger: Ledger,
+  row: Pick<PlannedRow, "key">,
+  owner: ProcessIdentity,
+): Promise<string> {
+  const id = ledger.newId();
+  const open = path.join(ledger.folder, "open");
+  await mkdir(open, { recursive: true });
+  const draft = path.join(open, `${id}.jsonl.draft-0a1b2c3d`);
+  await writeFile(draft, formatLine({ ...EVENTS.intent, id, owner }));
+  expect(await claims.attempt(row.key, 1).take(draft)).toBe(true);
+  return id;
 }
 
 /** Another process begins a row, as the batch in it would. */

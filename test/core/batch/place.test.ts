@@ -45,7 +45,12 @@ describe("a file that another process saves for a row just as the batch is plann
       if (loads++ === 0) await saveElsewhere(rows[0]?.key ?? "");
       return before;
     };
-    const deps = { claims: { load }, ledger, resubmitUnknown: false };
+    const deps = {
+      claims: Object.assign(Object.create(claims), { load }),
+      ledger,
+      resubmitUnknown: false,
+      countsKey: null,
+    };
     const { plan, misplaced } = await planPlaced(rows, place, deps);
     expect(misplaced).toEqual([]);
     expect(plan.rows).toMatchObject([{ standing: "saved" }]);

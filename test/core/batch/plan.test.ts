@@ -1,4 +1,5 @@
-import { appendFile, writeFile } from "node:fs/promises";
+import { appendFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { planBatch } from "../../../src/core/batch/plan.ts";
 import type { BatchRow } from "../../../src/core/batch/rows.ts";
@@ -9,13 +10,16 @@ import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { temporaryFolder } from "../../support/program.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
-import { someProcesses } from "../../support/some-processes.ts";
+import { identity, someProcesses } from "../../support/some-processes.ts";
+import { claimedOnly } from "./batch-run.ts";
 import { rowsOf } from "./some-rows.ts";
 
 const { accepted, completed, saved, failed, refused, not_sent, unknown } = EVENTS;
 
 async function newBatch() {
-  const ledger = new Ledger(await temporaryFolder(), fakeClock(), someProcesses(1).as(1));
+  const state = await temporaryFolder();
+  const processes = someProcesses(1, 2, 3);
+  const ledger = new Ledger(state, fakeClock(), processes.as(1));
   const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
   /** An attempt at a row that has come so far. */
   const attempt = async (
@@ -35,8 +39,8 @@ async function newBatch() {
     return { id, file: task.file.path };
   };
   const plan = (rows: readonly BatchRow[], resubmitUnknown = false) =>
-    planBatch(rows, { claims, ledger, resubmitUnknown });
-  return { ledger, claims, attempt, plan };
+    planBatch(rows, { claims, ledger, resubmitUnknown, countsKey: () => true });
+  return { ledger, claims, attempt, plan, processes, state };
 }
 
 describe("a batch's plan", () => {
@@ -120,8 +124,29 @@ describe("a batch's plan", () => {
   it("buys what was only claimed: its process ended before it wrote down anything to send", async () => {
     const { claims, ledger, plan } = await newBatch();
     const rows = rowsOf("a fox");
-    const id = await claims.claim(rows[0]?.key ?? "", 1, ledger.newId());
+    const id = await claimedOnly(claims, ledger, rows[0] as BatchRow, identity(1));
     expect((await plan(rows)).rows).toMatchObject([{ standing: "new", attempts: [id] }]);
+  });
+
+  it("goes by the claims where finished tasks were removed from the ledger", async () => {
+    const { claims, ledger, plan, state } = await newBatch();
+    const rows = rowsOf("saved", "failed", "refused", "running", "replaced");
+    const begun = async (row: BatchRow | undefined, ...events: TaskEvent[]) => {
+      const task = await ledger.beginAs(ledger.newId(), INTENT, claims.attempt(row?.key ?? "", 1));
+      if (task === "taken") throw new Error("taken");
+      for (const event of events) await task.file.record(event);
+      await finishTask(ledger, task);
+    };
+    await begun(rows[0], accepted, completed, saved);
+    await begun(rows[1], accepted, failed);
+    await begun(rows[2], refused);
+    await begun(rows[3], accepted);
+    await begun(rows[4], unknown, { ...EVENTS.dismissed, replacement: "20260131T120000000-0badcafe" });
+    await rm(path.join(state, "tasks", "done"), { recursive: true });
+    const planned = await plan(rows);
+    const standings = planned.rows.toSorted((a, b) => a.row - b.row).map(({ standing }) => standing);
+    expect(standings).toEqual(["saved", "failed", "new", "unfinished", "unknown"]);
+    expect(planned.toBuy.rows).toBe(1);
   });
 
   it("leaves alone a row whose task's file cannot be read, and counts it as charged", async () => {
@@ -134,6 +159,44 @@ describe("a batch's plan", () => {
       expect(planned[0]).toMatchObject({ row: 1, standing: "unknown" });
       expect([toBuy.rows, charged]).toEqual([1, { rows: 1, credits: 2, undocumented: 0 }]);
     }
+  });
+
+  it("buys again on the user's word what is unknown, and not what a process is still at", async () => {
+    const { attempt, claims, ledger, plan, processes, state } = await newBatch();
+    const rows = rowsOf("lost", "under way", "of the dead");
+    await attempt(rows[0], 1, {}, unknown);
+    for (const [at, pid] of [
+      [1, 2],
+      [2, 3],
+    ] as const) {
+      const other = new Ledger(state, fakeClock(), processes.as(pid));
+      const id = await claims.claim(rows[at]?.key ?? "", 1, ledger.newId());
+      const task = await other.beginAs(id, INTENT, null);
+      if (task === "taken") throw new Error("taken");
+      task.file.close();
+    }
+    processes.die(3);
+    const planned = await plan(rows, true);
+    expect(planned.rows.map(({ standing, resubmit }) => [standing, resubmit !== null])).toEqual([
+      ["unknown", true],
+      ["unknown", false],
+      ["unknown", true],
+    ]);
+    expect(planned.toBuy.rows).toBe(2);
+    for (const { resubmit, attempts } of planned.rows) expect([null, attempts[0]]).toContain(resubmit);
+  });
+
+  it("counts apart what was charged for rows that are not in it any more, where they count", async () => {
+    const { attempt, claims, ledger, plan } = await newBatch();
+    const rows = rowsOf("a fox", "a hen", "an owl");
+    await attempt(rows[0], 1, {}, accepted, completed, saved);
+    await attempt(rows[1], 1, { credits: 8 }, unknown);
+    await attempt(rows[1], 2, { credits: 4 }, accepted);
+    await attempt(rows[2], 1, {}, refused);
+    const { charged, chargedForOthers } = await plan(rows.slice(0, 1));
+    expect([charged.credits, chargedForOthers]).toEqual([2, { rows: 2, credits: 12, undocumented: 0 }]);
+    const deps = { claims, ledger, resubmitUnknown: false, countsKey: null };
+    expect((await planBatch(rows.slice(0, 1), deps)).chargedForOthers.rows).toBe(0);
   });
 
   it("takes a torn last record for one that was never written", async () => {

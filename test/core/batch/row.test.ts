@@ -10,7 +10,7 @@ import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS } from "../../support/records.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
-import { begunByOther, newRun } from "./batch-run.ts";
+import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
 import { newRow } from "./some-rows.ts";
 
 async function ended(row: PlannedRow, run: BatchRun): Promise<RowEnd> {
@@ -21,6 +21,12 @@ async function ended(row: PlannedRow, run: BatchRun): Promise<RowEnd> {
 
 /** The row as a later run finds it, that has never seen it. */
 const again = (row: PlannedRow): PlannedRow => ({ ...row, attempts: [...row.attempts] });
+
+/** The same, where the user wants it submitted again if its outcome is unknown. */
+const resubmitted = (row: PlannedRow): PlannedRow => ({
+  ...again(row),
+  resubmit: row.attempts.at(-1) ?? null,
+});
 
 describe("a row that is new", () => {
   it("is claimed, bought and saved, and reported as bought by this run", async () => {
@@ -36,9 +42,9 @@ describe("a row that is new", () => {
   });
 
   it("is begun in the place of whoever claimed it and never did, who is told by a mark", async () => {
-    const { run, server, claims, other } = await newRun();
+    const { run, server, claims, other, processes } = await newRun();
     const row = newRow();
-    const id = await claims.claim(row.key, 1, other.deps.ledger.newId());
+    const id = await claimedOnly(claims, other.deps.ledger, row, processes.as(2).self);
     expect(claims.attempt(row.key, 1).isShared()).toBe(false);
     expect(await ended(row, run)).toMatchObject({ outcome: "saved", report: { ledgerId: id } });
     expect(claims.attempt(row.key, 1).isShared()).toBe(true);
@@ -184,8 +190,8 @@ describe("a row of unknown outcome", () => {
 
   it("is put aside and bought again on the user's word", async () => {
     const { run, row, server, world } = await lost();
-    const second = again(row);
-    expect(await ended(second, { ...run, resubmitUnknown: true })).toMatchObject({
+    const second = resubmitted(row);
+    expect(await ended(second, run)).toMatchObject({
       outcome: "saved",
       bought: true,
     });
@@ -194,11 +200,27 @@ describe("a row of unknown outcome", () => {
     expect(await readdir(path.join(world.stateFolder, "tasks", "open"))).toEqual([]);
   });
 
+  it("is not bought again where it has become unknown since the run was planned", async () => {
+    const { run, row, server } = await lost();
+    expect(await ended({ ...again(row), resubmit: "20260131T120000000-0badcafe" }, run)).toMatchObject({
+      outcome: "unknown",
+      bought: false,
+    });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("is nobody's any more: no process waits for the one that has noted it, though that goes on", async () => {
+    const { run, row, other, server } = await lost();
+    const elsewhere = { ...run, deps: other.deps };
+    expect(await runRow(again(row), elsewhere)).toMatchObject({ outcome: "unknown" });
+    expect(await runRow(resubmitted(row), elsewhere)).toMatchObject({ outcome: "saved" });
+    expect(server.submits()).toHaveLength(2);
+  });
+
   it("is bought again once where two processes are told to at once", async () => {
     const { run, row, server, other } = await lost();
-    const resubmit = { ...run, resubmitUnknown: true };
-    const elsewhere = { ...resubmit, deps: other.deps };
-    const ends = await Promise.all([runRow(again(row), resubmit), runRow(again(row), elsewhere)]);
+    const elsewhere = { ...run, deps: other.deps };
+    const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
     expect(server.submits()).toHaveLength(2);
     for (const end of ends)
       expect(["saved", "skipped", undefined]).toContain(end === "held" ? undefined : end.outcome);
@@ -216,7 +238,7 @@ describe("a row of unknown outcome", () => {
       outcome: "unknown",
       error: { type: "outcome_unknown", message: expect.stringContaining("dismissed") },
     });
-    expect(await ended(again(row), { ...run, resubmitUnknown: true })).toMatchObject({ outcome: "saved" });
+    expect(await ended(resubmitted(row), run)).toMatchObject({ outcome: "saved" });
   });
 
   it("whose finished file has lost its last lines is left to the user", async () => {
@@ -240,13 +262,89 @@ describe("a row of unknown outcome", () => {
     const { run, row, server, world } = await lost();
     const file = path.join(world.stateFolder, "tasks", "open", `${row.attempts[0]}.jsonl`);
     await writeFile(file, "scribble\n");
-    expect(await ended(again(row), { ...run, resubmitUnknown: true })).toMatchObject({
+    expect(await ended(resubmitted(row), run)).toMatchObject({
       outcome: "unknown",
       report: null,
       error: { charged: "unknown", message: expect.stringContaining(file) },
     });
     expect(server.submits()).toHaveLength(1);
   });
+});
+
+describe("a row whose claim was damaged", () => {
+  async function damaged(content: string) {
+    const batch = await newRun();
+    const row = newRow();
+    await ended(row, batch.run);
+    const claim = batch.claims.fileOf(row.key, 1);
+    // As it may be where there are no hard links: the task's own file is another.
+    await rm(claim);
+    await writeFile(claim, content);
+    const attempts = (await batch.claims.load()).get(row.key) ?? [];
+    return { ...batch, claim, row: { ...row, attempts } };
+  }
+
+  it.each(["", '{"type":"intent","v":1,'])(
+    "is left, with the task that may be its own: %j",
+    async (content) => {
+      const { run, row, claim, server } = await damaged(content);
+      const end = await ended(again(row), run);
+      expect(end).toMatchObject({ outcome: "unknown", bought: false });
+      expect(end.error?.message).toContain(claim);
+      expect(end.error?.message).toContain("Task task-a-fox has the same request.");
+      expect(end.error?.hint).toContain("--resubmit-unknown");
+      expect(server.submits()).toHaveLength(1);
+    },
+  );
+
+  it("is bought again on the user's word, once, and is then like any other", async () => {
+    const { run, row, server, other, claims } = await damaged("");
+    const elsewhere = { ...run, deps: other.deps };
+    const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
+    expect(ends.some((end) => end !== "held" && end.outcome === "saved")).toBe(true);
+    expect(server.submits()).toHaveLength(2);
+    const attempts = (await claims.load()).get(row.key) ?? [];
+    expect(await ended({ ...newRow(), attempts }, run)).toMatchObject({ outcome: "skipped" });
+  });
+});
+
+describe("a row whose task was removed from the ledger", () => {
+  it("is finished from its claim", async () => {
+    const { run, server, world } = await newRun({
+      poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
+    });
+    const row = newRow();
+    const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
+    expect(await ended(row, hurried)).toMatchObject({ outcome: "pending" });
+    await rm(path.join(world.stateFolder, "tasks", "open"), { recursive: true });
+    expect(await ended(again(row), run)).toMatchObject({ outcome: "saved", bought: false });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("is unknown where its claim is a mere copy, as without hard links", async () => {
+    const { run, row, claim, server } = await copied();
+    expect(await ended(again(row), run)).toMatchObject({
+      outcome: "unknown",
+      error: { message: expect.stringContaining(claim) },
+    });
+    expect(server.submits()).toHaveLength(1);
+    expect(await ended(resubmitted(row), run)).toMatchObject({ outcome: "saved" });
+  });
+
+  /** A saved row whose claim knows nothing but what was to be sent. */
+  async function copied() {
+    const batch = await newRun();
+    const { world, run, processes } = batch;
+    const row = newRow();
+    await ended(row, run);
+    const claim = batch.claims.fileOf(row.key, 1);
+    const intent = (await readFile(claim, "utf8")).split("\n", 1)[0];
+    await rm(claim);
+    await writeFile(claim, `${intent}\n{"type":"copy"}\n`);
+    await rm(path.join(world.stateFolder, "tasks", "done"), { recursive: true });
+    processes.die(1);
+    return { ...batch, row, claim };
+  }
 });
 
 describe("a row that was bought", () => {

@@ -7,7 +7,7 @@ import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS } from "../../support/records.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, late, replies, stillRunning } from "../../support/scripts.ts";
-import { begunByOther, newRun } from "./batch-run.ts";
+import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
 import { newRows } from "./some-rows.ts";
 
 const foxes = (count: number) => newRows(...Array.from({ length: count }, (_, index) => `fox ${index}`));
@@ -147,7 +147,8 @@ describe("a row that another process is at work on", () => {
   it("is bought where that one had only claimed it", async () => {
     const batch = await newRun();
     const [row] = foxes(1) as [PlannedRow];
-    const id = await batch.claims.claim(row.key, 1, batch.other.deps.ledger.newId());
+    const { claims, other, processes } = batch;
+    const id = await claimedOnly(claims, other.deps.ledger, row, processes.as(2).self);
     expect(await batch.go([{ ...row, attempts: [id] }])).toEqual([]);
     expect(batch.ends).toMatchObject([{ outcome: "saved", bought: true, report: { ledgerId: id } }]);
   });

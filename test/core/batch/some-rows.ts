@@ -17,7 +17,7 @@ export function rowsOf(...prompts: string[]): BatchRow[] {
 
 /** Rows that nothing has become of yet. */
 export function newRows(...prompts: string[]): PlannedRow[] {
-  return rowsOf(...prompts).map((row) => ({ ...row, attempts: [], standing: "new" }));
+  return rowsOf(...prompts).map((row) => ({ ...row, attempts: [], standing: "new", resubmit: null }));
 }
 
 /** A row's first, on its own. */
