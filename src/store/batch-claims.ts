@@ -154,8 +154,8 @@ export class BatchClaims {
     await this.#makeFolder();
     const file = path.join(this.#folder, name);
     const result = await publishOnce(draft, file);
-    if (result === "exists") return false;
     if (result === "copied") await markAsCopy(file);
+    if (result === "exists") return false;
     await syncFolder(this.#folder);
     return true;
   }

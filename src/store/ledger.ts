@@ -163,8 +163,9 @@ export class Ledger extends LedgerReader {
   async restore(id: string, file: string): Promise<void> {
     await this.guarded(async () => {
       await makeFolder(this.openFolder, 0o700);
-      await publishOnce(file, this.#fileOf(id));
-      await syncFolder(this.openFolder);
+      const restored = this.#fileOf(id);
+      await publishOnce(file, restored);
+      await syncFolder(path.dirname(restored));
     });
   }
 

@@ -15,9 +15,10 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "store/batch-claims.ts",
-        find: "    if ((await publishOnce(draft, path.join(this.#folder, name)))",
-        replace: `    removeIfPossible(path.join(this.#folder, name));
-    if ((await publishOnce(draft, path.join(this.#folder, name)))`,
+        find: "    const result = await publishOnce(draft, file);\n",
+        replace: `    await promises.rm(file, { force: true });
+    const result = await publishOnce(draft, file);
+`,
       },
     ],
     shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
