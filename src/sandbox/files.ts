@@ -27,12 +27,13 @@ export async function serveFile(
 }
 
 /** The drawing code is loaded with the first picture: most runs of the sandbox are over before. */
-async function draw({ prompt, ratio, quality }: Task, index: number): Promise<AsyncIterable<Buffer>> {
+async function draw(task: Task, index: number): Promise<AsyncIterable<Buffer>> {
+  const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [{ drawPicture }, { pictureDimensions }] = await Promise.all([
     import("./picture/picture.ts"),
     import("./picture/dimensions.ts"),
   ]);
-  return drawPicture({ prompt, index, ...pictureDimensions(ratio, quality) });
+  return drawPicture({ prompt, model, references, taskId, index, ...pictureDimensions(ratio, quality) });
 }
 
 async function* firstHalf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -9,6 +9,8 @@ export interface Order {
   /** As it was sent, directives and all. */
   prompt: string;
   model: Model;
+  /** URLs of the reference images. */
+  references: readonly string[];
   ratio: string;
   quality: string | undefined;
   imageCount: number;
@@ -41,11 +43,12 @@ export function readOrder(body: unknown): { order: Order } | { refused: Reply } 
   return broken === undefined ? { order: toOrder(body, model) } : refused(invalidRequest(broken));
 }
 
-function toOrder({ prompt, ratio, quality, maxImages }: RequestBody, model: Model): Order {
+function toOrder({ prompt, ratio, quality, maxImages, image }: RequestBody, model: Model): Order {
   const makesSeveral = (model.maxImages ?? 1) > 1;
   return {
     prompt,
     model,
+    references: image === undefined ? [] : [image].flat(),
     ratio: ratio ?? model.defaultRatio,
     quality: quality ?? model.defaultQuality ?? undefined,
     imageCount: makesSeveral ? (maxImages ?? DEFAULT_MAX_IMAGES) : 1,

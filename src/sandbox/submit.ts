@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isJsonType, readBody } from "./body.ts";
 import { type Directives, readDirectives } from "./directives.ts";
 import { type Order, readOrder } from "./order.ts";
@@ -64,7 +65,7 @@ async function buy(order: Order, directives: Directives, account: Account, servi
 }
 
 function toTask(
-  { model, ratio, quality, imageCount }: Order,
+  { model, references, ratio, quality, imageCount }: Order,
   { troubles, slowMs, prompt }: Directives,
   account: Account,
   { now, latencyMs }: Service,
@@ -74,6 +75,7 @@ function toTask(
     account: account.id,
     prompt,
     model: model.id,
+    ...(references.length > 0 && { references: fingerprint(references) }),
     ratio,
     ...(quality !== undefined && { quality }),
     imageCount,
@@ -83,6 +85,11 @@ function toTask(
     image: troubles.has("html") ? "error page" : troubles.has("truncate") ? "cut short" : "whole",
     firstUrlExpired: troubles.has("expired"),
   };
+}
+
+/** Tells reference images apart. Their URLs may be signed, and need not be kept. */
+function fingerprint(references: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(references)).digest("hex");
 }
 
 function tooFewCredits(credits: number): Reply {

@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { inspectImage } from "../../src/lib/image/inspect.ts";
@@ -44,11 +44,39 @@ it("the images of one task differ, and each is the same whenever it is fetched",
   expect((await download(second)).bytes.equals(bytes)).toBe(false);
 });
 
-it("directives do not change what is drawn", async () => {
-  const { made } = await liveSandbox();
-  const [plain = ""] = await made({ prompt: "a fox in the snow" });
-  const [marked = ""] = await made({ prompt: "a fox [sandbox:slow=0] in the snow" });
-  expect((await download(marked)).bytes.equals((await download(plain)).bytes)).toBe(true);
+it("each task gets an image of its own, which a restarted sandbox serves as the same bytes", async () => {
+  const first = await liveSandbox();
+  const taskId = await first.accepted({ prompt: "a fox in the snow" });
+  const [url = ""] = await first.made({ prompt: "a fox in the snow" });
+  const urlOf = async ({ poll }: typeof first) =>
+    [(await poll(taskId)).body.data?.resultUrl ?? ""].flat()[0] ?? "";
+  const { bytes } = await download(await urlOf(first));
+  expect((await download(url)).bytes.equals(bytes)).toBe(false);
+  const second = await liveSandbox({ folder: first.folder });
+  expect((await download(await urlOf(second))).bytes.equals(bytes)).toBe(true);
+});
+
+it("the URLs of reference images are not kept, only what tells them apart", async () => {
+  const { folder, accepted } = await liveSandbox();
+  const image = "https://example.com/cat.png?signature=secret";
+  const taskId = await accepted({ prompt: "a fox", model: "gamma-image-2", image });
+  const stored = await readFile(path.join(folder, "tasks", `${taskId}.json`), "utf8");
+  expect(JSON.parse(stored).references).toMatch(/^[0-9a-f]{64}$/);
+  expect(stored).not.toContain("example.com");
+});
+
+it("a task that was stored before references were is still served", async () => {
+  const { folder, accepted, poll } = await liveSandbox();
+  const taskId = await accepted({
+    prompt: "a fox",
+    model: "gamma-image-2",
+    image: "https://example.com/cat.png",
+  });
+  const file = path.join(folder, "tasks", `${taskId}.json`);
+  const { references: _, ...older } = JSON.parse(await readFile(file, "utf8"));
+  await writeFile(file, JSON.stringify(older));
+  const [url = ""] = [(await poll(taskId)).body.data?.resultUrl ?? ""].flat();
+  expect(await inspectBytes((await download(url)).bytes)).toMatchObject({ ok: true });
 });
 
 it("an image's address needs no key, and is good for an hour from the poll", async () => {

@@ -6,27 +6,29 @@ const LONG_SIDES: ReadonlyMap<string, number> = new Map([
   ["4K", 4096],
 ]);
 
+/** Both sides are multiples of this, as those of most generators are. */
+const BLOCK = 8;
+
 /**
- * The size, in pixels, of a picture asked for by `ratio` and `quality` (service's document, section 2.5).
- * The ratio is exact: 21:9 at 1K is 1022x438, not 1024x439. Whatever is not `w:h` is square, and an
- * unknown quality is 1K. Only a ratio too extreme for the long side is rounded, to at least one pixel.
+ * The size, in pixels, of a picture asked for by `ratio` and `quality` (service's document, section 2.5). The
+ * ratio is exact: 21:9 at 1K is 1008x432, not 1024x439. Whatever is not `w:h` is square, and an unknown quality
+ * is 1K. Only a ratio too extreme for the long side is rounded, to at least one block.
  */
 export function pictureDimensions(
   ratio: string | undefined,
   quality: string | undefined,
 ): { width: number; height: number } {
-  const limit = LONG_SIDES.get(quality ?? "1K") ?? 1024;
+  const blocks = (LONG_SIDES.get(quality ?? "1K") ?? 1024) / BLOCK;
   const [across, down] = reducedRatio(ratio);
-  const multiple = Math.floor(limit / Math.max(across, down));
-  if (multiple >= 1) return { width: across * multiple, height: down * multiple };
-  const scale = limit / Math.max(across, down);
-  return { width: Math.max(1, Math.round(across * scale)), height: Math.max(1, Math.round(down * scale)) };
+  const whole = Math.floor(blocks / Math.max(across, down));
+  const scale = whole > 0 ? whole : blocks / Math.max(across, down);
+  const side = (share: number) => Math.max(1, Math.round(share * scale)) * BLOCK;
+  return { width: side(across), height: side(down) };
 }
 
 function reducedRatio(ratio: string | undefined): [number, number] {
   const [, left, right] = /^(\d{1,9}):(\d{1,9})$/.exec(ratio ?? "") ?? [];
-  const across = Number(left ?? 0);
-  const down = Number(right ?? 0);
+  const [across, down] = [Number(left ?? 0), Number(right ?? 0)];
   if (across === 0 || down === 0) return [1, 1];
   const divisor = greatestCommonDivisor(across, down);
   return [across / divisor, down / divisor];

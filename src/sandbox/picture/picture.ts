@@ -1,12 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import { readBrief } from "./brief/brief.ts";
 import { pngStream } from "./png/stream.ts";
 import { STYLES } from "./style/styles.ts";
+import { type Order, readBrief } from "./words/brief.ts";
 
-interface PictureSpec {
-  readonly prompt: string;
-  /** Which of several pictures of one prompt this is, from 0. */
-  readonly index: number;
+interface PictureSpec extends Order {
   /** In pixels, both at least 1. */
   readonly width: number;
   readonly height: number;
@@ -15,22 +12,25 @@ interface PictureSpec {
 const PIXELS_TO_A_BAND = 1 << 16;
 
 /**
- * Draws a picture of what the prompt says, as the bytes of an 8-bit RGB PNG file. The same spec always
- * gives the same bytes. Memory stays far below the size of the raster: the picture is painted in bands of
- * rows, with a turn for everybody else on the event loop after each.
+ * Draws a picture of what the prompt says, as the bytes of an 8-bit RGB PNG file: a different one for each model,
+ * reference, task and index, and the same bytes for the same spec. It is painted in bands of rows, with a turn for
+ * everybody else on the event loop after each; what is kept in memory is at most a picture of 2K.
  */
 export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
   return pngStream(spec.width, spec.height, bandsOf(spec));
 }
 
-async function* bandsOf({ prompt, index, width, height }: PictureSpec): AsyncGenerator<Uint8Array> {
-  const brief = readBrief(prompt, index);
-  const paint = await STYLES[brief.style](brief, width, height);
+async function* bandsOf({ width, height, ...order }: PictureSpec): AsyncGenerator<Uint8Array> {
+  const brief = readBrief(order);
+  const paintRow = await STYLES[brief.style](brief, width, height);
+  const stride = width * 3;
   const rows = Math.max(1, Math.floor(PIXELS_TO_A_BAND / width));
   for (let top = 0; top < height; top += rows) {
-    const band = new Uint8Array(Math.min(rows, height - top) * width * 3);
-    paint(top, band);
-    yield band;
+    const band = new Uint8ClampedArray(Math.min(rows, height - top) * stride);
+    for (let at = 0, y = top; at < band.length; at += stride, y++)
+      paintRow(y, band.subarray(at, at + stride));
+    if (brief.grade) for (let at = 0; at < band.length; at += 3) brief.grade(band, at);
+    yield new Uint8Array(band.buffer);
     await setImmediate();
   }
 }

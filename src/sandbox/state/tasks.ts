@@ -13,6 +13,8 @@ export interface Task {
   /** Without its directives. */
   prompt: string;
   model: string;
+  /** Stands for the reference images, without their URLs. Absent where there are none. */
+  references?: string;
   ratio: string;
   /** Absent where neither the request nor the model says. */
   quality?: string;

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { drawPicture } from "../../../src/sandbox/picture/picture.ts";
+import type { Order } from "../../../src/sandbox/picture/words/brief.ts";
+import { draw, orderFor } from "./order.ts";
 import { decodePng } from "./png/decode.ts";
 
 const LIGHTHOUSE = "a lighthouse at dusk, oil painting";
 
-async function draw(prompt: string, width = 96, height = 96, index = 0): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of drawPicture({ prompt, index, width, height })) chunks.push(chunk);
-  return Buffer.concat(chunks);
+/** How far apart two pictures are: the mean difference of their values, out of 255. */
+function distance(one: Buffer, other: Buffer): number {
+  return one.reduce((sum, value, i) => sum + Math.abs(value - (other[i] ?? 0)), 0) / one.length;
 }
 
 function average(pixels: Buffer, channel: 0 | 1 | 2): number {
@@ -34,7 +35,7 @@ describe("a picture of the sandbox", () => {
       "poster",
       "sea",
     ]) {
-      const png = decodePng(await draw(prompt, width, height));
+      const png = decodePng(await draw(prompt, { width, height }));
       expect([png.width, png.height]).toEqual([width, height]);
       expect(png.filtered.length).toBe(height * (1 + 3 * width));
       expect(png.types.at(-1)).toBe("IEND");
@@ -62,8 +63,42 @@ describe("a picture of the sandbox", () => {
     expect(new Set(files.map((file) => file.toString("base64"))).size).toBe(prompts.length);
   });
 
+  test.each<[string, Partial<Order>[]]>([
+    [
+      "model",
+      ["vendor1/alpha-2", "vendor1/alpha-pro", "gamma-image-2", "z-image"].map((model) => ({ model })),
+    ],
+    ["task", ["task_1", "task_2", "task_3"].map((taskId) => ({ taskId }))],
+    ["reference", ["", "a", "b"].map((references) => ({ references }))],
+  ])("differs between one %s and another, plainly", async (_name, orders) => {
+    for (const prompt of ["a lighthouse at dusk", "a bowl of ramen", "a cat, watercolor"]) {
+      const pictures = await Promise.all(
+        orders.map(async (order) => decodePng(await draw(prompt, order)).pixels),
+      );
+      for (const [i, one] of pictures.entries()) {
+        for (const other of pictures.slice(i + 1)) expect(distance(one, other)).toBeGreaterThan(4);
+      }
+    }
+  });
+
+  test("of a subject that is not known differs from that of another", async () => {
+    const prompts = ["a bowl of ramen", "machine learning", "freedom", "a unicorn", "blue music"];
+    const pictures = await Promise.all(prompts.map(async (prompt) => decodePng(await draw(prompt)).pixels));
+    for (const [i, one] of pictures.entries()) {
+      for (const other of pictures.slice(i + 1)) expect(distance(one, other)).toBeGreaterThan(12);
+    }
+  });
+
+  test("of a subject that is not known is painted in the colours of the prompt", async () => {
+    const green = decodePng(await draw("a green bicycle")).pixels;
+    const red = decodePng(await draw("a red bicycle")).pixels;
+    expect(average(green, 1) - average(green, 0)).toBeGreaterThan(average(red, 1) - average(red, 0) + 20);
+  });
+
   test("differs between all images of one task", async () => {
-    const files = await Promise.all(Array.from({ length: 15 }, (_, index) => draw("a cat", 48, 48, index)));
+    const files = await Promise.all(
+      Array.from({ length: 15 }, (_, index) => draw("a cat", { width: 48, height: 48, index })),
+    );
     expect(new Set(files.map((file) => file.toString("base64"))).size).toBe(15);
   });
 
@@ -79,8 +114,16 @@ describe("a picture of the sandbox", () => {
     expect(average(dusk, 0) - average(dusk, 2)).toBeGreaterThan(average(day, 0) - average(day, 2) + 30);
   });
 
-  test("has no colour at all in black and white", async () => {
-    const { pixels } = decodePng(await draw("a lighthouse, film noir"));
+  test.each([
+    "a lighthouse, film noir",
+    "a fox, black and white",
+    "an owl, oil painting, b&w",
+    "a boat, watercolor, monochrome",
+    "a ramen bowl in black & white, poster",
+    "a red city, pixel art, no color",
+    "a sketch of a cat, grayscale",
+  ])("of %j has no colour at all", async (prompt) => {
+    const { pixels } = decodePng(await draw(prompt));
     for (let at = 0; at < pixels.length; at += 3) {
       expect(pixels[at] === pixels[at + 1] && pixels[at] === pixels[at + 2]).toBe(true);
     }
@@ -109,7 +152,7 @@ describe("a picture of the sandbox", () => {
 describe("drawing", () => {
   test("hands out the file in pieces", async () => {
     let pieces = 0;
-    for await (const _ of drawPicture({ prompt: "sea", index: 0, width: 600, height: 600 })) pieces++;
+    for await (const _ of drawPicture({ ...orderFor("sea"), width: 600, height: 600 })) pieces++;
     expect(pieces).toBeGreaterThan(4);
   });
 
@@ -121,14 +164,14 @@ describe("drawing", () => {
       if (!done) setImmediate(tick);
     };
     setImmediate(tick);
-    await draw(prompt, 1024, 512);
+    await draw(prompt, { width: 1024, height: 512 });
     done = true;
     expect(turns).toBeGreaterThan(8);
   });
 
   test("can be given up half way", async () => {
     let first: Buffer | undefined;
-    for await (const piece of drawPicture({ prompt: "sea", index: 0, width: 2048, height: 2048 })) {
+    for await (const piece of drawPicture({ ...orderFor("sea"), width: 2048, height: 2048 })) {
       first = piece;
       break;
     }

@@ -1,37 +1,37 @@
-import { mix, type Rgb } from "../color/rgb.ts";
-import { blend } from "./blend.ts";
 import { markCoverage } from "./coverage.ts";
 import { edgesOf } from "./edges.ts";
 import type { Layer, Row } from "./layer.ts";
 import type { Outline } from "./outline.ts";
+import { mix, type Rgb } from "./rgb.ts";
 
-/** Writes red, green, blue (0 to 255) and opacity (0 to 1) of one pixel into `into`. */
-export type Shader = (x: number, y: number, into: Float32Array) => void;
+/**
+ * Writes red, green, blue (0 to 255) and opacity (0 to 1) of one pixel into `into`. `across` is where the pixel
+ * lies between the left end (-1) and the right end (1) of the shape in this row.
+ */
+export type Shader = (x: number, y: number, into: Float32Array, across: number) => void;
+
+/** Lays `share` (0 to 1) of a colour over the pixel whose red value is at `at`. */
+export function blend(pixels: Float32Array, at: number, [red, green, blue]: Rgb, share: number): void {
+  pixels[at] = (pixels[at] as number) + (red - (pixels[at] as number)) * share;
+  pixels[at + 1] = (pixels[at + 1] as number) + (green - (pixels[at + 1] as number)) * share;
+  pixels[at + 2] = (pixels[at + 2] as number) + (blue - (pixels[at + 2] as number)) * share;
+}
 
 /** A shape in one colour. */
 export function fill(outline: Outline, color: Rgb, opacity = 1): Layer {
-  return fillRows(outline, () => color, opacity);
+  return fillFading(outline, color, color, opacity);
 }
 
 /** A shape whose colour runs from `upper` at its top to `lower` at its bottom. */
 export function fillFading(outline: Outline, upper: Rgb, lower: Rgb, opacity = 1): Layer {
-  const layer: Layer = fillRows(
-    outline,
-    (y) => mix(upper, lower, (y - layer.top) / (layer.bottom - layer.top)),
-    opacity,
-  );
-  return layer;
-}
-
-/** A shape with one colour to each row. */
-export function fillRows(outline: Outline, colorAt: (y: number) => Rgb, opacity = 1): Layer {
   const edges = edgesOf(outline);
+  const { top, bottom } = edges;
   return {
-    top: edges.top,
-    bottom: edges.bottom,
+    top,
+    bottom,
     paint(row, y) {
       markCoverage(edges, row, y);
-      flood(row, colorAt(y), opacity);
+      flood(row, upper === lower ? upper : mix(upper, lower, (y - top) / (bottom - top)), opacity);
     },
   };
 }
@@ -46,6 +46,7 @@ export function fillShaded(outline: Outline, shader: Shader): Layer {
     paint(row, y) {
       markCoverage(edges, row, y);
       const { pixels, mask, marked } = row;
+      const step = 2 / Math.max(1, marked.to - 1 - marked.from);
       let sum = 0;
       for (let x = marked.from; x < marked.to; x++) {
         sum += mask[x] as number;
@@ -53,33 +54,34 @@ export function fillShaded(outline: Outline, shader: Shader): Layer {
         const covered = Math.min(1, Math.abs(sum));
         if (covered < 0.004) continue;
         color[3] = 1;
-        shader(x, y, color);
+        shader(x, y, color, (x - marked.from) * step - 1);
         const share = covered * (color[3] as number);
-        const at = x * 3;
-        for (let c = 0; c < 3; c++) {
-          const below = pixels[at + c] as number;
-          pixels[at + c] = below + ((color[c] as number) - below) * share;
+        for (let c = 0, at = x * 3; c < 3; c++, at++) {
+          const below = pixels[at] as number;
+          pixels[at] = below + ((color[c] as number) - below) * share;
         }
       }
-      settle(row);
+      row.mask.fill(0, row.width);
     },
   };
 }
 
 function flood(row: Row, color: Rgb, opacity: number): void {
   const { pixels, mask, marked } = row;
+  const [red, green, blue] = color;
   let sum = 0;
-  for (let x = marked.from; x < marked.to; x++) {
+  for (let x = marked.from, at = x * 3; x < marked.to; x++, at += 3) {
     sum += mask[x] as number;
     mask[x] = 0;
     const covered = Math.abs(sum);
     if (covered < 0.004) continue;
-    blend(pixels, x * 3, color, Math.min(1, covered) * opacity);
+    if (covered * opacity < 0.996) blend(pixels, at, color, Math.min(1, covered) * opacity);
+    else {
+      pixels[at] = red;
+      pixels[at + 1] = green;
+      pixels[at + 2] = blue;
+    }
   }
-  settle(row);
-}
-
-/** What lies right of the frame is marked past the last pixel; nobody reads it. */
-function settle(row: Row): void {
+  // What lies right of the frame is marked past the last pixel; nobody reads it.
   row.mask.fill(0, row.width);
 }

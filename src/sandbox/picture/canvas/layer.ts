@@ -10,7 +10,7 @@ export interface Row {
   readonly marked: { from: number; to: number };
 }
 
-/** Something painted over what is already in the row. Rows may come in any order, and more than once. */
+/** Something painted over what is already in the row. Rows come from top to bottom, each once. */
 export interface Layer {
   /** The rows it can touch: from `top`, up to but not including `bottom`. */
   readonly top: number;

@@ -1,6 +1,6 @@
 export type Point = readonly [x: number, y: number];
 
-/** A closed line, in pixels of the frame; the last point leads back to the first. */
+/** A closed line; the last point leads back to the first. */
 export type Contour = readonly Point[];
 
 /** Contours that are painted as one shape, also where they overlap. */
@@ -15,11 +15,9 @@ export function rectangle(x: number, y: number, width: number, height: number): 
   ];
 }
 
-/** An ellipse around (`x`, `y`); `turn` is in radians, clockwise on the screen. */
-export function ellipse(x: number, y: number, across: number, down: number, turn = 0): Point[] {
-  const corners = Math.min(96, Math.max(10, Math.ceil(Math.sqrt(Math.max(across, down)) * 5)));
-  const cos = Math.cos(turn);
-  const sin = Math.sin(turn);
+/** An ellipse around (`x`, `y`) of so many corners; `turn` is in radians, clockwise on the screen. */
+export function ellipse(x: number, y: number, across: number, down: number, turn = 0, corners = 24): Point[] {
+  const [cos, sin] = [Math.cos(turn), Math.sin(turn)];
   return Array.from({ length: corners }, (_, i): Point => {
     const u = across * Math.cos((i / corners) * 2 * Math.PI);
     const v = down * Math.sin((i / corners) * 2 * Math.PI);
@@ -27,8 +25,9 @@ export function ellipse(x: number, y: number, across: number, down: number, turn
   });
 }
 
+/** As round as it looks at this size in pixels. */
 export function circle(x: number, y: number, radius: number): Point[] {
-  return ellipse(x, y, radius, radius);
+  return ellipse(x, y, radius, radius, 0, Math.min(96, Math.max(10, Math.ceil(Math.sqrt(radius) * 5))));
 }
 
 /** A line with body: `widthAt` gives its width at each share (0 to 1) of its points. */
@@ -45,13 +44,4 @@ export function ribbon(points: readonly Point[], widthAt: (share: number) => num
     right.unshift([x - across[0], y - across[1]]);
   });
   return [...left, ...right];
-}
-
-/** Points on a quadratic curve from `from` to `to`, drawn towards `control`. */
-export function curve(from: Point, control: Point, to: Point, steps = 12): Point[] {
-  return Array.from({ length: steps + 1 }, (_, i): Point => {
-    const t = i / steps;
-    const [a, b, c] = [(1 - t) ** 2, 2 * t * (1 - t), t ** 2];
-    return [a * from[0] + b * control[0] + c * to[0], a * from[1] + b * control[1] + c * to[1]];
-  });
 }

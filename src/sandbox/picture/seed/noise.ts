@@ -7,8 +7,8 @@ const SIZE = 256;
 
 /** Value noise: random heights on a lattice, eased in between. Repeats after 256 units. */
 export function valueNoise(random: Random): Noise {
-  const heights = Float32Array.from({ length: SIZE }, () => random.between(-1, 1));
-  const offsets = Uint8Array.from({ length: SIZE }, () => random.integer(0, SIZE - 1));
+  const heights = new Float32Array(SIZE).map(() => random.between(-1, 1));
+  const offsets = new Uint8Array(SIZE).map(() => random.integer(0, SIZE - 1));
   const height = (column: number, row: number) =>
     heights[(column + (offsets[row & (SIZE - 1)] as number)) & (SIZE - 1)] as number;
   return (x, y) => {

@@ -1,7 +1,7 @@
 import { blankRow, paintLayers } from "../canvas/layer.ts";
-import { luminance } from "../color/grade.ts";
-import { composeScene } from "../scene/scene.ts";
-import { byRow, type Style, toByte } from "./style.ts";
+import { luminanceAt } from "../canvas/rgb.ts";
+import { composeScene } from "../scene/compose.ts";
+import type { Style } from "./style.ts";
 
 const CELLS = 120;
 const TONE = 255 / 9;
@@ -14,27 +14,25 @@ export const pixels: Style = (brief, width, height) => {
   const columns = Math.ceil(width / cell);
   const { layers } = composeScene(brief, columns, Math.ceil(height / cell));
   const row = blankRow(columns);
-  let painted = -1;
-  return byRow(width, (y, into) => {
+  return (y, into) => {
     const line = Math.floor(y / cell);
-    if (line !== painted) {
+    if (y % cell === 0) {
       paintLayers(layers, row, line);
       for (let x = 0; x < columns; x++) reduce(row.pixels, x * 3, BAYER[(line & 3) * 4 + (x & 3)] as number);
-      painted = line;
     }
     const seam = cell > 4 && y % cell === cell - 1;
     for (let x = 0; x < width; x++) {
       const from = Math.floor(x / cell) * 3;
       const dim = seam || (cell > 4 && x % cell === cell - 1) ? 0.9 : 1;
-      for (let c = 0; c < 3; c++) into[x * 3 + c] = toByte((row.pixels[from + c] as number) * dim);
+      for (let c = 0; c < 3; c++) into[x * 3 + c] = (row.pixels[from + c] as number) * dim;
     }
-  });
+  };
 };
 
 function reduce(colors: Float32Array, at: number, threshold: number): void {
-  const grey = luminance(colors, at);
+  const grey = luminanceAt(colors, at);
   for (let c = at; c < at + 3; c++) {
     const vivid = grey + ((colors[c] as number) - grey) * 1.2;
-    colors[c] = Math.round(vivid / TONE + threshold) * TONE;
+    colors[c] = Math.min(255, Math.max(0, Math.round(vivid / TONE + threshold) * TONE));
   }
 }

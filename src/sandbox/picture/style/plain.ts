@@ -1,6 +1,6 @@
 import { blankRow, paintLayers } from "../canvas/layer.ts";
-import { composeScene } from "../scene/scene.ts";
-import { byRow, type Style, toByte } from "./style.ts";
+import { composeScene } from "../scene/compose.ts";
+import type { Style } from "./style.ts";
 
 const GRAIN = 1 << 15;
 
@@ -9,13 +9,16 @@ export const plain: Style = (brief, width, height) => {
   const { layers, stage } = composeScene(brief, width, height);
   const row = blankRow(width);
   const draw = stage.random("grain");
-  const grain = Float32Array.from({ length: GRAIN }, () => draw.between(-1.2, 2.2));
-  return byRow(width, (y, into) => {
+  const grain = new Float32Array(GRAIN).map(() => draw.between(-1, 1));
+  return (y, into) => {
     paintLayers(layers, row, y);
     const shift = Math.imul(y, 7919);
+    const { pixels } = row;
     for (let x = 0, i = 0; x < width; x++) {
       const speck = grain[(x + shift) & (GRAIN - 1)] as number;
-      for (let c = 0; c < 3; c++, i++) into[i] = toByte((row.pixels[i] as number) + speck);
+      into[i] = (pixels[i++] as number) + speck;
+      into[i] = (pixels[i++] as number) + speck;
+      into[i] = (pixels[i++] as number) + speck;
     }
-  });
+  };
 };

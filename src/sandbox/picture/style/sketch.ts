@@ -1,11 +1,11 @@
-import { softly } from "../canvas/soft.ts";
-import { hex, type Rgb } from "../color/rgb.ts";
+import { softField } from "../canvas/field.ts";
+import { hex } from "../canvas/rgb.ts";
 import { paperGrain } from "./paper.ts";
-import { byRow, type Style, toByte } from "./style.ts";
-import { brightness, sample, type Underpainting, underpaint } from "./underpainting.ts";
+import type { Style } from "./style.ts";
+import { nearest, sample, type Underpainting, underpaint } from "./underpainting.ts";
 
-const PAPER: Rgb = hex("f7f3e8");
-const GRAPHITE: Rgb = hex("2c2a30");
+const PAPER = hex("f7f3e8");
+const GRAPHITE = hex("2c2a30");
 /** Directions of the hatching, and how dark a place must be to get it, 0 to 1. */
 const HATCHES = [
   { cos: 0.74, sin: 0.67, from: 0.3 },
@@ -16,40 +16,38 @@ const HATCHES = [
 /** Outlines and hatching in pencil, over a breath of colour. */
 export const sketch: Style = async (brief, width, height) => {
   const under = await underpaint(brief, width, height);
-  const lines = outlines(under);
-  const paper = paperGrain(under.stage.random("paper"));
-  const [color, line] = [new Float32Array(3), new Float32Array(3)];
-  const wobble = new Float32Array(width);
+  // Red, green and blue of this one are the outlines, the darkness, and nothing.
+  const lines = { ...under, pixels: outlines(under) };
+  const { scale, stage } = under;
+  const paper = paperGrain(stage.random("paper"));
+  const drawn = new Float32Array(3);
   const spacing = Math.max(3, Math.sqrt(width * height) / 150);
-  return byRow(width, (y, into) => {
-    softly(
-      wobble,
-      Math.max(1, Math.round(spacing)),
-      (x) => under.stage.noise(x / (spacing * 14), y / (spacing * 14)) * 0.9,
-    );
-    for (let x = 0; x < width; x++) {
-      sample(under, x * under.scale, y * under.scale, color);
-      sample(lines, x * under.scale + (wobble[x] as number) * 0.8, y * under.scale, line);
-      const dark =
-        1 - (0.3 * (color[0] as number) + 0.59 * (color[1] as number) + 0.11 * (color[2] as number)) / 255;
+  const wobbles = softField(width, Math.max(2, Math.round(spacing)), 1, (x, y, into, at) => {
+    into[at] = stage.noise(x / (spacing * 14), y / (spacing * 14)) * 0.9;
+  });
+  const wobble = new Float32Array(width);
+  return (y, into) => {
+    wobbles(y, wobble);
+    for (let x = 0, i = 0; x < width; x++) {
+      const sway = wobble[x] as number;
+      sample(lines, x * scale + sway * 0.8, y * scale, drawn);
+      const from = nearest(under, x * scale, y * scale) * 3;
       const grain = paper(x, y);
-      const pressed =
-        Math.min(1, (line[0] as number) / 120) +
-        hatching(x / spacing, y / spacing, wobble[x] as number, dark);
-      const lead = Math.min(0.94, pressed * (0.86 + 0.3 * grain));
-      for (let c = 0; c < 3; c++) {
-        const tinted = (PAPER[c] as number) - (250 - (color[c] as number)) * 0.2 + grain * 2;
-        into[x * 3 + c] = toByte(tinted + ((GRAPHITE[c] as number) - tinted) * Math.max(0, lead));
+      const hatch = hatching(x / spacing, y / spacing, sway, (drawn[1] as number) / 255);
+      const lead = Math.min(0.94, (Math.min(1, (drawn[0] as number) / 120) + hatch) * (0.86 + 0.3 * grain));
+      for (let c = 0; c < 3; c++, i++) {
+        const tinted = (PAPER[c] as number) - (250 - (under.pixels[from + c] as number)) * 0.2 + grain * 2;
+        into[i] = tinted + ((GRAPHITE[c] as number) - tinted) * Math.max(0, lead);
       }
     }
-  });
+  };
 };
 
 function hatching(x: number, y: number, wobble: number, dark: number): number {
   let pressed = 0;
   for (const hatch of HATCHES) {
     const amount = dark - hatch.from;
-    if (amount <= 0) continue;
+    if (amount <= 0) break;
     const place = x * hatch.cos + y * hatch.sin + wobble;
     const away = Math.abs(place - Math.floor(place) - 0.5) * 2;
     const half = 0.16 + Math.min(0.4, amount * 0.8);
@@ -58,20 +56,19 @@ function hatching(x: number, y: number, wobble: number, dark: number): number {
   return Math.min(0.9, pressed);
 }
 
-/** How much the brightness changes around each pixel: a picture of all outlines. */
-function outlines(under: Underpainting): Underpainting {
-  const { width, height } = under;
+/** How much the brightness changes around each pixel: a picture of all outlines; beside it, how dark each is. */
+function outlines(under: Underpainting): Uint8ClampedArray {
+  const { width, height, brightness } = under;
   const pixels = new Uint8ClampedArray(width * height * 3);
-  const light = (x: number, y: number) =>
-    brightness(
-      under,
-      (Math.min(height - 1, Math.max(0, y)) * width + Math.min(width - 1, Math.max(0, x))) * 3,
-    );
-  for (let y = 0; y < height; y++)
-    for (let x = 0; x < width; x++) {
-      const right = light(x + 1, y) - light(x - 1, y);
-      const down = light(x, y + 1) - light(x, y - 1);
-      pixels[(y * width + x) * 3] = Math.max(0, Math.hypot(right, down) - 9) * 2.4;
+  for (let y = 0, i = 0; y < height; y++) {
+    const [up, down] = [y > 0 ? width : 0, y < height - 1 ? width : 0];
+    for (let x = 0; x < width; x++, i++) {
+      const across =
+        (brightness[x < width - 1 ? i + 1 : i] as number) - (brightness[x > 0 ? i - 1 : i] as number);
+      const along = (brightness[i + down] as number) - (brightness[i - up] as number);
+      pixels[i * 3] = Math.max(0, Math.sqrt(across * across + along * along) - 9) * 2.4;
+      pixels[i * 3 + 1] = 255 - (brightness[i] as number);
     }
-  return { ...under, pixels };
+  }
+  return pixels;
 }

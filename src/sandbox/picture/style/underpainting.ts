@@ -1,16 +1,14 @@
 import { setImmediate } from "node:timers/promises";
-import type { Brief } from "../brief/brief.ts";
 import { blankRow, paintLayers } from "../canvas/layer.ts";
-import { composeScene } from "../scene/scene.ts";
+import { luminanceAt } from "../canvas/rgb.ts";
+import { composeScene } from "../scene/compose.ts";
 import type { Stage } from "../scene/stage.ts";
+import type { Brief } from "../words/brief.ts";
 
-const MOST_PIXELS = 420_000;
+const MOST_PIXELS = 300_000;
 const ROWS_AT_A_TIME = 48;
 
-/**
- * The whole scene, small: what a brush looks at before each stroke. It never holds more than 420,000
- * pixels, however large the picture is.
- */
+/** The whole scene, small: what a brush looks at before each stroke. Lengths are pixels of its own. */
 export interface Underpainting {
   /** The stage of the small picture, for its noise and random numbers. */
   readonly stage: Stage;
@@ -18,6 +16,8 @@ export interface Underpainting {
   readonly height: number;
   /** Three bytes to the pixel. */
   readonly pixels: Uint8ClampedArray;
+  /** How bright each pixel looks, 0 to 255. */
+  readonly brightness: Uint8ClampedArray;
   /** How many of its pixels make one pixel of the picture. */
   readonly scale: number;
 }
@@ -33,21 +33,32 @@ export async function underpaint(brief: Brief, width: number, height: number): P
     pixels.set(row.pixels, y * across * 3);
     if (y % ROWS_AT_A_TIME === 0) await setImmediate();
   }
-  return { stage, width: across, height: down, pixels, scale };
+  const brightness = new Uint8ClampedArray(across * down);
+  for (let i = 0, at = 0; i < brightness.length; i++, at += 3) {
+    brightness[i] = luminanceAt(pixels, at);
+  }
+  return { stage, width: across, height: down, pixels, brightness, scale };
 }
 
-/** The pixel of the underpainting nearest to (`x`, `y`) in its own coordinates: index of its red byte. */
-export function nearest(from: Underpainting, x: number, y: number): number {
-  const column = Math.min(from.width - 1, Math.max(0, Math.floor(x)));
-  return (Math.min(from.height - 1, Math.max(0, Math.floor(y))) * from.width + column) * 3;
+/** The index of the pixel nearest to (`x`, `y`). */
+export function nearest({ width, height }: Underpainting, x: number, y: number): number {
+  const column = Math.min(width - 1, Math.max(0, Math.floor(x)));
+  return Math.min(height - 1, Math.max(0, Math.floor(y))) * width + column;
 }
 
-/** The colour at (`x`, `y`) in its own coordinates, smooth between pixels. */
-export function sample(from: Underpainting, x: number, y: number, into: Float32Array): void {
-  const { width, height, pixels } = from;
-  const [left, top] = [Math.min(width - 1, Math.max(0, x - 0.5)), Math.min(height - 1, Math.max(0, y - 0.5))];
-  const [column, row] = [Math.floor(left), Math.floor(top)];
-  const [right, down] = [left - column, top - row];
+/** The colour at (`x`, `y`), smooth between pixels. */
+export function sample(
+  { width, height, pixels }: Underpainting,
+  x: number,
+  y: number,
+  into: Float32Array,
+): void {
+  const left = Math.min(width - 1, Math.max(0, x - 0.5));
+  const top = Math.min(height - 1, Math.max(0, y - 0.5));
+  const column = Math.floor(left);
+  const row = Math.floor(top);
+  const right = left - column;
+  const down = top - row;
   const a = (row * width + column) * 3;
   const b = column + 1 < width ? a + 3 : a;
   const step = row + 1 < height ? width * 3 : 0;
@@ -56,10 +67,4 @@ export function sample(from: Underpainting, x: number, y: number, into: Float32A
     const lower = (pixels[a + step + c] as number) * (1 - right) + (pixels[b + step + c] as number) * right;
     into[c] = upper + (lower - upper) * down;
   }
-}
-
-/** Red, green and blue at once: how bright the pixel at index `at` is, 0 to 255. */
-export function brightness(from: Underpainting, at: number): number {
-  const { pixels } = from;
-  return 0.3 * (pixels[at] as number) + 0.59 * (pixels[at + 1] as number) + 0.11 * (pixels[at + 2] as number);
 }

@@ -1,2 +1,0 @@
-/** The treatments that a picture can have. */
-export type StyleName = "plain" | "oil" | "watercolor" | "pixels" | "sketch" | "poster";

@@ -1,0 +1,22 @@
+import { drawPicture } from "../../../src/sandbox/picture/picture.ts";
+import type { Order } from "../../../src/sandbox/picture/words/brief.ts";
+
+/** What a picture is made for, with everything but the prompt filled in. */
+export function orderFor(prompt: string, rest: Partial<Order> = {}): Order {
+  return { prompt, model: "vendor1/alpha-2", references: "", taskId: "task_1", index: 0, ...rest };
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** The whole file of a picture. */
+export async function draw(
+  prompt: string,
+  { width = 96, height = 96, ...rest }: Partial<Order & Size> = {},
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of drawPicture({ ...orderFor(prompt, rest), width, height })) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
