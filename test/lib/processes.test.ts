@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemProcesses } from "../../src/lib/processes.ts";
+import { isSameProcess, systemProcesses } from "../../src/lib/processes.ts";
 import { temporaryFolder } from "../support/program.ts";
 
 const tellsStartTimes = existsSync("/proc/self/stat");
@@ -47,6 +47,25 @@ describe("whether a process is alive", () => {
     expect(isAlive({ ...self, host: `${self.host}-other` })).toBe(false);
   });
 
+  it("is false of one that was started before this machine was, though its number is in use", async () => {
+    const { self, isAlive } = systemProcesses();
+    expect(self.boot).toBeTruthy();
+    expect(isAlive({ ...self, boot: "00000000-0000-0000-0000-000000000000" })).toBe(false);
+  });
+
+  it("is false of one in another container, whose numbers mean other processes", ({ skip }) => {
+    const { self, isAlive } = systemProcesses();
+    if (self.pidNamespace === undefined) return skip("this platform has no namespaces");
+    expect(isAlive({ ...self, pidNamespace: "pid:[1]" })).toBe(false);
+  });
+
+  it("is told of what earlier releases wrote by its host, number and start alone", () => {
+    const { self, isAlive } = systemProcesses();
+    const { pid, host, started } = self;
+    expect(isAlive({ pid, host, started })).toBe(true);
+    expect(isAlive({ pid, host: `${host}-other`, started })).toBe(false);
+  });
+
   it("does not depend on what a process calls itself", async ({ skip }) => {
     if (!tellsStartTimes || !existsSync("/bin/sleep")) return skip("needs /proc and sleep");
     const name = path.join(await temporaryFolder(), "a) R 1 (b");
@@ -58,5 +77,33 @@ describe("whether a process is alive", () => {
     expect(lately.some((each) => isAlive({ pid: child.pid ?? 0, host: self.host, started: each }))).toBe(
       true,
     );
+  });
+});
+
+describe("where the platform tells neither boot ids nor start times", () => {
+  const withoutProc = () => systemProcesses("/nowhere");
+  const bootedAgo = (ms: number) => `time:${Date.now() - ms}`;
+
+  it("a process is named by when the machine was started, as near as the clock tells", () => {
+    const [first, second] = [withoutProc().self, withoutProc().self];
+    expect(first).toMatchObject({ started: "", boot: expect.stringMatching(/^time:\d+$/) });
+    expect(first).not.toHaveProperty("pidNamespace");
+    expect(isSameProcess(first, second)).toBe(true);
+  });
+
+  it("a number that is in use again after a reboot is nobody's former owner", async () => {
+    const { self, isAlive } = withoutProc();
+    const child = await running();
+    const other = { ...self, pid: child.pid ?? 0 };
+    expect(isAlive(other)).toBe(true);
+    expect(isAlive({ ...other, boot: bootedAgo(30 * 24 * 3_600_000) })).toBe(false);
+  });
+
+  it("a clock that was corrected by seconds makes nobody dead", () => {
+    const { self, isAlive } = withoutProc();
+    const boot = Number(self.boot?.slice("time:".length));
+    for (const seconds of [-30, 30]) {
+      expect(isAlive({ ...self, boot: `time:${boot + seconds * 1000}` })).toBe(true);
+    }
   });
 });
