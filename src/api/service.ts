@@ -35,6 +35,14 @@ const LARGEST_REPLY_BYTES = 1024 * 1024;
 
 /** The service's two operations (sections 4.1 and 4.2), one request each; retrying is the caller's. */
 export interface ImageService {
+  /** How long a submit may take, connection and all, in milliseconds. */
+  readonly submitTimeoutMs: number;
+  /**
+   * Where several requests share a pace: waits until a submit may go, so that it goes at once when it is asked for.
+   * Absent where none waits for another. Never throws.
+   * @returns what takes the place of the submit's reply where its turn will not come; null where it may go
+   */
+  turn?(signal: AbortSignal): Promise<SubmitReply | null>;
   /** Submits a task: this is what costs credits. Never throws. */
   submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply>;
   /** Looks at a task once, for at most `timeoutMs`. Costs nothing. Never throws. */
@@ -51,6 +59,10 @@ export class Service implements ImageService {
     this.#maskKey = keyMasker(options.apiKey);
   }
 
+  get submitTimeoutMs(): number {
+    return this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS;
+  }
+
   /**
    * Submits a task: this is what costs credits. Never throws. Where a reply is missing or makes no sense
    * after the request could have left, the outcome is `unknown`.
@@ -63,7 +75,7 @@ export class Service implements ImageService {
         body: JSON.stringify(request),
         // One that has carried a request may be closed by the service at any moment, also while the submit leaves.
         ownConnection: true,
-        timeoutMs: this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS,
+        timeoutMs: this.submitTimeoutMs,
         signal,
         onSent,
       });

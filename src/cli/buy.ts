@@ -72,5 +72,7 @@ function twinWarning(twin: TaskRecord): string {
     const { taskId } = twin.progress;
     return `The same request is paid for and unfinished (task ${taskId}): ${resumeCommand(taskId)} finishes it at no cost. This one is bought as well.`;
   }
+  if (twin.progress.status === "rate_limited")
+    return `Another process waits to submit the same request (${twin.id}). This one is submitted and charged too.`;
   return `The same request was sent before, with unknown outcome (${twin.id}). This one is sent as well.`;
 }

@@ -5,6 +5,11 @@ export class PendingError extends ImggenError {
   readonly type = "pending";
 }
 
+/** Another process found this one overdue, and has the task now. Nothing was submitted since. */
+export class TakenOverError extends ImggenError {
+  readonly type = "pending";
+}
+
 /** An image is paid for but could not be fetched or written; or the output place is unusable beforehand. */
 export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";

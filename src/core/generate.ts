@@ -2,9 +2,11 @@ import { isoTime } from "../lib/clock.ts";
 import type { CheckedRequest } from "../models/request.ts";
 import type { OwnedTask } from "../store/ledger.ts";
 import type { Destination, Intent } from "../store/task.ts";
+import { coverMs, RecordedAttempts } from "./attempts.ts";
 import { overDailyLimit } from "./daily-limit.ts";
 import type { TaskDeps } from "./deps.ts";
 import { prepareDestination } from "./destination.ts";
+import { TakenOverError } from "./errors.ts";
 import { finishTask } from "./finish.ts";
 import { Journal } from "./journal.ts";
 import { factsOf, type TaskReport } from "./report.ts";
@@ -31,13 +33,18 @@ const PATIENCE_WITHOUT_WAIT_MS = 180_000;
 export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
   await prepareDestination(order.destination, deps.ledger.processes);
   deps.signal.throwIfAborted();
-  return buyOwned(await deps.ledger.begin(intentOf(order, deps)), order, deps);
+  return buyOwned(await deps.ledger.begin(intentOf(order, deps), firstAttemptMs(deps)), order, deps);
 }
 
 /** What the ledger is told before an order is sent. */
 export function intentOf({ checked, destination }: GenerateOrder, { connection }: TaskDeps): Intent {
   const { request, credits } = checked;
   return { request, service: connection.identity, credits, destination };
+}
+
+/** For how long an intent covers the first attempt to submit it. */
+export function firstAttemptMs({ connection }: Pick<TaskDeps, "connection">): number {
+  return coverMs(connection.service.submitTimeoutMs);
 }
 
 /** Buys a request whose intent is on disk, and saves it. Whatever happens is in the report. */
@@ -51,9 +58,10 @@ export async function buyOwned(owned: OwnedTask, order: GenerateOrder, deps: Tas
   });
   const tooMuch = await overDailyLimit(owned.record.intent, deps);
   const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
+  const attempts = new RecordedAttempts(journal, deps.clock, deps.connection.service.submitTimeoutMs);
   const purchase: Purchase = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
-    : await submitOnce(request, patienceMs, deps);
+    : await submitOnce(request, patienceMs, attempts, deps);
   const report: TaskReport = {
     ...factsOf(owned.record),
     status: "submitted",
@@ -105,6 +113,8 @@ async function recordNoTask(
   const { type, key, message } = error;
   if (outcome === "refused") await journal.write({ type: "refused", at, error: { type, key, message } });
   else await journal.write({ type: "not_sent", at, why: message });
-  await journal.finish();
+  // What another process has now is that one's to put away.
+  if (error instanceof TakenOverError) await journal.release();
+  else await journal.finish();
   return { ...report, status: "refused", charged: "no", error, resumable: false };
 }

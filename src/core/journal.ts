@@ -1,6 +1,9 @@
 import { errorCode } from "../lib/error-code.ts";
+import type { ImggenError } from "../lib/errors.ts";
+import { StateFolderError } from "../store/errors.ts";
 import type { Ledger, OwnedTask } from "../store/ledger.ts";
 import { advance, type TaskEvent, type TaskRecord } from "../store/task.ts";
+import { TakenOverError } from "./errors.ts";
 
 /**
  * A task's ledger file as its owner writes it. Once the task is bought, a disk that refuses a record is no
@@ -27,21 +30,55 @@ export class Journal {
     return this.#record;
   }
 
-  /** Appends a record; it is on the disk when this returns, unless the disk refused it. */
-  async write(event: TaskEvent): Promise<void> {
+  /**
+   * Appends a record; it is on the disk when this returns, unless the disk refused it.
+   * @returns whether it is on the disk
+   */
+  async write(event: TaskEvent): Promise<boolean> {
     this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
     this.#unwritten.push(event);
-    await this.#catchUp();
+    return this.#catchUp();
   }
 
-  async #catchUp(): Promise<void> {
+  /**
+   * Appends what must be on the disk before the request is submitted again.
+   * @returns why it must not be submitted, null where it may: the disk refused the record, or another process has
+   *   taken the task over
+   */
+  async announce(event: TaskEvent): Promise<ImggenError | null> {
     try {
-      for (let next = this.#unwritten[0]; next; next = this.#unwritten[0]) {
-        await this.#task.file.record(next);
-        this.#unwritten.shift();
-      }
+      if (this.#ledger.isTakenOver(this.#task)) return this.#takenOver();
+      await this.#writeAll();
+      await this.#task.file.record(event);
+      this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
+      return this.#ledger.isTakenOver(this.#task) ? this.#takenOver() : null;
+    } catch (error) {
+      const hint = "The request was not submitted again. Free some space or fix the folder's permissions.";
+      return new StateFolderError(this.#ledger.folder, error, { hint });
+    }
+  }
+
+  #takenOver(): TakenOverError {
+    return new TakenOverError(`Another process has taken over request ${this.#record.id}.`, {
+      hint: "It was not submitted by this one. To see what became of it: imggen history",
+    });
+  }
+
+  async #catchUp(): Promise<boolean> {
+    try {
+      await this.#writeAll();
+      return true;
     } catch (error) {
       this.#complain(error);
+      return false;
+    }
+  }
+
+  /** @throws what the disk says */
+  async #writeAll(): Promise<void> {
+    for (let next = this.#unwritten[0]; next; next = this.#unwritten[0]) {
+      await this.#task.file.record(next);
+      this.#unwritten.shift();
     }
   }
 
@@ -78,6 +115,7 @@ export class Journal {
 
 const OUTCOMES = {
   intended: "The request may have been sent.",
+  rate_limited: "The service was busy (HTTP 429), and the request was not submitted again yet.",
   unknown: "The request was sent, and its outcome is not known.",
   not_sent: "The request was not sent.",
   dismissed: "The request was dismissed.",

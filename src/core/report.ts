@@ -3,6 +3,7 @@ import { taskIdIn } from "../api/excerpt.ts";
 import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Progress, SavedFile, TaskRecord } from "../store/task.ts";
+import { PendingError } from "./errors.ts";
 
 /** What became of one task: the one shape that every command renders, whatever happened. */
 export interface TaskReport {
@@ -90,10 +91,23 @@ function standingError(id: string, progress: Progress): ImggenError | null {
       { mentionedTaskId: "excerpt" in progress ? taskIdIn(progress.excerpt) : null },
     );
   }
+  if (progress.status === "rate_limited") {
+    if (progress.isOwnerGone) return neverSubmitted(id, ENDED_WHILE_BUSY);
+    return new PendingError(`Another process waits to submit request ${id} again: ${progress.why}`, {
+      charged: "unknown",
+    });
+  }
   if (progress.status === "refused") return new PastRefusal(progress.error);
-  if (progress.status === "not_sent")
-    return new NetworkError(`Request ${id} was never sent: ${progress.why}`);
+  if (progress.status === "not_sent") return neverSubmitted(id, progress.why);
   return null;
+}
+
+/** Why a request was not sent whose process ended while it waited out a 429. */
+export const ENDED_WHILE_BUSY =
+  "the service was busy (HTTP 429), and imggen ended before it could submit it again";
+
+function neverSubmitted(id: string, why: string): NetworkError {
+  return new NetworkError(`Request ${id} was never sent: ${why}`);
 }
 
 /** What the service said to a request at the time. */
@@ -120,6 +134,9 @@ function standing(progress: Progress): Pick<TaskReport, "status" | "charged" | "
     case "unknown":
     case "dismissed":
       return { status: "unknown", charged: "unknown", resumable: false };
+    case "rate_limited":
+      if (!progress.isOwnerGone) return { status: "unknown", charged: "unknown", resumable: false };
+      return { status: "refused", charged: "no", resumable: false };
     case "not_sent":
     case "refused":
       return { status: "refused", charged: "no", resumable: false };

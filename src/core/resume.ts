@@ -13,6 +13,7 @@ import { finishTask } from "./finish.ts";
 import { Journal } from "./journal.ts";
 import { reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { isWhole } from "./save.ts";
+import { putAwayUnsent } from "./settle.ts";
 import type { WaitSettings } from "./wait-settings.ts";
 
 export interface ResumeOptions {
@@ -91,6 +92,7 @@ export async function finishOwned(
     await letGo();
     return report;
   }
+  if (progress.status === "rate_limited") return putAwayUnsent(owned, deps.ledger);
   if (progress.status !== "accepted" && progress.status !== "completed") {
     // It ended just before its file was put away.
     await new Journal(deps.ledger, owned, () => {}).finish();

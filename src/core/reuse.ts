@@ -30,7 +30,7 @@ export async function reuseEarlier(
 
 async function reused(record: TaskRecord, options: ReuseOptions, deps: ResumeDeps): Promise<TaskReport> {
   const report = reportOf(record);
-  if (isUnknown(record)) return report;
+  if (isUnknown(record) || waitsToBeSubmitted(record)) return report;
   const { wait } = options;
   if (wait === null) return report.files.length > 0 ? report : { ...report, status: "submitted" };
   const fallback = recoveryDestination(record.intent.destination);
@@ -38,6 +38,11 @@ async function reused(record: TaskRecord, options: ReuseOptions, deps: ResumeDep
   const gone = report.files.some(({ path }) => path === null);
   const destination = options.destination ?? (gone ? fallback : null);
   return resumeFound(record, { wait, destination, fallback }, deps);
+}
+
+/** Whether another process is about to submit it. */
+function waitsToBeSubmitted({ progress }: TaskRecord): boolean {
+  return progress.status === "rate_limited" && !progress.isOwnerGone;
 }
 
 /** The newest task that became something, or else the newest of which nobody knows. */
@@ -50,7 +55,7 @@ async function findReusable(
   for await (const record of ledger.sameRequest(request, service)) {
     const { status } = record.progress;
     if (status === "accepted" || status === "completed" || status === "saved") return record;
-    if (isUnknown(record)) unknown ??= record;
+    if (isUnknown(record) || waitsToBeSubmitted(record)) unknown ??= record;
   }
   return unknown;
 }

@@ -1,10 +1,11 @@
 import { type Clock, isoTime } from "../lib/clock.ts";
 import { UsageError } from "../lib/errors.ts";
-import type { Ledger } from "../store/ledger.ts";
+import { StateFolderError } from "../store/errors.ts";
+import type { Ledger, OwnedTask } from "../store/ledger.ts";
 import { isUnknown, type TaskRecord } from "../store/task.ts";
 import { PendingError } from "./errors.ts";
 import { Journal } from "./journal.ts";
-import { reportOf, type TaskReport } from "./report.ts";
+import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
 
 /**
  * Puts a request of unknown outcome aside, on the user's word: nobody asks about it any more.
@@ -28,6 +29,20 @@ export async function dismissTask(
   await journal.write({ type: "dismissed", at: isoTime(clock.now()), ...reason });
   await journal.finish();
   return { ...reportOf(journal.record), warnings };
+}
+
+/**
+ * Puts a request away that its process was killed over while it waited out a 429: the service did not take it, and
+ * nothing was sent since.
+ * @throws StateFolderError where the disk refuses that, so that it would be found again for ever
+ */
+export async function putAwayUnsent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
+  const journal = new Journal(ledger, owned, () => {});
+  const at = isoTime(ledger.clock.now());
+  const isWritten = await journal.write({ type: "not_sent", at, why: ENDED_WHILE_BUSY });
+  await journal.finish();
+  if (!isWritten) throw new StateFolderError(ledger.folder, "the disk refused a record");
+  return reportOf(journal.record);
 }
 
 function outcomeIsKnown(record: TaskRecord): UsageError {

@@ -6,6 +6,7 @@ import type { SubmitReply } from "../api/service.ts";
 import { describeTrouble } from "../api/trouble.ts";
 import type { ImggenError } from "../lib/errors.ts";
 import type { GenerationRequest } from "../models/request.ts";
+import type { Attempts } from "./attempts.ts";
 import type { TaskDeps } from "./deps.ts";
 import { interruption } from "./errors.ts";
 
@@ -19,16 +20,20 @@ export type Purchase =
 /** After a signal, how long the reply to a submit that is under way is waited for. */
 const GRACE_MS = 10_000;
 
+const BUSY = "The service is busy (HTTP 429).";
+
 type SubmitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
 
 /**
  * Submits a request: at most once accepted, whatever happens. Only what certainly never left this machine, or
  * was turned away with 429, is tried again. Never throws.
  * @param patienceMs how long, all in all, the service may ask to wait with Retry-After
+ * @param attempts where each attempt is recorded before it is sent
  */
 export async function submitOnce(
   request: GenerationRequest,
   patienceMs: number,
+  attempts: Attempts,
   deps: SubmitDeps,
 ): Promise<Purchase> {
   let notSent = 0;
@@ -36,8 +41,13 @@ export async function submitOnce(
   let giveUpAtMs: number | null = null;
   for (;;) {
     if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
-    deps.onProgress({ type: "submitting" });
-    const reply = await submitWithGrace(request, deps);
+    const noTurn = await deps.connection.service.turn?.(deps.signal);
+    const refusal = noTurn ? null : await attempts.begin();
+    if (refusal) return { outcome: "not_sent", error: refusal };
+    // The signal may have come while its turn, or the disk, was waited for.
+    if (deps.signal.aborted) continue;
+    if (!noTurn) deps.onProgress({ type: "submitting" });
+    const reply = noTurn ?? (await submitWithGrace(request, deps));
     if (reply.outcome === "not_sent") {
       if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
       notSent += 1;
@@ -48,12 +58,15 @@ export async function submitOnce(
       rateLimited += 1;
       const now = deps.clock.monotonicMs();
       giveUpAtMs ??= now + patienceMs;
-      const tooLong = (reply.retryAfterMs ?? 0) > giveUpAtMs - now;
+      const leftMs = giveUpAtMs - now;
+      const tooLong = (reply.retryAfterMs ?? 0) > leftMs;
       if (rateLimited >= SUBMIT_RATE_LIMITED.attempts || tooLong) {
         return { outcome: "refused", error: reply.error };
       }
       const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);
-      await retryPause(delayMs, "The service is busy (HTTP 429).", deps);
+      // Before the wait: who is killed in it has not sent anything that the service did not refuse.
+      await attempts.rateLimited(BUSY, Math.max(delayMs, leftMs));
+      await retryPause(delayMs, BUSY, deps);
     } else {
       return conclude(reply, deps.signal);
     }

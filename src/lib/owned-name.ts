@@ -63,6 +63,6 @@ async function isOld(file: string, nowMs: number): Promise<boolean> {
  * What process numbers count in. Not the boot: where it is known only by the clock, two processes may disagree on it,
  * and a process of an earlier boot has ended in any case.
  */
-function machineOf({ host }: ProcessIdentity): string {
-  return createHash("sha256").update(host).digest("hex").slice(0, 8);
+function machineOf({ host, pidNamespace = "" }: ProcessIdentity): string {
+  return createHash("sha256").update(`${host}\0${pidNamespace}`).digest("hex").slice(0, 8);
 }

@@ -104,7 +104,9 @@ export class BatchClaims {
       const { readTaskLines } = await import("./task-lines.ts");
       const read = readTaskLines(id, content);
       if (read.kind !== "task" || read.record.progress.status !== "intended") return { file, ...read };
-      return content.includes(COPY_LINE) ? { kind: "lost", file, record: read.record } : null;
+      if (content.includes(COPY_LINE)) return { kind: "lost", file, record: read.record };
+      // With more than its intent it was begun: it was submitted again after a 429.
+      return content.indexOf("\n") < content.length - 1 ? { file, ...read } : null;
     });
   }
 

@@ -42,9 +42,7 @@ export async function takeClaim(
  * whoever finds their numbers free finds the thing let go of.
  */
 async function letGo(folder: string, id: string, own: string): Promise<void> {
-  const mark = `${id}.claim-`;
-  const isClaim = (name: string) => name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length));
-  const claims = readdirSync(folder).filter(isClaim);
+  const claims = readdirSync(folder).filter((name) => isClaimOn(id, name));
   for (const name of claims) if (path.join(folder, name) !== own) removeIfPresent(path.join(folder, name));
   removeIfPresent(own);
 }
@@ -73,6 +71,16 @@ export async function removeClaims(folder: string, id: string): Promise<void> {
   const names = readdirSync(folder);
   const claims = names.filter((name) => name.startsWith(`${id}.claim-`));
   for (const name of claims) removeIfPresent(path.join(folder, name));
+}
+
+/** Whether anybody has claimed a thing since its first owner had it. */
+export function hasClaims(folder: string, id: string): boolean {
+  return readdirSync(folder).some((name) => isClaimOn(id, name));
+}
+
+function isClaimOn(id: string, name: string): boolean {
+  const mark = `${id}.claim-`;
+  return name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length));
 }
 
 /** A claim appears under its name with its owner in it, or not at all. */

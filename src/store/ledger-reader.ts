@@ -1,6 +1,8 @@
 import path from "node:path";
+import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { errorCode } from "../lib/error-code.ts";
+import type { Processes } from "../lib/processes.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import { DoneTasks } from "./done-tasks.ts";
 import { StateFolderError } from "./errors.ts";
@@ -16,7 +18,8 @@ import {
   taskTag,
   timeOfId,
 } from "./ledger-name.ts";
-import { isSameRequest, mayBePaid, type ServiceIdentity, type TaskRecord } from "./task.ts";
+import { isOwnerGone } from "./owners.ts";
+import { isSameRequest, mayBePaid, type Progress, type ServiceIdentity, type TaskRecord } from "./task.ts";
 
 /** Well below the number of open files that systems allow a process. */
 const FILES_AT_ONCE = 32;
@@ -33,8 +36,13 @@ export class LedgerReader {
   readonly folder: string;
   protected readonly openFolder: string;
   protected readonly done: DoneTasks;
+  readonly clock: Pick<Clock, "now">;
+  /** Who is at work on this machine. */
+  readonly processes: Processes;
 
-  constructor(stateFolder: string) {
+  constructor(stateFolder: string, clock: Pick<Clock, "now">, processes: Processes) {
+    this.clock = clock;
+    this.processes = processes;
     this.folder = path.join(stateFolder, "tasks");
     this.openFolder = path.join(this.folder, "open");
     this.done = new DoneTasks(this.folder);
@@ -45,11 +53,28 @@ export class LedgerReader {
     return this.guarded(async () => {
       const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name));
       const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
-        const entry = await readEntry(this.openFolder, name);
+        const entry = await this.#readOpen(name);
         return entry && (await this.#isFinished(entry)) ? null : entry;
       });
       return entries.filter((entry) => entry !== null);
     });
+  }
+
+  /** Reads one unfinished task; of one that waits to be submitted again, says whether its owner is gone. */
+  async #readOpen(name: string): Promise<LedgerEntry | null> {
+    const entry = await readEntry(this.openFolder, name);
+    if (!waits(entry)) return entry;
+    const { record, file } = entry;
+    if (!isOwnerGone(record, file, this.processes, this.clock.now())) return entry;
+    // It may have gone on before it ended: only what is read after its end is its last word.
+    const last = await readEntry(this.openFolder, name);
+    if (!waits(last)) return last;
+    const { progress } = last.record;
+    return { ...last, record: { ...last.record, progress: { ...progress, isOwnerGone: true } } };
+  }
+
+  protected fileOf(id: string): string {
+    return path.join(this.openFolder, openName(id));
   }
 
   /** Whoever is killed while it begins what another process has finished leaves an intent that means nothing. */
@@ -63,7 +88,7 @@ export class LedgerReader {
    */
   async read(id: string): Promise<LedgerEntry | null> {
     return this.guarded(async () => {
-      const open = await readEntry(this.openFolder, openName(id));
+      const open = await this.#readOpen(openName(id));
       if (open?.kind === "task" && open.record.progress.status !== "intended") return open;
       return (await this.done.read(id)) ?? open;
     });
@@ -173,4 +198,12 @@ export class LedgerReader {
       throw new StateFolderError(this.folder, error);
     }
   }
+}
+
+type Waiting = Extract<LedgerEntry, { kind: "task" }> & {
+  record: { progress: Extract<Progress, { status: "rate_limited" }> };
+};
+
+function waits(entry: LedgerEntry | null): entry is Waiting {
+  return entry?.kind === "task" && entry.record.progress.status === "rate_limited";
 }

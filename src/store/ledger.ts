@@ -1,19 +1,18 @@
 import path from "node:path";
-import { type Clock, isoTime } from "../lib/clock.ts";
-import { makeFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
+import { isoTime } from "../lib/clock.ts";
+import { isPresent, makeFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
-import type { Processes } from "../lib/processes.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
-import { type Claim, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
+import { type Claim, hasClaims, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
-import { DRAFT_MARK, openName, timeOfId } from "./ledger-name.ts";
+import { DRAFT_MARK, timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./leftovers.ts";
-import { hold, letGo, mayBeUnderWay, ownerOf } from "./owners.ts";
+import { hold, isOwnerGone, LONGEST_SUBMIT_MS, letGo, mayBeUnderWay, ownerOf } from "./owners.ts";
 import { type Intent, LEDGER_VERSION, type TaskEvent, type TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
 
@@ -39,35 +38,22 @@ type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
 
 /** The ledger as the processes write it that buy, finish and recover tasks. */
 export class Ledger extends LedgerReader {
-  readonly #clock: Pick<Clock, "now">;
-  readonly #processes: Processes;
-
-  constructor(stateFolder: string, clock: Pick<Clock, "now">, processes: Processes) {
-    super(stateFolder);
-    this.#clock = clock;
-    this.#processes = processes;
-  }
-
-  /** Who is at work on this machine. */
-  get processes(): Processes {
-    return this.#processes;
-  }
-
   /** A name for a task that is begun now: sorts by time, and nobody else has it. */
   newId(): string {
-    return `${timeOfId(this.#clock.now())}-${randomDigits()}`;
+    return `${timeOfId(this.clock.now())}-${randomDigits()}`;
   }
 
   /**
    * Writes down what is about to be bought. When this returns the record is on disk, and only then may the
    * request be sent.
+   * @param submitMs how long its owner may be at submitting it, until it says more
    * @throws StateFolderError
    */
-  async begin(intent: Intent): Promise<OwnedTask> {
+  async begin(intent: Intent, submitMs = LONGEST_SUBMIT_MS): Promise<OwnedTask> {
     return this.#guardedBegin(async () => {
       const id = this.newId();
-      const line = await this.#intentLine(intent);
-      return this.#owned(id, line, await TaskFile.create(this.#fileOf(id), line, this.#makeRoom));
+      const line = await this.#intentLine(intent, submitMs);
+      return this.#owned(id, line, await TaskFile.create(this.fileOf(id), line, this.#makeRoom));
     });
   }
 
@@ -77,14 +63,19 @@ export class Ledger extends LedgerReader {
    * @returns "taken" where another process has begun it, or has even finished it
    * @throws StateFolderError
    */
-  async beginAs(id: string, intent: Intent, claim: TaskClaim | null): Promise<OwnedTask | "taken"> {
+  async beginAs(
+    id: string,
+    intent: Intent,
+    claim: TaskClaim | null,
+    submitMs = LONGEST_SUBMIT_MS,
+  ): Promise<OwnedTask | "taken"> {
     const isFinished = async () => (claim === null || claim.isShared()) && (await this.done.has(id));
     // Looked at before as well as after: whoever is killed between the two must not leave it begun twice.
     const isFree = async (draft: string) =>
       (claim === null || (await claim.take(draft))) && !(await isFinished());
     return this.#guardedBegin(async () => {
-      const line = { ...(await this.#intentLine(intent)), id };
-      const file = await TaskFile.createWhole(this.#fileOf(id), line, isFree, this.#makeRoom);
+      const line = { ...(await this.#intentLine(intent, submitMs)), id };
+      const file = await TaskFile.createWhole(this.fileOf(id), line, isFree, this.#makeRoom);
       if (file === null) return "taken";
       const task = await this.#owned(id, line, file);
       // It may have been begun, finished and put away between our last look and this.
@@ -117,11 +108,12 @@ export class Ledger extends LedgerReader {
     }
   }
 
-  async #intentLine(intent: Intent): Promise<IntentEvent> {
+  async #intentLine(intent: Intent, submitMs: number): Promise<IntentEvent> {
     await makeFolder(this.openFolder, 0o700);
     keepBallast(this.folder);
-    const at = isoTime(this.#clock.now());
-    return { type: "intent", v: LEDGER_VERSION, at, owner: this.#processes.self, ...intent };
+    const now = this.clock.now();
+    const [at, until] = [isoTime(now), isoTime(now + submitMs)];
+    return { type: "intent", v: LEDGER_VERSION, at, owner: this.processes.self, until, ...intent };
   }
 
   /** A new file whose name is not on the disk yet must not stay: it would read as a request that was sent. */
@@ -138,8 +130,8 @@ export class Ledger extends LedgerReader {
       letGo(file.path);
       file.close();
     };
-    const { type: _type, v: _v, id: _id, at: submittedAt, owner, ...intent } = line;
-    const record: TaskRecord = { id, intent, owner, submittedAt, progress: { status: "intended" } };
+    const { type: _type, v: _v, id: _id, at: submittedAt, owner, until = null, ...intent } = line;
+    const record: TaskRecord = { id, intent, owner, submittedAt, progress: { status: "intended", until } };
     return { record, file, claimed: false, release };
   }
 
@@ -148,11 +140,8 @@ export class Ledger extends LedgerReader {
    * that only recovers the task does not count.
    */
   isUnderWay(record: TaskRecord): boolean {
-    const { self } = this.#processes;
     if (record.progress.status !== "intended") return false;
-    if (mayBeUnderWay(record, self, this.#clock.now())) return true;
-    const owner = ownerOf(record, this.#fileOf(record.id), self);
-    return owner !== null && this.#processes.isAlive(owner);
+    return !isOwnerGone(record, this.fileOf(record.id), this.processes, this.clock.now());
   }
 
   /**
@@ -163,7 +152,7 @@ export class Ledger extends LedgerReader {
   async restore(id: string, file: string): Promise<void> {
     await this.guarded(async () => {
       await makeFolder(this.openFolder, 0o700);
-      const restored = this.#fileOf(id);
+      const restored = this.fileOf(id);
       await publishOnce(file, restored);
       await syncFolder(path.dirname(restored));
     });
@@ -172,25 +161,33 @@ export class Ledger extends LedgerReader {
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */
   async claim(record: TaskRecord): Promise<OwnedTask | "held" | "finished"> {
     return this.guarded(async () => {
-      const { self } = this.#processes;
-      if (mayBeUnderWay(record, self, this.#clock.now())) return "held";
+      const { self } = this.processes;
+      if (mayBeUnderWay(record, self, this.clock.now())) return "held";
       // Whoever has noted that the outcome is unknown has let go of the task, however long it lives.
       const isLeft = record.progress.status === "unknown";
-      const owner = isLeft ? null : ownerOf(record, this.#fileOf(record.id), self);
-      const result = await takeClaim(this.openFolder, record.id, owner, this.#processes);
+      const owner = isLeft ? null : ownerOf(record, this.fileOf(record.id), self);
+      const result = await takeClaim(this.openFolder, record.id, owner, this.processes);
       if (result.held) return "held";
-      try {
-        return await this.#reopen(record.id, result.claim);
-      } catch (error) {
-        await result.claim.release();
-        if (errorCode(error) === "ENOENT") return "finished";
-        throw error;
-      }
+      const task = await this.#reopenClaimed(record.id, result.claim);
+      // It was read before it was claimed, and an owner that cannot be asked may have gone on meanwhile.
+      if (task === "finished" || !mayBeUnderWay(task.record, self, this.clock.now())) return task;
+      await task.release();
+      return "held";
     });
   }
 
+  async #reopenClaimed(id: string, claim: Claim): Promise<OwnedTask | "finished"> {
+    try {
+      return await this.#reopen(id, claim);
+    } catch (error) {
+      await claim.release();
+      if (errorCode(error) === "ENOENT") return "finished";
+      throw error;
+    }
+  }
+
   async #reopen(id: string, claim: Claim): Promise<OwnedTask> {
-    const file = await TaskFile.reopen(this.#fileOf(id), this.#makeRoom);
+    const file = await TaskFile.reopen(this.fileOf(id), this.#makeRoom);
     const release = async () => {
       file.close();
       await claim.release();
@@ -206,7 +203,7 @@ export class Ledger extends LedgerReader {
 
   /** An unfinished task as its file stands now. */
   async #read(id: string): Promise<TaskRecord> {
-    const file = this.#fileOf(id);
+    const file = this.fileOf(id);
     const read = await readTask(id, file);
     if (read.kind === "task") return read.record;
     throw new Error(`${file} changed while it was read`);
@@ -218,11 +215,21 @@ export class Ledger extends LedgerReader {
    */
   async #isTask(id: string): Promise<boolean> {
     try {
-      return (await readTask(id, this.#fileOf(id))).kind !== "stub";
+      return (await readTask(id, this.fileOf(id))).kind !== "stub";
     } catch (error) {
       if (errorCode(error) === "ENOENT") return false;
       throw error;
     }
+  }
+
+  /**
+   * Whether another process has claimed a task since it was begun, as one of another machine may that finds its
+   * owner overdue. Whoever claims reads the task after that, and whoever asks this has written to it before: so at
+   * least one of the two knows of the other.
+   */
+  isTakenOver({ record, file }: OwnedTask): boolean {
+    // In this order: a task that is put away loses its claims last.
+    return hasClaims(this.openFolder, record.id) || !isPresent(file.path);
   }
 
   /** Moves a finished task out of the way of the unfinished ones. @param record what its lines add up to */
@@ -236,13 +243,9 @@ export class Ledger extends LedgerReader {
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
     const names = listFolder(this.openFolder);
-    await sweepClaims(this.openFolder, names, (id) => this.#isTask(id), this.#processes);
+    await sweepClaims(this.openFolder, names, (id) => this.#isTask(id), this.processes);
     const drafts = names.filter((name) => name.includes(DRAFT_MARK));
-    await removeOld(this.openFolder, drafts, this.#clock.now());
-  }
-
-  #fileOf(id: string): string {
-    return path.join(this.openFolder, openName(id));
+    await removeOld(this.openFolder, drafts, this.clock.now());
   }
 
   readonly #makeRoom = () => dropBallast(this.folder);

@@ -1,8 +1,8 @@
-import type { ProcessIdentity } from "../lib/processes.ts";
+import { isSameMachine, isSameProcess, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import type { TaskRecord } from "./task.ts";
 
-/** A submit's time-out, and some. */
-const LONGEST_SUBMIT_MS = 150_000;
+/** How long a claim that does not say is taken to be at its submit: its time-out, and some. */
+export const LONGEST_SUBMIT_MS = 150_000;
 
 /** The task files that this process holds, in any ledger it has open. */
 const heldHere = new Set<string>();
@@ -19,16 +19,31 @@ export function letGo(file: string): void {
 
 /** Who bought a task and may still be at it; nobody where this very process did and has let go of it. */
 export function ownerOf({ owner }: TaskRecord, file: string, self: ProcessIdentity): ProcessIdentity | null {
-  const ours = owner.pid === self.pid && owner.host === self.host && owner.started === self.started;
-  return ours && !heldHere.has(file) ? null : owner;
+  return isSameProcess(owner, self) && !heldHere.has(file) ? null : owner;
 }
 
-/** A process of another machine cannot be asked; a submit of it that is so young is left to it. */
-export function mayBeUnderWay(
-  { owner, progress, submittedAt }: TaskRecord,
-  self: ProcessIdentity,
+/**
+ * Whether the owner is of another machine, so that it cannot be asked, and may still be submitting by what the claim
+ * says: that is left to it.
+ */
+export function mayBeUnderWay(record: TaskRecord, self: ProcessIdentity, nowMs: number): boolean {
+  return !isSameMachine(record.owner, self) && nowMs < submittingUntilMs(record);
+}
+
+/** Milliseconds since the epoch; long ago for a request whose submit has come to its end. */
+function submittingUntilMs({ progress, submittedAt }: TaskRecord): number {
+  if (progress.status !== "intended" && progress.status !== "rate_limited") return Number.NEGATIVE_INFINITY;
+  const untilMs = progress.until === null ? Number.NaN : Date.parse(progress.until);
+  return Number.isNaN(untilMs) ? Date.parse(submittedAt) + LONGEST_SUBMIT_MS : untilMs;
+}
+
+/** Whether nobody will submit a task any more that was not submitted yet. */
+export function isOwnerGone(
+  record: TaskRecord,
+  file: string,
+  { self, isAlive }: Processes,
   nowMs: number,
 ): boolean {
-  if (owner.host === self.host || progress.status !== "intended") return false;
-  return nowMs - Date.parse(submittedAt) < LONGEST_SUBMIT_MS;
+  const owner = ownerOf(record, file, self);
+  return owner === null || !(isAlive(owner) || mayBeUnderWay(record, self, nowMs));
 }

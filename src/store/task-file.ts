@@ -6,6 +6,9 @@ import { randomDigits } from "../lib/random-digits.ts";
 import { DRAFT_MARK } from "./ledger-name.ts";
 import { formatLine, type TaskEvent } from "./task.ts";
 
+/** Without these a request is not submitted again, and nothing is lost. The reserve is for what it comes to. */
+const CAN_DO_WITHOUT: ReadonlySet<TaskEvent["type"]> = new Set(["rate_limited", "submitting"]);
+
 /**
  * A task's file, open for appending by the one process that owns it. Every record is on disk, synced, when
  * `record` returns.
@@ -83,14 +86,15 @@ export class TaskFile {
   }
 
   /**
-   * Appends a record and waits until the disk has it. On a full disk the reserve is given up for it.
+   * Appends a record and waits until the disk has it. On a full disk the reserve is given up for it, if it is worth it.
    * @throws the system's error where even that did not help
    */
   async record(event: TaskEvent): Promise<void> {
     try {
       await this.#append(event);
     } catch (error) {
-      if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") throw error;
+      const isFull = errorCode(error) === "ENOSPC" || errorCode(error) === "EDQUOT";
+      if (!isFull || CAN_DO_WITHOUT.has(event.type)) throw error;
       this.#makeRoom();
       await this.#append(event);
     }

@@ -30,18 +30,30 @@ const savedFile = z.object({
 });
 const refusal = z.object({ type: text, key: z.nullable(text), message: text });
 
+/** Releases before this one noted neither boot nor namespace, nor until when they would be submitting. */
+const owner = z.object({
+  pid: z.number(),
+  host: text,
+  started: text,
+  boot: z.optional(text),
+  pidNamespace: z.optional(text),
+});
+
 const event = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("intent"),
     v: z.literal(LEDGER_VERSION),
     id: z.optional(text),
     at: text,
-    owner: z.object({ pid: z.number(), host: text, started: text }),
+    owner,
+    until: z.optional(text),
     request,
     service: z.object({ baseUrl: text, keyId: text }),
     credits: z.nullable(z.number()),
     destination,
   }),
+  z.object({ type: z.literal("rate_limited"), at: text, why: text, until: text }),
+  z.object({ type: z.literal("submitting"), at: text, until: text }),
   z.object({ type: z.literal("not_sent"), at: text, why: text }),
   z.object({ type: z.literal("refused"), at: text, error: refusal }),
   z.object({ type: z.literal("unknown"), at: text, why: text, excerpt: z.optional(text) }),
@@ -73,8 +85,8 @@ export function readTaskLines(id: string, content: string): ReadTask {
   const [first = "", ...rest] = content.split("\n").filter((line) => line !== "");
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadable(first);
-  const { type: _type, v: _v, id: _id, at, owner, ...facts } = intent;
-  let progress: Progress = { status: "intended" };
+  const { type: _type, v: _v, id: _id, at, owner, until = null, ...facts } = intent;
+  let progress: Progress = { status: "intended", until };
   for (const line of rest) {
     const next = parseLine(line);
     if (next) progress = advance(progress, next);

@@ -46,10 +46,17 @@ export interface Sighting {
   pendingMs: number | null;
 }
 
-/** One line of a task file. Each is written once and never changed. */
+/**
+ * One line of a task file. Each is written once and never changed. `until` is a promise to other machines, which cannot
+ * ask whether the owner lives: so long it may still be submitting, unless another line says more.
+ */
 export type TaskEvent =
   /** `id` is the task's own name, in a file that is found under another as well. */
-  | ({ type: "intent"; v: number; id?: string; at: string; owner: ProcessIdentity } & Intent)
+  | ({ type: "intent"; v: number; id?: string; at: string; owner: ProcessIdentity; until?: string } & Intent)
+  /** The service answered 429, and the request is submitted again after a wait. */
+  | { type: "rate_limited"; at: string; why: string; until: string }
+  /** It is about to be submitted again. */
+  | { type: "submitting"; at: string; until: string }
   | { type: "not_sent"; at: string; why: string }
   | { type: "refused"; at: string; error: { type: ErrorType; key: string | null; message: string } }
   /** `excerpt` is the beginning of a reply that could not be used, the API key masked. */
@@ -73,8 +80,10 @@ export function formatLine(taskEvent: TaskEvent): string {
 
 /** How far a task has come: what its file's lines add up to. */
 export type Progress =
-  /** The intent alone: the process ended around the submit. It may have been accepted. */
-  | { status: "intended" }
+  /** It is being submitted, or its process ended around that, and it may have been accepted. */
+  | { status: "intended"; until: string | null }
+  /** The service did not take it, and its owner is to submit it again. Where that has ended, nothing was sent. */
+  | { status: "rate_limited"; why: string; until: string; isOwnerGone: boolean }
   | { status: "not_sent"; why: string }
   | { status: "refused"; error: { type: ErrorType; key: string | null; message: string } }
   | { status: "unknown"; why: string; excerpt: string | null }
@@ -110,9 +119,18 @@ export function advance(progress: Progress, event: TaskEvent): Progress {
   return "taskId" in progress ? advanceTask(progress, event) : advanceRequest(progress, event);
 }
 
-/** Before there is a task: how its submit ended. */
+/** Before there is a task: how its submit goes, and how it ended. */
 function advanceRequest(progress: Progress, event: TaskEvent): Progress {
+  // What the user has settled, or the replacement, is lost to nothing but the task itself.
+  if (progress.status === "dismissed" && event.type !== "accepted") return progress;
+  const isOpen = progress.status === "intended" || progress.status === "rate_limited";
   switch (event.type) {
+    case "rate_limited": {
+      const { why, until } = event;
+      return isOpen ? { status: "rate_limited", why, until, isOwnerGone: false } : progress;
+    }
+    case "submitting":
+      return isOpen ? { status: "intended", until: event.until } : progress;
     case "not_sent":
       return { status: "not_sent", why: event.why };
     case "refused":
@@ -168,9 +186,23 @@ function merged(
   return longer.map((_, at) => now[at] ?? before[at] ?? null);
 }
 
-/** Whether a task may have cost something: everything but what the service refused or never got. */
-export function mayBePaid(record: TaskRecord): boolean {
-  return record.progress.status !== "refused" && record.progress.status !== "not_sent";
+/** Whether a task may have cost something, or may yet: everything but what the service refused or never got. */
+export function mayBePaid({ progress }: TaskRecord): boolean {
+  switch (progress.status) {
+    case "refused":
+    case "not_sent":
+      return false;
+    case "rate_limited":
+      return !progress.isOwnerGone;
+    case "intended":
+    case "unknown":
+    case "dismissed":
+    case "accepted":
+    case "completed":
+    case "failed":
+    case "saved":
+      return true;
+  }
 }
 
 /** Whether the submit's reply never came, so that nobody knows if the task exists, and the user is to settle it. */

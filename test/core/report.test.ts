@@ -7,7 +7,7 @@ import { identity } from "../support/some-processes.ts";
 const { not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
 
 function reportAfter(...events: TaskEvent[]) {
-  const progress = events.reduce(advance, { status: "intended" } as Progress);
+  const progress = events.reduce(advance, { status: "intended", until: null } as Progress);
   return reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress });
 }
 

@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Attempts } from "../../src/core/attempts.ts";
 import { InterruptedError } from "../../src/core/errors.ts";
 import { submitOnce } from "../../src/core/submit.ts";
 import { steppedClock } from "../support/fake-clock.ts";
@@ -11,11 +12,15 @@ const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 const ACCEPTED = success({ taskId: "task-1" });
 const BUSY = response(429, "");
 
+/** Attempts that nobody records. */
+const UNRECORDED: Attempts = { begin: async () => null, rateLimited: async () => {} };
+
 /** Submits to a service that answers each time in turn, the last answer for ever. */
 async function submitting(
   answers: (Buffer | Behaviour)[],
-  options: TaskWorldOptions & { patienceMs?: number } = {},
+  options: TaskWorldOptions & { patienceMs?: number; attempts?: Attempts } = {},
 ) {
+  const { attempts = UNRECORDED } = options;
   let at = 0;
   const server = await liveServer((request, socket) => {
     const answer = answers[Math.min(at++, answers.length - 1)] ?? BUSY;
@@ -23,7 +28,7 @@ async function submitting(
     socket.write(answer);
   });
   const world = await taskWorld(server.baseUrl, options);
-  const purchasing = submitOnce(REQUEST, options.patienceMs ?? 180_000, world.deps);
+  const purchasing = submitOnce(REQUEST, options.patienceMs ?? 180_000, attempts, world.deps);
   return { purchasing, server, ...world };
 }
 
@@ -88,7 +93,7 @@ describe("a submit", () => {
 describe("a submit that never left", () => {
   it("is tried four times, with longer and longer waits, and cost nothing", async () => {
     const world = await taskWorld(`http://127.0.0.1:${await deadPort()}/api`);
-    expect(await submitOnce(REQUEST, 0, world.deps)).toMatchObject({
+    expect(await submitOnce(REQUEST, 0, UNRECORDED, world.deps)).toMatchObject({
       outcome: "not_sent",
       error: { type: "network", charged: "no", message: expect.stringContaining("refused") },
     });
@@ -105,7 +110,7 @@ describe("a submit that never left", () => {
     onTestFinished(() => void service.close());
     const sleep = () => new Promise<void>((resolve) => service.listen(port, "127.0.0.1", resolve));
     const clock = { ...world.clock, sleep };
-    expect(await submitOnce(REQUEST, 0, { ...world.deps, clock })).toEqual({
+    expect(await submitOnce(REQUEST, 0, UNRECORDED, { ...world.deps, clock })).toEqual({
       outcome: "accepted",
       taskId: "task-1",
     });
@@ -154,7 +159,7 @@ describe("a signal", () => {
   it("before the submit keeps it from being sent", async () => {
     const world = await taskWorld((await liveServer(silence)).baseUrl);
     world.interrupt("SIGTERM");
-    expect(await submitOnce(REQUEST, 0, world.deps)).toMatchObject({
+    expect(await submitOnce(REQUEST, 0, UNRECORDED, world.deps)).toMatchObject({
       outcome: "not_sent",
       error: { type: "interrupted", signal: "SIGTERM", charged: "no" },
     });
@@ -220,5 +225,45 @@ it("Retry-After counts against the whole patience, not against each answer anew"
 it("a bug on the way out is a request that was not sent", async () => {
   const { deps } = await taskWorld("http://127.0.0.1:9/api");
   deps.connection.service.submit = () => Promise.reject(new TypeError("a bug"));
-  expect(await submitOnce(REQUEST, 0, deps)).toMatchObject({ outcome: "not_sent", error: { charged: "no" } });
+  expect(await submitOnce(REQUEST, 0, UNRECORDED, deps)).toMatchObject({
+    outcome: "not_sent",
+    error: { charged: "no" },
+  });
+});
+
+describe("the record of a submit's attempts", () => {
+  /** Notes what is recorded among what is sent. */
+  async function recorded(answers: (Buffer | Behaviour)[], begin: Attempts["begin"] = async () => null) {
+    const steps: string[] = [];
+    const seen = answers.map((answer): Behaviour => {
+      return (request, socket) => {
+        steps.push("sent");
+        return typeof answer === "function" ? answer(request, socket) : void socket.write(answer);
+      };
+    });
+    const attempts: Attempts = {
+      begin: () => {
+        steps.push("begin");
+        return begin();
+      },
+      rateLimited: async (_why, waitMs) => void steps.push(`429, up to ${waitMs} ms`),
+    };
+    const { purchasing, clock } = await submitting(seen, { attempts, patienceMs: 9_000 });
+    const purchase = await purchasing;
+    return { steps, purchase, clock };
+  }
+
+  it("has a 429 before it is waited out, with how long that may be, and each attempt before it is sent", async () => {
+    const { steps, purchase } = await recorded([BUSY, ACCEPTED]);
+    expect(purchase).toMatchObject({ outcome: "accepted" });
+    expect(steps).toEqual(["begin", "sent", "429, up to 9000 ms", "begin", "sent"]);
+  });
+
+  it("has no attempt sent that could not be recorded: it costs nothing", async () => {
+    const refusal = new InterruptedError("SIGINT");
+    const refusals = [null, refusal];
+    const { steps, purchase } = await recorded([BUSY, ACCEPTED], async () => refusals.shift() ?? null);
+    expect(purchase).toEqual({ outcome: "not_sent", error: refusal });
+    expect(steps.filter((step) => step === "sent")).toHaveLength(1);
+  });
 });

@@ -94,6 +94,7 @@ export const BATCHES = {
     crashed: 1,
   },
   moved: { ...FRESH, name: "batch whose folder is moved behind a link after the crash", between: moveAway },
+  turnedAway: { ...FRESH, name: "batch that is turned away", turnedAway: 2 },
   repeated: { ...FRESH, name: "batch of saved rows", steps: [WHOLE_BATCH, WHOLE_BATCH], crashed: 1 },
   reordered: {
     ...FRESH,
@@ -126,6 +127,19 @@ export const BATCHES_TOGETHER = {
     runningLooks: 3,
     steps: [
       { ...WHOLE_BATCH, beside: { ...HELD_UP, step: batch("rest.jsonl", "--yes", "--timeout", "150ms") } },
+    ],
+  },
+  waiting: {
+    ...FRESH,
+    name: "batch beside one that waits out a 429",
+    turnedAway: 1,
+    // Long enough for the process beside to start and come to the row.
+    retryAfter: 3,
+    steps: [
+      {
+        ...WHOLE_BATCH,
+        beside: { step: batch("rows.jsonl", "--yes"), when: "submit: turned away" },
+      },
     ],
   },
 } satisfies Record<string, BatchScenario>;

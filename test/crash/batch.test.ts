@@ -3,6 +3,7 @@ import { BATCHES, BATCHES_TOGETHER, STALLED } from "./batch-scenarios.ts";
 import { soakBatch } from "./batch-soak.ts";
 import { BUILT } from "./build-mutant.ts";
 import { shuffled } from "./manifest-edits.ts";
+import { UNDISTURBED } from "./points.ts";
 import { chosenSeed, randomFrom } from "./random.ts";
 import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
@@ -29,10 +30,11 @@ describe("after a crash, the same batch again leaves each row bought once and sa
   });
 
   it("whatever another process made of its rows in the middle of it", { timeout }, async () => {
-    const { finished, begun } = BATCHES_TOGETHER;
+    const { finished, begun, waiting } = BATCHES_TOGETHER;
     expectSound("two batches", [
       await tryBatchPoint(finished, STALLED, program),
       await tryBatchPoint(begun, STALLED, program),
+      await tryBatchPoint(waiting, UNDISTURBED, program),
     ]);
   });
 

@@ -8,7 +8,7 @@ import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
 import { soak } from "./soak.ts";
-import { tryPoint, trySingles, WORKERS } from "./try-point.ts";
+import { pointsOf, tryPoint, trySingles, WORKERS } from "./try-point.ts";
 
 // The crash tests in small; `npm run crash` runs all of them, from new seeds. A seed that it printed
 // can be tried again with IMGGEN_CRASH_SEED.
@@ -26,6 +26,17 @@ describe("after a crash, resume leaves each request bought once and each image s
   it("wherever it was stopped where there are no hard links", { timeout }, async () => {
     const outcomes = await trySingles(SCENARIOS.noHardLinks, program, EVERY_KILL);
     expectSound("a generate stopped once, without hard links", outcomes);
+  });
+
+  it("wherever a generate was stopped that is turned away with 429 before it is accepted", {
+    timeout,
+  }, async () => {
+    const points = await pointsOf(SCENARIOS.turnedAway, program, EVERY_STATE);
+    const ofSubmit = points.filter(({ name }) => /\.jsonl$| at submit: /.test(name));
+    const outcomes = await mapConcurrent(ofSubmit, WORKERS, (point) =>
+      tryPoint(SCENARIOS.turnedAway, point, program),
+    );
+    expectSound("a generate turned away twice and stopped once", outcomes);
   });
 
   it("whatever went wrong between the program and the service", { timeout }, async () => {

@@ -70,7 +70,7 @@ function judgeCharges({ scenario, service }: CrashWorld): string[] {
 }
 
 const FINISHED = new Set(["saved", "refused", "not_sent", "failed", "dismissed"]);
-export const UNKNOWN: ReadonlySet<string> = new Set(["intent", "unknown"]);
+export const UNKNOWN: ReadonlySet<string> = new Set(["intent", "submitting", "unknown"]);
 
 /** Every task of the ledger has come to its end, and says so whole and once. */
 export function judgeTasks(world: CrashWorld): string[] {

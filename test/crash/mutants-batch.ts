@@ -2,7 +2,7 @@ import { BATCHES, BATCHES_TOGETHER, type BatchScenario, STALLED } from "./batch-
 import type { Mutant } from "./mutant.ts";
 import { UNDISTURBED } from "./points.ts";
 
-const BEGIN = `  const owned = await deps.ledger.beginAs(id, intent, attempt);
+const BEGIN = `  const owned = await deps.ledger.beginAs(id, intent, attempt, firstAttemptMs(deps));
   row.attempts.push(owned === "taken" ? await attempt.owner() : id);
 `;
 const BUY = `    const report = await buyOwned(owned, order, { ...deps, connection });
@@ -181,5 +181,21 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
       },
     ],
     shows: { scenario: BATCHES.continued, at: UNDISTURBED },
+  },
+  {
+    bug: "a row whose owner waits out a 429 counts as new",
+    edits: [
+      {
+        file: "core/batch/row.ts",
+        find: `entry.record.progress.status === "rate_limited";`,
+        replace: "run === null;",
+      },
+      {
+        file: "core/batch/standing.ts",
+        find: `progress.isOwnerGone ? "new" : "waiting"`,
+        replace: `"new"`,
+      },
+    ],
+    shows: { scenario: BATCHES_TOGETHER.waiting, at: UNDISTURBED },
   },
 ];

@@ -74,4 +74,15 @@ export const BUYING_MUTANTS: Mutant[] = [
     ],
     shows: { scenario: TIMED_OUT, at: UNDISTURBED },
   },
+  {
+    bug: "the attempt after a 429 is not recorded before it is sent",
+    edits: [
+      {
+        file: "core/attempts.ts",
+        find: `    return this.#journal.announce({ type: "submitting", at: isoTime(now), until });`,
+        replace: `    return until === "" ? this.#journal.announce({ type: "submitting", at: until, until }) : null;`,
+      },
+    ],
+    shows: { scenario: SCENARIOS.turnedAway, at: /^kill at submit: charged$/ },
+  },
 ];

@@ -32,6 +32,8 @@ const OPERATIONS: Record<string, number> = {
   completed: 48,
   saved: 20,
   intent: 16,
+  submitting: 16,
+  rate_limited: 20,
   unknown: 16,
 };
 

@@ -76,7 +76,7 @@ export function troublePoints(): Point[] {
   const silent: Stage[] = ["submit: charged", "poll: arrived", "download: half"];
   const served: Stage[] = ["submit: body", "submit: charged", "poll: arrived", "download: arrived"];
   return [
-    ...STAGES.map((stage) => trouble(stage, "reset")),
+    ...STAGES.filter((stage) => stage !== "submit: turned away").map((stage) => trouble(stage, "reset")),
     ...silent.map((stage) => trouble(stage, "silence")),
     ...served.map((stage) => trouble(stage, "HTTP 500")),
     trouble("download: half", "end"),

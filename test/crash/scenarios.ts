@@ -31,6 +31,9 @@ export interface Scenario {
   imagesPerTask: number;
   /** So many looks at a task find it still running. */
   runningLooks: number;
+  /** So many submits are turned away with 429 before one is accepted, each with this Retry-After in seconds. */
+  turnedAway: number;
+  retryAfter: number;
   /** Path below the output folder of an image, which counts from 1 within its task. */
   place: (charge: { taskId: string; prompt: string }, image: number) => string;
   /** Files of the user's in the output folder, by name: nothing may change them. */
@@ -58,6 +61,8 @@ export const PLAIN: Scenario = {
   crashed: 0,
   imagesPerTask: 1,
   runningLooks: 0,
+  turnedAway: 0,
+  retryAfter: 0,
   place: ({ taskId, prompt }, image) => {
     const number = image === 1 ? "" : `-${image}`;
     return `${prompt.replaceAll(" ", "-")}-${taskId.replace("-", "")}${number}.png`;
@@ -99,6 +104,7 @@ export const SCENARIOS = {
   },
   nameTaken: NAME_TAKEN,
   noHardLinks: { ...NAME_TAKEN, name: "generate where there are no hard links", hardLinks: false },
+  turnedAway: { ...PLAIN, name: "generate that is turned away twice", turnedAway: 2 },
   severalImages: { ...PLAIN, name: "generate of three images", imagesPerTask: 3 },
   severalImagesResumed: { ...RESUMED, name: "resume of three images", imagesPerTask: 3 },
 } satisfies Record<string, Scenario>;

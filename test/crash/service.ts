@@ -13,13 +13,19 @@ interface ServiceOptions {
   imagesPerTask: number;
   /** So many looks at a task find it still running. */
   runningLooks: number;
+  /** So many submits are turned away with 429 before one is accepted. */
+  turnedAway: number;
+  /** What Retry-After asks for then, in seconds. */
+  retryAfter: number;
 }
 
 /** Plays the service for one world, and keeps the truth about what was bought. */
 export class CrashService {
   readonly charges: Charge[] = [];
-  /** The prompt of every POST, accepted or not. */
+  /** The prompt of every POST that was not turned away with 429, accepted or not. */
   readonly posted: string[] = [];
+  /** How many POSTs there were, those that were turned away included. */
+  posts = 0;
   /** Task ids that were asked for. */
   readonly polled = new Set<string>();
   /** Sees the stages of the run that is under way. */
@@ -42,10 +48,6 @@ export class CrashService {
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  get posts(): number {
-    return this.posted.length;
   }
 
   get origin(): string {
@@ -88,8 +90,20 @@ export class CrashService {
 
   #submit(body: string, socket: Socket): void {
     const { prompt } = JSON.parse(body);
-    this.posted.push(prompt);
+    this.posts += 1;
+    const isTurnedAway = this.posts <= this.#options.turnedAway;
+    if (!isTurnedAway) this.posted.push(prompt);
     if (this.watch.strikes("submit: body", socket)) return;
+    if (isTurnedAway) this.#turnAway(socket);
+    else this.#accept(prompt, socket);
+  }
+
+  #turnAway(socket: Socket): void {
+    const busy = response(429, "", { "retry-after": String(this.#options.retryAfter) });
+    this.#send(busy, { "submit: turned away": busy.length }, socket);
+  }
+
+  #accept(prompt: string, socket: Socket): void {
     const taskId = `task-${String(this.charges.length + 1).padStart(4, "0")}`;
     this.charges.push({ taskId, prompt });
     if (this.watch.strikes("submit: charged", socket)) return;

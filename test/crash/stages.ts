@@ -6,6 +6,7 @@ export const STAGES = [
   "connected",
   "submit: headers",
   "submit: body",
+  "submit: turned away",
   "submit: charged",
   "submit: half a reply",
   "submit: replied",

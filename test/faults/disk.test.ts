@@ -143,6 +143,20 @@ it("a state folder that fills up during the submit still takes the task id: a re
   });
 });
 
+it("a ledger that takes no more records while a 429 is waited out: the request is not submitted again, and cost nothing", async () => {
+  const server = await liveService(PICTURE, { submit: replies(response(429, "")) });
+  const world = await programWorld(server);
+  const fault = { operation: "write", code: "ENOSPC", match: "tasks/open", after: 2 };
+  const run = await world.generate([], { env: failingDisk(fault) });
+  const notSent = { exit: 8, type: "save_failed", charged: "no", submits: 1 };
+  expect(await world.aftermath(run)).toMatchObject({ ...notSent, open: ["rate_limited"] });
+  expect(await world.aftermath(await world.resume())).toMatchObject({
+    exit: 0,
+    open: [],
+    done: ["not_sent"],
+  });
+});
+
 it("EIO in the ledger before the submit: nothing is sent", async () => {
   const world = await programWorld(await liveService(PICTURE));
   for (const operation of ["open", "write", "sync"]) {

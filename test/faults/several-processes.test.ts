@@ -1,11 +1,14 @@
-import { readdir, readFile, rename, stat } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { accepts } from "../support/batch-world.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, PENDING, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
 import { response } from "../support/scripted-server.ts";
-import { completedAt, inTurn, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+import { startedUntil } from "../support/started.ts";
 
 const WHOLE = response(200, PICTURE);
 
@@ -127,4 +130,72 @@ it("two machines in one folder: resume on one leaves alone what the other may st
   await rename(path.join(world.out, part), path.join(world.out, others));
   expect((await world.resume()).code).toBe(0);
   expect(await parts()).toEqual([others]);
+});
+
+/** Starts a command as a container would: its process numbers count from 1, the rest it shares. */
+const CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc"];
+
+it("two containers on one home and one batch, with the same host name: no row is bought twice", async (test) => {
+  if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
+    return test.skip("no process namespace can be made here");
+  const server = await liveService(PICTURE, { submit: late(3_000, accepts) });
+  const world = await programWorld(server);
+  await writeFile(path.join(world.folder, "rows.txt"), "a fox\nan owl\n");
+  const args = ["batch", path.join(world.folder, "rows.txt"), "--yes", "--poll-interval", "100ms"];
+  const first = finished(world.start(args, { through: CONTAINER }));
+  while (server.submits().length < 2) await pause(10);
+  const second = await world.run([...args, "--resubmit-unknown"], { through: CONTAINER });
+  await first;
+  expect(server.submits(), second.stderr).toHaveLength(2);
+  expect((await world.ledger()).open).toEqual([]);
+});
+
+it("a claim of another machine is respected until it says, and where it says nothing for 150 s", async () => {
+  const server = await liveService(PICTURE, { submit: silence });
+  const world = await programWorld(server);
+  const args = world.generateArgs(["--request-timeout", "300s"]);
+  const { program, end } = await startedUntil(world, server, 1, args);
+  program.kill("SIGKILL");
+  await end;
+  const open = path.join(world.home, "state/tasks/open");
+  const [name = ""] = await readdir(open);
+  const [line = ""] = (await readFile(path.join(open, name), "utf8")).split("\n");
+  const intent = JSON.parse(line);
+  expect(Date.parse(intent.until) - Date.parse(intent.at)).toBeGreaterThanOrEqual(300_000);
+  const resumed = async (agoMs: number, untilMs: number | null) => {
+    const at = new Date(Date.now() - agoMs).toISOString();
+    const until = untilMs === null ? undefined : new Date(Date.now() + untilMs).toISOString();
+    const elsewhere = { ...intent, at, until, owner: { pid: 1, host: "elsewhere", started: "1" } };
+    await writeFile(path.join(open, name), `${JSON.stringify(elsewhere)}\n`);
+    return (await world.resume()).code;
+  };
+  expect(await resumed(200_000, 60_000)).toBe(6);
+  expect(await resumed(10_000, -1_000)).toBe(9);
+  expect(await resumed(140_000, null)).toBe(6);
+  expect(await resumed(160_000, null)).toBe(9);
+});
+
+/** Starts a command as it is on systems that have no /proc. */
+const WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"];
+
+it("a process number that is in use again after a reboot, without /proc: the task is not held for ever", async (test) => {
+  if (spawnSync("unshare", [...WITHOUT_PROC.slice(1), "true"]).status !== 0)
+    return test.skip("/proc cannot be hidden here");
+  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
+  const world = await programWorld(server);
+  const options = { through: WITHOUT_PROC };
+  await world.run(world.generateArgs(["--no-wait"]), options);
+  const open = path.join(world.home, "state/tasks/open");
+  const [name = ""] = await readdir(open);
+  const [line = "", ...rest] = (await readFile(path.join(open, name), "utf8")).split("\n");
+  const { owner, ...intent } = JSON.parse(line);
+  const reused = async (boot: string) => {
+    const first = JSON.stringify({ ...intent, owner: { ...owner, pid: process.pid, boot } });
+    await writeFile(path.join(open, name), [first, ...rest].join("\n"));
+    return (await world.resume([], options)).code;
+  };
+  expect(owner.started).toBe("");
+  expect(await reused(owner.boot)).toBe(6);
+  expect(await reused("time:0")).toBe(0);
+  expect(await world.files()).toEqual(["a-fox-task1.png"]);
 });

@@ -22,6 +22,8 @@ const file = fc.record({
   height: fc.nat(),
 });
 const later: fc.Arbitrary<TaskEvent> = fc.oneof(
+  text.map((why): TaskEvent => ({ ...EVENTS.rate_limited, why })),
+  text.map((until): TaskEvent => ({ type: "submitting", at: AT, until })),
   text.map((why): TaskEvent => ({ type: "not_sent", at: AT, why })),
   text.map((why): TaskEvent => ({ type: "unknown", at: AT, why })),
   text.map((excerpt): TaskEvent => ({ type: "unknown", at: AT, why: "nonsense", excerpt })),
@@ -33,7 +35,7 @@ const later: fc.Arbitrary<TaskEvent> = fc.oneof(
 );
 const events = fc.array(later, { maxLength: 4 });
 
-const BEGINNING: Progress = { status: "intended" };
+const BEGINNING: Progress = { status: "intended", until: null };
 
 /** How far these bytes say that the task has come; null where they are no task. */
 function progressOf(bytes: Buffer): Progress | null {

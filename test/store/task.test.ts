@@ -3,10 +3,11 @@ import { advance, isUnknown, mayBePaid, type Progress, type TaskEvent } from "..
 import { AT, EVENTS, INTENT } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 
-const { intent, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
+const { intent, rate_limited, submitting, not_sent, refused } = EVENTS;
+const { unknown, dismissed, accepted, completed, failed, saved } = EVENTS;
 
 function sumOf(...events: TaskEvent[]): Progress {
-  return events.reduce(advance, { status: "intended" } as Progress);
+  return events.reduce(advance, { status: "intended", until: null } as Progress);
 }
 
 function recordOf(...events: TaskEvent[]) {
@@ -17,6 +18,11 @@ describe("a task's progress", () => {
   it.each([
     [[], "intended"],
     [[intent], "intended"],
+    [[rate_limited], "rate_limited"],
+    [[rate_limited, submitting], "intended"],
+    [[rate_limited, submitting, rate_limited], "rate_limited"],
+    [[rate_limited, submitting, accepted], "accepted"],
+    [[rate_limited, not_sent], "not_sent"],
     [[not_sent], "not_sent"],
     [[refused], "refused"],
     [[unknown], "unknown"],
@@ -41,6 +47,13 @@ describe("a task's progress", () => {
     [[accepted, completed, saved, accepted], "saved"],
     [[accepted, unknown], "accepted"],
     [[accepted, not_sent], "accepted"],
+    [[accepted, rate_limited], "accepted"],
+    [[accepted, submitting], "accepted"],
+    [[unknown, rate_limited], "unknown"],
+    [[not_sent, submitting], "not_sent"],
+    [[dismissed, submitting], "dismissed"],
+    [[dismissed, rate_limited], "dismissed"],
+    [[dismissed, not_sent], "dismissed"],
   ])(
     "after %j stays %s: what comes without its beginning, or too late, changes nothing",
     (events, status) => {
@@ -92,11 +105,18 @@ describe("whether a task may have cost something", () => {
     [[accepted], true],
     [[accepted, failed], true],
     [[accepted, completed, saved], true],
+    [[rate_limited], true],
     [[refused], false],
     [[not_sent], false],
   ])("after %j is %s", (events, paid) => {
     expect(mayBePaid(recordOf(...events))).toBe(paid);
   });
+});
+
+it("a task whose process was killed while it waited out a 429 cost nothing", () => {
+  const record = recordOf(rate_limited);
+  const progress = { ...record.progress, isOwnerGone: true } as Progress;
+  expect(mayBePaid({ ...record, progress })).toBe(false);
 });
 
 it("a task is of unknown outcome while nothing but its intent, or a lost answer, is known", () => {

@@ -3,6 +3,9 @@ import { identity } from "./some-processes.ts";
 
 export const AT = "2026-01-31T12:00:00.000Z";
 
+/** Until when a claim of that moment holds that says nothing else. */
+export const UNTIL = "2026-01-31T12:02:30.000Z";
+
 /** What a test asks for where it does not matter what. */
 export const INTENT: Intent = {
   request: { prompt: "a fox", model: "gamma-image-2" },
@@ -13,7 +16,9 @@ export const INTENT: Intent = {
 
 /** One event of each type, at a time when nothing happened. */
 export const EVENTS = {
-  intent: { type: "intent", v: 1, at: AT, owner: identity(1), ...INTENT },
+  intent: { type: "intent", v: 1, at: AT, owner: identity(1), until: UNTIL, ...INTENT },
+  rate_limited: { type: "rate_limited", at: AT, why: "busy", until: AT },
+  submitting: { type: "submitting", at: AT, until: AT },
   not_sent: { type: "not_sent", at: AT, why: "refused" },
   refused: {
     type: "refused",

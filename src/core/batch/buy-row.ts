@@ -1,6 +1,7 @@
 import type { OwnedTask } from "../../store/ledger.ts";
 import type { Intent } from "../../store/task.ts";
-import { buyOwned, intentOf } from "../generate.ts";
+import { TakenOverError } from "../errors.ts";
+import { buyOwned, firstAttemptMs, intentOf } from "../generate.ts";
 import type { TaskReport } from "../report.ts";
 import type { BatchRun, Step } from "./batch-run.ts";
 import type { PlannedRow } from "./plan.ts";
@@ -21,6 +22,7 @@ export async function buyRow(row: PlannedRow, begun: string | null, run: BatchRu
     if (owned === "taken") return "again";
     const connection = { ...deps.connection, service: pass };
     const report = await buyOwned(owned, order, { ...deps, connection });
+    if (report.error instanceof TakenOverError) return "again";
     if (!isOutage(report, run)) return ended(row, report, true);
     // It never left, and that is on the disk: it is bought when the service is back.
     run.outage.error = report.error;
@@ -42,11 +44,11 @@ async function beginRow(
 ): Promise<OwnedTask | "taken"> {
   if (begun !== null) {
     await claims.share(row.key, row.attempts.length);
-    return deps.ledger.beginAs(begun, intent, null);
+    return deps.ledger.beginAs(begun, intent, null, firstAttemptMs(deps));
   }
   const attempt = claims.attempt(row.key, row.attempts.length + 1);
   const id = deps.ledger.newId();
-  const owned = await deps.ledger.beginAs(id, intent, attempt);
+  const owned = await deps.ledger.beginAs(id, intent, attempt, firstAttemptMs(deps));
   row.attempts.push(owned === "taken" ? await attempt.owner() : id);
   return owned;
 }

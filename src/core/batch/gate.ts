@@ -88,11 +88,22 @@ export class Pass implements ImageService {
     this.#ticket = ticket;
   }
 
-  async submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
+  get submitTimeoutMs(): number {
+    return this.#gate.service.submitTimeoutMs;
+  }
+
+  /** The next submit goes with the ticket that this waits for. */
+  async turn(signal: AbortSignal): Promise<SubmitReply | null> {
     if (signal.aborted) return this.#last ?? notTried();
-    const ticket = this.#ticket ?? (await this.#further(signal));
+    this.#ticket ??= await this.#further(signal);
+    return this.#ticket === null ? (this.#last ?? notTried()) : null;
+  }
+
+  async submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
+    const noTurn = await this.turn(signal);
+    const ticket = this.#ticket;
+    if (noTurn || ticket === null) return noTurn ?? notTried();
     this.#ticket = null;
-    if (ticket === null) return this.#last ?? notTried();
     try {
       const reply = await this.#gate.service.submit(request, signal, onSent);
       this.#last = reply;

@@ -7,7 +7,7 @@ import { requireSameAccount } from "../account.ts";
 import { PendingError } from "../errors.ts";
 import { reportOf } from "../report.ts";
 import { finishOwned, type ResumeDeps, type ResumeOptions, resumeFound } from "../resume.ts";
-import { dismissTask } from "../settle.ts";
+import { dismissTask, putAwayUnsent } from "../settle.ts";
 import type { BatchRun, Step } from "./batch-run.ts";
 import { buyRow } from "./buy-row.ts";
 import { Pass } from "./gate.ts";
@@ -23,6 +23,8 @@ export async function goOn(row: PlannedRow, record: TaskRecord, run: BatchRun): 
     case "accepted":
     case "completed":
       return finishRow(row, record, run);
+    case "rate_limited":
+      return unsentRow(row, record, run);
     case "intended":
     case "unknown":
     case "dismissed":
@@ -48,6 +50,16 @@ async function finishedElsewhere(
   const entry = await run.deps.ledger.read(id);
   const isCutOff = entry?.kind === "task" && entry.record.progress.status === progress.status;
   return isCutOff ? unreadable(row, entry, null) : "again";
+}
+
+/** A row whose process was killed while it waited out a 429 may be submitted; one that still waits is held. */
+async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+  const owned = await run.deps.ledger.claim(record);
+  if (owned === "held") return "held";
+  if (owned === "finished") return finishedElsewhere(row, record, run);
+  if (owned.record.progress.status === "rate_limited") await putAwayUnsent(owned, run.deps.ledger);
+  else await owned.release();
+  return "again";
 }
 
 async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {

@@ -1,6 +1,6 @@
 import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
-import type { TaskRecord } from "../../store/task.ts";
+import type { Progress, TaskRecord } from "../../store/task.ts";
 import { reportOf } from "../report.ts";
 import { readAttempt } from "./attempts.ts";
 import type { BatchRun, Step } from "./batch-run.ts";
@@ -52,14 +52,16 @@ async function nextStep(row: PlannedRow, run: BatchRun): Promise<Step> {
   const id = row.attempts.at(-1);
   const entry =
     id === undefined ? null : await readAttempt(row, row.attempts.length - 1, { claims: run.claims, ledger });
-  if (standingOf(entry) === "new") return buyRow(row, entry === null ? (id ?? null) : null, run);
+  // What waits out a 429, or did, is to be claimed first: its owner may be there all the same.
+  const waits = entry?.kind === "task" && entry.record.progress.status === "rate_limited";
+  if (!waits && standingOf(entry) === "new") return buyRow(row, entry === null ? (id ?? null) : null, run);
   if (entry?.kind === "lost") {
     if (entry.record !== null && ledger.isUnderWay(entry.record)) return "held";
     if (row.resubmit === row.attempts.at(-1)) return buyRow(row, null, run);
   }
   if (entry?.kind !== "task") return unreadable(row, entry, await sameRequest(row, run));
   const { record, file } = entry;
-  if (isUnfinished(record) && file === run.claims.fileOf(row.key, row.attempts.length)) {
+  if (UNFINISHED.has(record.progress.status) && file === run.claims.fileOf(row.key, row.attempts.length)) {
     await ledger.restore(record.id, file);
     return "again";
   }
@@ -70,9 +72,13 @@ async function nextStep(row: PlannedRow, run: BatchRun): Promise<Step> {
   });
 }
 
-function isUnfinished({ progress }: TaskRecord): boolean {
-  return progress.status === "accepted" || progress.status === "completed" || progress.status === "unknown";
-}
+const UNFINISHED: ReadonlySet<Progress["status"]> = new Set([
+  "intended",
+  "rate_limited",
+  "accepted",
+  "completed",
+  "unknown",
+]);
 
 /** The newest task for a row's request that is none of its attempts: it may be the one that a damaged claim named. */
 async function sameRequest(

@@ -57,7 +57,7 @@ export class Tally {
 
   /** Counts a row that this run did not come to, as it stood before. */
   leave({ standing }: PlannedRow): void {
-    const outcomes = { new: "notSent", unfinished: "pending", saved: "skipped" } as const;
+    const outcomes = { new: "notSent", waiting: "pending", unfinished: "pending", saved: "skipped" } as const;
     if (standing === "failed" || standing === "unknown") this[standing] += 1;
     else this[outcomes[standing]] += 1;
   }

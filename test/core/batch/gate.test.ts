@@ -27,6 +27,7 @@ function newGate(submits: SubmitReply[], polls: PollReply[] = [RUNNING]) {
   const outages: boolean[] = [];
   const next = <Reply>(replies: Reply[]) => (replies.length > 1 ? replies.shift() : replies[0]) as Reply;
   const service: ImageService = {
+    submitTimeoutMs: 120_000,
     async submit() {
       sentAtMs.push(clock.monotonicMs());
       return next(submits);

@@ -5,6 +5,8 @@ import type { BatchRun } from "../../../src/core/batch/batch-run.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { runRow } from "../../../src/core/batch/row.ts";
 import type { RowEnd } from "../../../src/core/batch/row-end.ts";
+import { intentOf } from "../../../src/core/generate.ts";
+import type { TaskEvent } from "../../../src/store/task.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS } from "../../support/records.ts";
@@ -345,6 +347,64 @@ describe("a row whose task was removed from the ledger", () => {
     processes.die(1);
     return { ...batch, row, claim };
   }
+});
+
+describe("a row that was turned away with 429", () => {
+  /** Another process has begun it, and recorded what came of it. */
+  async function turnedAway(...events: TaskEvent[]) {
+    const batch = await newRun();
+    const { other, claims, run } = batch;
+    const row = newRow();
+    const order = {
+      checked: row.checked,
+      destination: { kind: "folder", ...run.place },
+      wait: null,
+    } as const;
+    const claim = claims.attempt(row.key, 1);
+    const id = other.deps.ledger.newId();
+    const task = await other.deps.ledger.beginAs(id, intentOf(order, other.deps), claim);
+    if (task === "taken") throw new Error("taken");
+    for (const event of events) await task.file.record(event);
+    task.file.close();
+    return { ...batch, row: { ...row, attempts: [id] } };
+  }
+
+  it("is held while its owner lives, who is to submit it again", async () => {
+    const { row, run, server } = await turnedAway(EVENTS.rate_limited);
+    expect(await runRow(row, run)).toBe("held");
+    expect(server.submits()).toEqual([]);
+  });
+
+  it("is submitted once its owner is dead, whose attempt is put away as not sent", async () => {
+    const { row, run, server, processes } = await turnedAway(EVENTS.rate_limited);
+    processes.die(2);
+    expect(await ended(row, run)).toMatchObject({ outcome: "saved", bought: true });
+    expect(server.submits()).toHaveLength(1);
+    expect(await run.deps.ledger.unfinished()).toEqual([]);
+    const entry = await run.deps.ledger.read(row.attempts[0] ?? "");
+    expect(entry).toMatchObject({ record: { progress: { status: "not_sent" } } });
+  });
+
+  it("is unknown where its owner died after the next attempt was recorded", async () => {
+    const { row, run, server, processes } = await turnedAway(EVENTS.rate_limited, EVENTS.submitting);
+    processes.die(2);
+    expect(await ended(row, run)).toMatchObject({ outcome: "unknown" });
+    expect(server.submits()).toEqual([]);
+  });
+
+  it.each([
+    ["is submitted", [EVENTS.rate_limited], 1],
+    ["is unknown", [EVENTS.rate_limited, EVENTS.submitting], 0],
+  ])(
+    "%s by what its claim says, should its task be removed from the ledger",
+    async (_what, events, submits) => {
+      const { row, run, server, processes, world } = await turnedAway(...events);
+      processes.die(2);
+      await rm(path.join(world.stateFolder, "tasks", "open"), { recursive: true });
+      await ended(row, run);
+      expect(server.submits()).toHaveLength(submits);
+    },
+  );
 });
 
 describe("a row that was bought", () => {

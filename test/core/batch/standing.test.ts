@@ -5,7 +5,8 @@ import type { TaskEvent } from "../../../src/store/task.ts";
 import { readTaskLines } from "../../../src/store/task-lines.ts";
 import { EVENTS, linesOf } from "../../support/records.ts";
 
-const { intent, accepted, completed, saved, failed, refused, not_sent, unknown, dismissed } = EVENTS;
+const { intent, rate_limited, accepted, completed, saved, failed, refused, not_sent, unknown, dismissed } =
+  EVENTS;
 
 const entry = (...events: TaskEvent[]): LedgerEntry => ({
   file: "task.jsonl",
@@ -15,6 +16,7 @@ const entry = (...events: TaskEvent[]): LedgerEntry => ({
 it.each([
   ["never sent", [not_sent], "new"],
   ["refused", [refused], "new"],
+  ["turned away with 429, and is to be submitted again", [rate_limited], "waiting"],
   ["begun, and nothing more is known", [], "unknown"],
   ["sent, and its answer never came", [unknown], "unknown"],
   ["dismissed", [unknown, dismissed], "unknown"],

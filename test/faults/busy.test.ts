@@ -1,0 +1,96 @@
+import { readdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { accepts, jsonLines } from "../support/batch-world.ts";
+import { liveService } from "../support/live-server.ts";
+import { finished } from "../support/program.ts";
+import { type Aftermath, PICTURE, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { response } from "../support/scripted-server.ts";
+import { inTurn, pause, replies } from "../support/scripts.ts";
+import { stopped } from "../support/started.ts";
+
+/** Asks to wait for so long. */
+const busyFor = (seconds: number) => replies(response(429, "", { "retry-after": `${seconds}` }));
+
+/** Waits until a request is on record as turned away, as `inTurn` has it. */
+async function waitingOut(world: ProgramWorld): Promise<void> {
+  while ((await world.ledger()).open[0] !== "rate_limited") await pause(10);
+}
+
+const NOT_SENT: Aftermath = { ...SAVED, exit: 0, type: null, charged: null, files: [], done: ["not_sent"] };
+
+it("SIGINT while a 429 is waited out: nothing was charged, exit 130, and the ledger says that it was not sent", async () => {
+  const world = await programWorld(await liveService(PICTURE, { submit: busyFor(60) }));
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  await waitingOut(world);
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toEqual({
+    ...NOT_SENT,
+    exit: 130,
+    type: "interrupted",
+    charged: "no",
+  });
+  expect(elapsedMs).toBeLessThan(1_000);
+});
+
+it("SIGKILL while a 429 is waited out: nothing is unknown, resume puts the request away, and history is empty", async () => {
+  const world = await programWorld(await liveService(PICTURE, { submit: busyFor(60) }));
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  await waitingOut(world);
+  program.kill("SIGKILL");
+  await end;
+  const history = await world.run(["history", "--json"]);
+  expect(JSON.parse(history.stdout)).toEqual([]);
+  expect(await world.aftermath(await world.resume())).toEqual(NOT_SENT);
+  expect(await readdir(path.join(world.home, "state/tasks/open"))).toEqual([]);
+});
+
+it("SIGKILL while a batch waits out a 429: the same command submits the row", async () => {
+  const server = await liveService(PICTURE, { submit: inTurn(busyFor(60), accepts) });
+  const world = await programWorld(server);
+  await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
+  const batch = ["batch", path.join(world.folder, "rows.txt"), "-m", "gamma-image-2", "--json"];
+  const args = [...batch, "--poll-interval", "100ms", "--max-credits", "2"];
+  const program = world.start(args);
+  const end = finished(program);
+  await waitingOut(world);
+  program.kill("SIGKILL");
+  await end;
+  const run = await world.run(args);
+  expect(run.code, run.stderr).toBe(0);
+  expect(run.stderr).toContain("1 to buy: 2 credits");
+  expect(await world.ledger()).toEqual({ open: [], done: ["not_sent", "saved"] });
+  expect(server.submits()).toHaveLength(2);
+});
+
+it("a batch beside one that waits out a 429: the row is submitted by neither twice, and both end well", async () => {
+  const server = await liveService(PICTURE, { submit: inTurn(busyFor(2), accepts) });
+  const world = await programWorld(server);
+  await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
+  const batch = ["batch", path.join(world.folder, "rows.txt"), "-m", "gamma-image-2", "--json"];
+  const args = [...batch, "--poll-interval", "100ms", "--yes"];
+  const first = finished(world.start(args));
+  await waitingOut(world);
+  const runs = await Promise.all([world.run(args), first]);
+  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+  expect(runs.map(({ stdout }) => jsonLines(stdout).at(-1)?.saved)).toEqual([0, 1]);
+  expect(server.submits()).toHaveLength(2);
+  expect(await world.ledger()).toEqual({ open: [], done: ["saved"] });
+});
+
+it("a request that another process waits to submit again counts for dailyCredits, and no longer once it is killed", async () => {
+  const server = await liveService(PICTURE, { submit: inTurn(busyFor(60), accepts) });
+  const world = await programWorld(server);
+  await world.run(["config", "set", "dailyCredits", "2"]);
+  const flags = ["-m", "gamma-image-2"];
+  const program = world.start(world.generateArgs(flags));
+  const end = finished(program);
+  await waitingOut(world);
+  expect(await world.generate(flags)).toMatchObject({ code: 2 });
+  program.kill("SIGKILL");
+  await end;
+  expect(await world.generate(flags)).toMatchObject({ code: 0 });
+  expect(server.submits()).toHaveLength(2);
+});

@@ -1,0 +1,114 @@
+import { appendFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Processes, ProcessIdentity } from "../../src/lib/processes.ts";
+import { Ledger } from "../../src/store/ledger.ts";
+import type { TaskEvent } from "../../src/store/task.ts";
+import { type FakeClock, fakeClock } from "../support/fake-clock.ts";
+import { temporaryFolder } from "../support/program.ts";
+import { AT, EVENTS, INTENT, linesOf } from "../support/records.ts";
+import { identity, someProcesses } from "../support/some-processes.ts";
+
+const { rate_limited, submitting, accepted } = EVENTS;
+
+/** A ledger with one task of another process, and how that stands for this one. */
+async function taskOf(owner: ProcessIdentity, processes: Processes, ...events: TaskEvent[]) {
+  const clock = fakeClock();
+  const ledger = new Ledger(await temporaryFolder(), clock, processes);
+  const { record, file } = await ledger.begin(INTENT, 1000);
+  const begin = (until?: string): TaskEvent => {
+    return { type: "intent", v: 1, at: AT, owner, ...(until !== undefined && { until }), ...INTENT };
+  };
+  const put = (until: string | undefined, more: TaskEvent[]) =>
+    writeFile(file.path, linesOf(begin(until), ...more));
+  await put(undefined, events);
+  const claim = async () => {
+    const found = await ledger.find(record.id);
+    const claimed = await ledger.claim(found ?? record);
+    if (typeof claimed === "string") return claimed;
+    await claimed.release();
+    return "claimed";
+  };
+  return { ledger, clock, claim, put, open: path.dirname(file.path), record, file };
+}
+
+const atMs = Date.parse(AT);
+const msLater = (ms: number) => new Date(atMs + ms).toISOString();
+const here = someProcesses(1, 2);
+const elsewhere = { ...identity(9), host: "elsewhere" };
+
+/** The moments, in milliseconds from the task's beginning, between which the answer changes. */
+async function heldUntil(clock: FakeClock, claim: () => Promise<string>, untilMs: number): Promise<void> {
+  clock.advance(untilMs - 1 - (clock.now() - atMs));
+  expect(await claim()).toBe("held");
+  clock.advance(1);
+  expect(await claim()).toBe("claimed");
+}
+
+describe("a task of another machine", () => {
+  it("whose claim does not say until when it may be submitted is left alone for 150 s", async () => {
+    const { clock, claim } = await taskOf(elsewhere, here.as(1));
+    await heldUntil(clock, claim, 150_000);
+  });
+
+  it("is left alone until its claim says, be that later or earlier", async () => {
+    const { clock, claim, put } = await taskOf(elsewhere, here.as(1));
+    await put(msLater(20_000), []);
+    await heldUntil(clock, claim, 20_000);
+    await put(msLater(400_000), []);
+    await heldUntil(clock, claim, 400_000);
+  });
+
+  it("is left alone while a 429 is waited out, and while it is submitted again", async () => {
+    const { clock, claim, put } = await taskOf(elsewhere, here.as(1));
+    await put(msLater(10_000), [{ ...rate_limited, until: msLater(300_000) }]);
+    await heldUntil(clock, claim, 300_000);
+    await put(msLater(10_000), [rate_limited, { ...submitting, until: msLater(500_000) }]);
+    await heldUntil(clock, claim, 500_000);
+  });
+
+  it("is taken over at once when it was accepted: it will not be submitted", async () => {
+    const { claim } = await taskOf(elsewhere, here.as(1), accepted);
+    expect(await claim()).toBe("claimed");
+  });
+
+  it.each([
+    ["of another boot", { boot: "b" }],
+    ["of another pid namespace", { pidNamespace: "pid:[2]" }],
+  ])("is also one %s", async (_what, other) => {
+    const self = { ...identity(1), boot: "a", pidNamespace: "pid:[1]" };
+    const processes = { ...here.as(1), self };
+    const { clock, claim } = await taskOf({ ...self, pid: 9, ...other }, processes);
+    await heldUntil(clock, claim, 150_000);
+  });
+});
+
+describe("a task that waits out a 429", () => {
+  it("is its owner's while that lives, however long", async () => {
+    const { ledger, clock, claim } = await taskOf(identity(2), here.as(1), rate_limited);
+    clock.advance(3_600_000);
+    expect(await claim()).toBe("held");
+    expect(await ledger.creditsSince(atMs, INTENT.service.keyId)).toBe(2);
+  });
+
+  it("is nobody's, and has cost nothing, once its owner is dead", async () => {
+    const { ledger, claim } = await taskOf(identity(9), here.as(1), rate_limited);
+    expect(await ledger.unfinished()).toMatchObject([{ record: { progress: { isOwnerGone: true } } }]);
+    expect(await ledger.creditsSince(atMs, INTENT.service.keyId)).toBe(0);
+    expect(await claim()).toBe("claimed");
+  });
+
+  it("is known by what its owner wrote last, had that gone on before it died", async () => {
+    const processes = here.as(1);
+    const { ledger, file } = await taskOf(identity(9), processes, rate_limited);
+    const isAlive = () => {
+      // Between the reading and this question it has submitted, and died.
+      appendFileSync(file.path, linesOf(submitting));
+      return false;
+    };
+    const state = path.dirname(ledger.folder);
+    const [entry] = await new Ledger(state, fakeClock(), { ...processes, isAlive }).unfinished();
+    expect(entry).toMatchObject({ record: { progress: { status: "intended" } } });
+  });
+});
