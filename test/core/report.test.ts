@@ -4,7 +4,7 @@ import { advance, type Progress, type TaskEvent } from "../../src/store/task.ts"
 import { AT, EVENTS, INTENT } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 
-const { not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
+const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
 
 function reportAfter(...events: TaskEvent[]) {
   const progress = events.reduce(advance, { status: "intended", until: null } as Progress);
@@ -15,6 +15,8 @@ describe("a report on a task of the ledger", () => {
   it.each([
     [[], "unknown", "unknown", false, "outcome_unknown"],
     [[unknown], "unknown", "unknown", false, "outcome_unknown"],
+    [[rate_limited], "unknown", "unknown", false, "pending"],
+    [[rate_limited, submitting], "unknown", "unknown", false, "outcome_unknown"],
     [[not_sent], "refused", "no", false, "network"],
     [[refused], "refused", "no", false, "auth_required"],
     [[accepted], "running", "yes", true, undefined],
@@ -26,6 +28,13 @@ describe("a report on a task of the ledger", () => {
     expect(report).toMatchObject({ ledgerId: "x", status, charged, resumable, credits: 2 });
     expect(report.error?.type).toBe(error);
     expect(report.error?.charged ?? charged).toBe(charged);
+  });
+
+  it("that nobody will submit again after a 429 says that it cost nothing", () => {
+    const until = EVENTS.rate_limited.until;
+    const progress: Progress = { status: "rate_limited", why: "busy", until, isOwnerGone: true };
+    const report = reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress });
+    expect(report).toMatchObject({ status: "refused", charged: "no", error: { type: "network" } });
   });
 
   it("tells how long it took, once it is completed", () => {

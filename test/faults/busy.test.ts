@@ -94,3 +94,19 @@ it("a request that another process waits to submit again counts for dailyCredits
   expect(await world.generate(flags)).toMatchObject({ code: 0 });
   expect(server.submits()).toHaveLength(2);
 });
+
+it("the same request beside one that waits out a 429: --reuse spends nothing, and without it a person is warned", async () => {
+  const server = await liveService(PICTURE, { submit: inTurn(busyFor(60), accepts) });
+  const world = await programWorld(server);
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  await waitingOut(world);
+  const reused = await world.generate(["--reuse"]);
+  expect(reused.code).toBe(6);
+  expect(JSON.parse(reused.stdout)).toMatchObject({ charged: "unknown", error: { type: "pending" } });
+  expect(server.submits()).toHaveLength(1);
+  const once = await world.generate();
+  expect(once.stderr).toContain("Another process waits to submit the same request");
+  program.kill("SIGKILL");
+  await end;
+});
