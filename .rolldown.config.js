@@ -7,7 +7,7 @@ import { defineConfig } from "rolldown";
 // file before it has taken.
 const TOGETHER = {
   start: "cli/main",
-  command: "cli/(commands/generate|purchase|failure|json|to-json|session)",
+  command: "cli/(commands/generate|purchase|failure|json|session)",
   account: "(cli/(account|format)|lib/redact)",
   early: "cli/open-early",
   ledger: "(cli/ledger|core/(history|report))",

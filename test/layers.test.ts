@@ -181,6 +181,19 @@ function isBelow(name: string, folder: string): boolean {
   return folder.endsWith("/") && name.startsWith(folder);
 }
 
+describe("text that goes out", () => {
+  it("is written by the console alone, and by what asks for a key", () => {
+    const writing = FILES.filter(({ text }) => /\b(?:stdout|stderr|output)\s*\.\s*write\(/.test(text));
+    expect(writing.map(({ name }) => name)).toEqual(["cli/ask-hidden.ts"]);
+  });
+
+  it("is escaped by the console and the spinner; tables measure it and hints quote it escaped", () => {
+    const escaping = FILES.filter(({ imports }) => imports.some(({ to }) => to === "lib/escape.ts"));
+    const owners = ["cli/console.ts", "cli/progress.ts", "cli/shell-word.ts", "cli/table.ts"];
+    expect(escaping.map(({ name }) => name).sort()).toEqual(owners);
+  });
+});
+
 describe("the process", () => {
   /** Where a file names the global `process`, comments and texts aside. */
   function namesProcess({ name, text }: SourceFile): boolean {

@@ -3,7 +3,6 @@ import type { ManifestProblem } from "../core/batch/check-rows.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { TaskReport } from "../core/report.ts";
 import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
-import { printable, printableBlock } from "../lib/escape.ts";
 import { ManifestError } from "./batch/manifest-error.ts";
 import { OutputError } from "./console.ts";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
@@ -120,10 +119,10 @@ export function resumeCommand(taskId: string): string {
   return `imggen resume ${taskId.startsWith("-") ? "-- " : ""}${shellWord(taskId)}`;
 }
 
-/** The failure in one or two lines for a person. */
-export function failureLines(failure: Failure, red: (text: string) => string = String): string {
+/** The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own. */
+export function failureLines(failure: Failure): string[] {
   const key = failure.key === null || failure.message.includes(failure.key) ? "" : ` [${failure.key}]`;
-  const message = (failure.problems ? printableBlock : printable)(failure.message);
-  const first = `${red("error:")} ${message}${printable(key)}`;
-  return failure.hint === "" ? first : `${first}\n  ${printable(failure.hint)}`;
+  const text = `error: ${failure.message}${key}`;
+  const lines = failure.problems ? text.split("\n") : [text];
+  return failure.hint === "" ? lines : [...lines, `  ${failure.hint}`];
 }

@@ -1,4 +1,5 @@
 import { Chalk, type ChalkInstance } from "chalk";
+import type { Paint } from "./console.ts";
 import type { Environment } from "./context.ts";
 import type { OutputStream } from "./output-stream.ts";
 
@@ -12,4 +13,14 @@ function colorLevel(stream: OutputStream, env: Environment): 0 | 1 {
   if (env.NO_COLOR) return 0;
   if (force !== undefined) return force === "0" || force === "false" ? 0 : 1;
   return stream.isTTY && env.TERM !== "dumb" ? 1 : 0;
+}
+
+/** Colours the word that an error begins with. */
+export function errorPaint({ red }: ChalkInstance): Paint {
+  return (line, at) => (at === 0 ? line.replace(/^error:/, (word) => red(word)) : line);
+}
+
+/** Sets off the first line: a table's headings, or a title. */
+export function headingPaint({ bold }: ChalkInstance): Paint {
+  return (line, at) => (at === 0 ? bold(line) : line);
 }

@@ -33,9 +33,8 @@ export async function parseAndRun(
 
 /** `--help` and `--version`, as text or as the one JSON document. */
 async function showText(text: string, json: boolean, console: Console): Promise<void> {
-  if (!json) return console.resultBytes(text);
-  const { toJson } = await import("./to-json.ts");
-  await console.result(toJson({ ok: true, text: text.trimEnd() }));
+  if (json) await console.json({ ok: true, text: text.trimEnd() });
+  else await console.result(text.replace(/\n$/, "").split("\n"));
 }
 
 /** The parser's complaint in our form. */

@@ -48,9 +48,9 @@ function plainProgress(console: Console): Progress {
   return {
     show(event) {
       // Even under --quiet: the screen may be the only place that has the task's id.
-      if (event.type === "ledger_trouble") void console.error(printable(`warning: ${event.message}`));
+      if (event.type === "ledger_trouble") void console.error(`warning: ${event.message}`);
       const line = lastingLine(event);
-      if (line !== null) void console.note(printable(line));
+      if (line !== null) void console.note(line);
     },
     stop() {},
   };

@@ -3,7 +3,6 @@ import type { Command } from "commander";
 import { checkBudget } from "../core/budget.ts";
 import { resolveDestination } from "../core/destination.ts";
 import type { TaskReport } from "../core/report.ts";
-import { printableBlock } from "../lib/escape.ts";
 import type { CheckedRequest } from "../models/request.ts";
 import type { TaskRecord } from "../store/task.ts";
 import { reportJson } from "./json.ts";
@@ -117,7 +116,11 @@ async function showDryRun({ request, credits, warnings }: CheckedRequest, sessio
     await session.json({ ok: true, dryRun: true, request, credits, ...said });
     return 0;
   }
-  const body = printableBlock(JSON.stringify(request, null, 2));
-  await session.console.result(`POST /generate-image\n${body}\n${creditsText(credits)}, nothing was sent`);
+  const body = JSON.stringify(request, null, 2).split("\n");
+  await session.console.result([
+    "POST /generate-image",
+    ...body,
+    `${creditsText(credits)}, nothing was sent`,
+  ]);
   return 0;
 }

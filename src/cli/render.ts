@@ -1,9 +1,8 @@
 import type { TaskReport } from "../core/report.ts";
 import { formatDuration } from "../lib/duration.ts";
-import { printable } from "../lib/escape.ts";
 import { STILL_RUNNING } from "./exit-codes.ts";
 import { describeFailure, failureLines, resumeCommand } from "./failure.ts";
-import { colorsFor } from "./format.ts";
+import { colorsFor, errorPaint } from "./format.ts";
 import type { Session } from "./session.ts";
 import { creditsText } from "./text.ts";
 
@@ -17,12 +16,12 @@ export function exitCodeOfReport(report: TaskReport): number {
 export async function renderReport(report: TaskReport, session: Session): Promise<void> {
   const { console } = session;
   if (report.status === "submitted" && report.taskId !== null && !report.error) {
-    await console.result(printable(report.taskId));
+    await console.result(report.taskId);
     return console.note(
       `Submitted, ${creditsText(report.credits)}. Pick it up with: ${resumeCommand(report.taskId)}`,
     );
   }
-  for (const file of report.files) if (file.path !== null) await console.result(file.path);
+  for (const file of report.files) if (file.path !== null) await console.resultLine({ path: file.path });
   for (const warning of report.warnings) await console.warn(warning);
   if (report.error) return renderFailure(report.error, report, session);
   if (report.files.length > 0) await console.note(savedLine(report));
@@ -30,13 +29,13 @@ export async function renderReport(report: TaskReport, session: Session): Promis
 
 async function renderFailure(error: Error, report: TaskReport, session: Session): Promise<void> {
   const { context, options } = session;
-  const { red } = colorsFor(context.stderr, context.env, options.color !== false);
-  await session.console.error(failureLines(describeFailure(error, report), red));
+  const paint = errorPaint(colorsFor(context.stderr, context.env, options.color !== false));
+  await session.console.error(failureLines(describeFailure(error, report)), paint);
 }
 
 function savedLine({ files, credits, elapsedMs }: TaskReport): string {
   const count = files.length === 1 ? "1 image" : `${files.length} images`;
   const size = files[0]?.width ? `, ${files[0].width}×${files[0].height}` : "";
   const time = elapsedMs === null ? "" : `, ${formatDuration(elapsedMs)}`;
-  return printable(`Saved ${count}${size}, ${creditsText(credits)}${time}.`);
+  return `Saved ${count}${size}, ${creditsText(credits)}${time}.`;
 }

@@ -1,6 +1,5 @@
 import type { TaskReport } from "../core/report.ts";
 import { type ReuseOptions, reuseEarlier } from "../core/reuse.ts";
-import { printable } from "../lib/escape.ts";
 import type { CheckedRequest } from "../models/request.ts";
 import type { Session } from "./session.ts";
 import { withTasks } from "./tasks.ts";
@@ -17,7 +16,7 @@ export function reuse(
     const report = await reuseEarlier(request, connection.identity, options, deps);
     if (report && report.status !== "unknown") {
       const which = report.taskId ?? report.ledgerId ?? "";
-      await session.console.note(printable(`Paid for already as task ${which}: nothing was bought.`));
+      await session.console.note(`Paid for already as task ${which}: nothing was bought.`);
     }
     return report;
   });

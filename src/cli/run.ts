@@ -42,13 +42,13 @@ async function reportFailure(
   const { describeFailure, failureLines } = await import("./failure.ts");
   const failure = describeFailure(error);
   if (json) {
-    const [{ failureJson }, { toJson }] = await Promise.all([import("./json.ts"), import("./to-json.ts")]);
-    const told = console.result(toJson(failureJson(failure)));
+    const { failureJson } = await import("./json.ts");
+    const told = console.json(failureJson(failure));
     // Standard output itself is what failed: standard error is left.
     await told.catch(() => console.error(failureLines(failure)));
   } else {
-    const { colorsFor } = await import("./format.ts");
-    await console.error(failureLines(failure, colorsFor(context.stderr, context.env, color).red));
+    const { colorsFor, errorPaint } = await import("./format.ts");
+    await console.error(failureLines(failure), errorPaint(colorsFor(context.stderr, context.env, color)));
   }
   return failure.exitCode;
 }

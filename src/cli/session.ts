@@ -5,7 +5,6 @@ import { Console } from "./console.ts";
 import { type Context, type Folders, foldersOf } from "./context.ts";
 import { EffectiveSettings } from "./effective-settings.ts";
 import { shellWord } from "./shell-word.ts";
-import { toJson } from "./to-json.ts";
 
 /** Flags that every command takes. */
 export interface GlobalOptions {
@@ -55,6 +54,6 @@ export class Session {
 
   /** The one JSON document of a command's success. */
   async json(value: unknown): Promise<void> {
-    await this.console.result(toJson(value));
+    await this.console.json(value);
   }
 }

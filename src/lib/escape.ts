@@ -17,11 +17,6 @@ export function printable(text: string): string {
   );
 }
 
-/** As `printable`, but newlines stay: for text that is shown over several lines. */
-export function printableBlock(text: string): string {
-  return text.split("\n").map(printable).join("\n");
-}
-
 /**
  * The output of `JSON.stringify` with everything that would act or hide written as `\uXXXX`. It parses to the
  * same value. C0 controls are left alone: inside strings they are escaped already, outside they are indentation.

@@ -197,6 +197,7 @@ export const MUST_BE_SURVIVED = {
     "OSC 52",
     "bidi overrides",
     "zero-width characters",
+    "any of these in a saved path",
     "`NO_COLOR`, `TERM=dumb`",
   ],
   Input: [

@@ -90,6 +90,33 @@ it("hostile text in the prompt reaches neither the terminal nor a file's name ra
   for (const name of await world.files()) expect(name).not.toMatch(ACTIVE);
 });
 
+it("control characters in a saved path are inert for a person, and the path is as it is for a script", async (test) => {
+  const world = await programWorld(await liveService(PICTURE));
+  const folder = path.join(world.out, `a${HOSTILE.CSI}${HOSTILE["bidi overrides"]}\u200bb`);
+  const file = path.join(folder, "a-fox-task1.png");
+  const made = await world.run(["generate", "a fox", "-o", `${folder}/`]);
+  expect(made.stdout).toBe(`${file}\n`);
+  expectInert(made.stderr);
+  expect((await world.run(["resume", "task-1"])).stdout).toBe(`${file}\n`);
+  expect((await world.run(["status", "task-1", "-o", `${folder}/`])).stdout).toContain(`  ${file}`);
+  for (const args of [
+    ["history"],
+    ["history", "--json"],
+    ["status", "task-1", "--json"],
+    ["resume", "task-1", "--json"],
+  ]) {
+    const run = await world.run(args);
+    expect(run.code).toBe(0);
+    expectInert(run.stdout, run.stderr);
+  }
+  if (!hasScript) return test.skip("there is no script command here");
+  for (const args of [["status", "task-1", "-o", `${folder}/`], ["resume", "task-1"], ["history"]]) {
+    const { stdout } = await commandOnTerminal(world, args);
+    expect(stdout).toContain("task1.png");
+    expectInert(stdout.replaceAll("\r\n", "\n"));
+  }
+});
+
 it.each([
   ["an unknown command", ["gen\u001b[2Jerate"]],
   ["an unknown flag", ["generate", "a fox", "--fl\u001b]52;c;x\u0007ag"]],
@@ -133,6 +160,14 @@ function onTerminal(world: ProgramWorld, columns: number, env: Record<string, st
   const imggen = `timeout -s KILL 5 "${process.execPath}" "${bin}"`;
   const command = `stty cols ${columns}; ${imggen} generate "a fox" -o "${world.out}/"; ${imggen} generate ""`;
   return world.run([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command] });
+}
+
+/** What a command writes, both streams, on a terminal without colours. */
+function commandOnTerminal(world: ProgramWorld, args: readonly string[]) {
+  const bin = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+  const words = [process.execPath, bin, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  const env = { ...XTERM, TERM: "dumb" };
+  return world.run([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', words.join(" ")] });
 }
 
 function expectInert(...streams: string[]): void {

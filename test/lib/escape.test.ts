@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonSafe, printable, printableBlock } from "../../src/lib/escape.ts";
+import { jsonSafe, printable } from "../../src/lib/escape.ts";
 import { isInert, nastyText } from "../support/active-characters.ts";
 
 describe("text for one line of a terminal", () => {
@@ -49,19 +49,6 @@ describe("text for one line of a terminal", () => {
     fc.assert(
       fc.property(nastyText, (text) => {
         expect(printable(printable(text))).toBe(printable(text));
-      }),
-    );
-  });
-});
-
-describe("text for several lines", () => {
-  it("keeps its newlines, and nothing else that acts or hides", () => {
-    expect(printableBlock("one\ntwo\r\n\tthree\x1b")).toBe("one\ntwo\\r\n\\tthree\\x1b");
-    fc.assert(
-      fc.property(nastyText, (text) => {
-        const block = printableBlock(text);
-        expect(isInert(block.replaceAll("\n", ""))).toBe(true);
-        expect(block.split("\n").length).toBe(text.split("\n").length);
       }),
     );
   });

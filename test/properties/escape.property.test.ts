@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { jsonSafe, printable, printableBlock } from "../../src/lib/escape.ts";
+import { jsonSafe, printable } from "../../src/lib/escape.ts";
 import { isInert, nastyText } from "../support/active-characters.ts";
 import { holds } from "../support/holds.ts";
 import { tally } from "../support/tally.ts";
@@ -58,16 +58,6 @@ it("text that is inert already is left as it is", () => {
         expect(printable(given)).toBe(given);
       },
     ),
-  );
-});
-
-it("text for several lines keeps its lines, and each is as inert as a single one", () => {
-  holds(
-    fc.property(text, (given) => {
-      const lines = printableBlock(given).split("\n");
-      expect(lines).toEqual(given.split("\n").map(printable));
-      for (const line of lines) expect(isInert(line)).toBe(true);
-    }),
   );
 });
 

@@ -2,8 +2,6 @@ import type { RowEnd } from "../../core/batch/row-end.ts";
 import type { BatchRow } from "../../core/batch/rows.ts";
 import type { Cell, Comparison } from "../../core/compare.ts";
 import type { GenerationRequest } from "../../models/request.ts";
-import { colorsFor } from "../format.ts";
-import type { Session } from "../session.ts";
 import { table } from "../table.ts";
 
 const HEADINGS = ["MODEL", "RATIO", "QUALITY", "CREDITS", "SECONDS", "SIZE", "FILE"];
@@ -14,12 +12,12 @@ export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): 
 }
 
 /** What came of each cell, and at the end the cells that were skipped. */
-export function comparisonTable(ends: readonly RowEnd[], comparison: Comparison, session: Session): string {
-  return tableFor([...ends.map(endedCells), ...comparison.skipped.map(skippedCells)], session);
+export function comparisonTable(ends: readonly RowEnd[], comparison: Comparison): string[] {
+  return table(HEADINGS, [...ends.map(endedCells), ...comparison.skipped.map(skippedCells)]);
 }
 
 /** What each cell would cost. */
-export function plannedTable(comparison: Comparison, session: Session): string {
+export function plannedTable(comparison: Comparison): string[] {
   const planned = comparison.rows.map(({ checked: { request, credits } }) => [
     ...axesOf(request),
     creditsCell(credits),
@@ -27,12 +25,7 @@ export function plannedTable(comparison: Comparison, session: Session): string {
     "-",
     "-",
   ]);
-  return tableFor([...planned, ...comparison.skipped.map(skippedCells)], session);
-}
-
-function tableFor(rows: readonly string[][], { context, options }: Session): string {
-  const { bold } = colorsFor(context.stdout, context.env, options.color !== false);
-  return table(HEADINGS, rows, bold);
+  return table(HEADINGS, [...planned, ...comparison.skipped.map(skippedCells)]);
 }
 
 function endedCells({ row, outcome, report, error }: RowEnd): string[] {

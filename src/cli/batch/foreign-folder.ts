@@ -1,7 +1,6 @@
 import type { FoundBatch } from "../../core/batch/batch-folder.ts";
 import type { BatchPlan } from "../../core/batch/plan.ts";
 import { UsageError } from "../../lib/errors.ts";
-import { printable } from "../../lib/escape.ts";
 import { canAsk, confirmed } from "../confirm.ts";
 import type { Session } from "../session.ts";
 
@@ -31,7 +30,7 @@ export function foreignFolderQuestion(
     if (agreed.has(id)) return true;
     const what = unknown === 1 ? "1 row was" : `${unknown} rows were`;
     const message = `${folder} was filled from another machine or another IMGGEN_HOME too. Whether ${what} submitted there is not known here.`;
-    if (isShard || yes) await session.console.note(printable(`warning: ${message}`));
+    if (isShard || yes) await session.console.note(`warning: ${message}`);
     else await ask(message, unknown, session);
     agreed.add(id);
     return true;
@@ -43,7 +42,7 @@ async function ask(message: string, unknown: number, session: Session): Promise<
     throw new UsageError(message, {
       hint: "Nothing was sent. Submit them all the same with --yes, or use the IMGGEN_HOME that submitted them.",
     });
-  await session.console.note(printable(message));
+  await session.console.note(message);
   const them = unknown === 1 ? "it" : `all ${unknown}`;
   if (await confirmed(`Submit ${them}?`, session)) return;
   throw new UsageError("You did not agree to submit them.", { hint: "Nothing was sent." });

@@ -3,7 +3,6 @@ import type { BatchRow } from "../../core/batch/rows.ts";
 import type { Tally } from "../../core/batch/tally.ts";
 import type { TaskProgressEvent } from "../../core/events.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import { printable } from "../../lib/escape.ts";
 import { createStatusLine } from "../progress.ts";
 import type { Session } from "../session.ts";
 import { creditsText } from "../text.ts";
@@ -43,15 +42,14 @@ export async function createBatchProgress(
   return {
     show(event) {
       // Even under --quiet: the screen may be the only place that has the task's id.
-      if (event.type === "ledger_trouble") void console.error(printable(`warning: ${event.message}`));
+      if (event.type === "ledger_trouble") void console.error(`warning: ${event.message}`);
       if (event.type !== "submit_interrupted" || stopping) return;
       stopping = true;
       const patience = formatDuration(event.waitMs);
       void console.note(`Stopping. Waiting up to ${patience} for the task ids of requests under way…`);
     },
     showOutage(outage) {
-      const word = outage.down ? `Submitting is paused: ${outage.why}.` : "The service is back.";
-      void console.note(printable(word));
+      void console.note(outage.down ? `Submitting is paused: ${outage.why}.` : "The service is back.");
     },
     showPause(ms) {
       if (ms < WORTH_A_WORD_MS) return;
@@ -89,9 +87,9 @@ function counts({ saved, skipped, failed, unknown, pending, cost }: Tally): stri
 /** A row's end in one line. */
 function rowLine({ outcome, report, error }: RowEnd, start: string): string {
   const task = outcome === "pending" && report?.taskId ? ` (task ${report.taskId})` : "";
-  if (error) return printable(`${start} ${WORDS[outcome]}${task}: ${error.message}`);
+  if (error) return `${start} ${WORDS[outcome]}${task}: ${error.message}`;
   const files = report?.files.map(({ path }) => path).join(" ") ?? "";
-  return printable(`${start} ${WORDS[outcome]} ${files}`.trimEnd());
+  return `${start} ${WORDS[outcome]} ${files}`.trimEnd();
 }
 
 const WORDS: Record<RowEnd["outcome"], string> = {

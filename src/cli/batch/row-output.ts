@@ -6,5 +6,6 @@ import { rowJson } from "./summary.ts";
 export async function showRow(end: RowEnd, session: Session): Promise<void> {
   if (session.options.json) return session.json(rowJson(end));
   if (end.error) return;
-  for (const { path } of end.report?.files ?? []) if (path !== null) await session.console.result(path);
+  for (const { path } of end.report?.files ?? [])
+    if (path !== null) await session.console.resultLine({ path });
 }

@@ -2,7 +2,6 @@ import type { Cost } from "../../core/batch/plan.ts";
 import type { RowEnd } from "../../core/batch/row-end.ts";
 import type { Tally } from "../../core/batch/tally.ts";
 import type { ErrorType } from "../../lib/errors.ts";
-import { printable } from "../../lib/escape.ts";
 import { EXIT_CODES, exitCodeOf } from "../exit-codes.ts";
 import { describeFailure } from "../failure.ts";
 import { failureJson, reportJson } from "../json.ts";
@@ -60,7 +59,7 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
   }
   for (const [what, count] of tally.drifts) lines.push(`  warning: ${what} (${rowsText(count)})`);
   if (stopped) lines.push(`Stopped: ${stopped.message}`);
-  return [...lines, ...nextSteps(tally, session)].map(printable);
+  return [...lines, ...nextSteps(tally, session)];
 }
 
 function nextSteps(tally: Tally, session: Session): string[] {

@@ -18,7 +18,9 @@ import {
 } from "../batch/flags.ts";
 import { exitCodeOfBatch, rowJson, summaryJson, summaryLines } from "../batch/summary.ts";
 import type { RunWith } from "../command.ts";
+import type { Paint } from "../console.ts";
 import { addDraftOption, type DraftFlags } from "../draft.ts";
+import { colorsFor, headingPaint } from "../format.ts";
 import { collect } from "../options.ts";
 import type { Session } from "../session.ts";
 import { requestTimeout, waitSettings } from "../wait-options.ts";
@@ -89,7 +91,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
       credits,
     });
   } else {
-    await session.console.result(comparisonTable(ends, comparison, session));
+    await session.console.result(comparisonTable(ends, comparison), paintOf(session));
     for (const line of summaryLines(result, session)) await session.console.note(line);
   }
   return exitCodeOfBatch(result);
@@ -114,6 +116,10 @@ function nothingAllowed({ skipped }: Comparison): UsageError {
   });
 }
 
+function paintOf({ context, options }: Session): Paint {
+  return headingPaint(colorsFor(context.stdout, context.env, options.color !== false));
+}
+
 function skippedJson({ skipped }: Comparison): object[] {
   return skipped.map(({ cell: { model, ratio, quality }, reason }) => ({
     model: model ?? null,
@@ -130,7 +136,7 @@ async function dryRun(comparison: Comparison, flags: CompareOptions, session: Se
   if (cap !== null)
     checkBatchBudget({ toBuy, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
   if (!session.options.json) {
-    await session.console.result(plannedTable(comparison, session));
+    await session.console.result(plannedTable(comparison), paintOf(session));
     await session.console.note(`${costText(toBuy)}, nothing was sent`);
     return 0;
   }

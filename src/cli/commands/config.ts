@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { UsageError } from "../../lib/errors.ts";
-import { printable } from "../../lib/escape.ts";
 import { maskKey } from "../../lib/redact.ts";
 import { DEFAULT_MODEL } from "../../models/matrix.ts";
 import { canonicalQuality } from "../../models/quality.ts";
@@ -9,7 +8,7 @@ import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
 import { checkBaseUrl } from "../account.ts";
 import type { RunWith } from "../command.ts";
 import { CONFIRM_ABOVE_CREDITS, type Effective } from "../effective-settings.ts";
-import { colorsFor } from "../format.ts";
+import { colorsFor, headingPaint } from "../format.ts";
 import { durationOption, wholeNumberOption } from "../options.ts";
 import type { Session } from "../session.ts";
 import { table } from "../table.ts";
@@ -93,9 +92,9 @@ async function runList(session: Session): Promise<number> {
     await session.json(rows);
     return 0;
   }
-  const { bold } = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
+  const colors = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
   const cells = rows.map(({ name, value, source }) => [name, value ?? "-", source]);
-  await session.console.result(table(["NAME", "VALUE", "FROM"], cells, bold));
+  await session.console.result(table(["NAME", "VALUE", "FROM"], cells), headingPaint(colors));
   return 0;
 }
 
@@ -105,7 +104,7 @@ async function runGet(session: Session, text: string): Promise<number> {
   const value = shown(name, setting);
   if (session.options.json) await session.json({ name, value, source: setting?.source ?? "default" });
   else if (value === null) await session.console.note(`${name} is not set.`);
-  else await session.console.result(printable(value));
+  else await session.console.result(value);
   return 0;
 }
 
@@ -119,7 +118,7 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
   const checked = CHECKS[name](value);
   await (await session.settingsStore()).update({ [name]: checked });
   if (session.options.json) await session.json({ ok: true, name, value: checked });
-  else await session.console.note(printable(`${name} is now ${checked}`));
+  else await session.console.note(`${name} is now ${checked}`);
   return 0;
 }
 
@@ -134,6 +133,6 @@ async function runUnset(session: Session, text: string): Promise<number> {
 async function runPath(session: Session): Promise<number> {
   const { file } = await session.settingsStore();
   if (session.options.json) await session.json({ ok: true, path: file });
-  else await session.console.result(file);
+  else await session.console.resultLine({ path: file });
   return 0;
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { recentTasks } from "../../core/history.ts";
 import { reportOf, type TaskReport } from "../../core/report.ts";
 import type { RunWith } from "../command.ts";
-import { colorsFor } from "../format.ts";
+import { colorsFor, headingPaint } from "../format.ts";
 import { openLedger } from "../ledger.ts";
 import { describeOddity } from "../oddities.ts";
 import { wholeNumberOption } from "../options.ts";
@@ -35,7 +35,7 @@ async function runHistory(session: Session, { limit = "20", all }: HistoryOption
   const entries = records.map((record) => ({ ...reportOf(record), service: record.intent.service.baseUrl }));
   for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
   if (session.options.json) await session.json(entries.map(historyJson));
-  else if (entries.length > 0) await session.console.result(historyTable(entries, session));
+  else if (entries.length > 0) await showTable(entries, session);
   else await session.console.note("Nothing was bought from this machine yet.");
   return 0;
 }
@@ -59,8 +59,8 @@ function historyJson(entry: HistoryEntry): object {
   };
 }
 
-function historyTable(entries: readonly HistoryEntry[], session: Session): string {
-  const { bold } = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
+async function showTable(entries: readonly HistoryEntry[], session: Session): Promise<void> {
+  const colors = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
   const rows = entries.map((entry) => [
     (entry.submittedAt ?? "").slice(0, 19).replace("T", " "),
     entry.taskId ?? entry.ledgerId ?? "",
@@ -70,5 +70,6 @@ function historyTable(entries: readonly HistoryEntry[], session: Session): strin
     entry.files.map(({ path }) => path ?? "standard output").join(" ") ||
       shorten(entry.request?.prompt ?? "", 40),
   ]);
-  return table(["SUBMITTED (UTC)", "TASK", "STATUS", "MODEL", "CREDITS", "FILE OR PROMPT"], rows, bold);
+  const headings = ["SUBMITTED (UTC)", "TASK", "STATUS", "MODEL", "CREDITS", "FILE OR PROMPT"];
+  await session.console.result(table(headings, rows), headingPaint(colors));
 }

@@ -46,10 +46,11 @@ async function runModels(
     await session.json(models);
     return 0;
   }
-  const [{ colorsFor }, { table }] = await Promise.all([import("../format.ts"), import("../table.ts")]);
-  const { bold } = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
-  if (chosen && models.length > 0) await session.console.result(describe(chosen, bold));
-  else if (models.length > 0) await session.console.result(overview(models, table, bold));
+  const [format, { table }] = await Promise.all([import("../format.ts"), import("../table.ts")]);
+  const { context, options: flags } = session;
+  const paint = format.headingPaint(format.colorsFor(context.stdout, context.env, flags.color !== false));
+  if (chosen && models.length > 0) await session.console.result(describe(chosen), paint);
+  else if (models.length > 0) await session.console.result(overview(models, table), paint);
   else await session.console.note("No model is documented to do this.");
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
@@ -104,11 +105,7 @@ function creditsText(credits: Model["credits"]): string {
     .join(" ");
 }
 
-function overview(
-  models: readonly Model[],
-  table: typeof import("../table.ts").table,
-  bold: (text: string) => string,
-): string {
+function overview(models: readonly Model[], table: typeof import("../table.ts").table): string[] {
   const headings = ["MODEL", "KIND", "RATIOS", "QUALITIES", "IMAGES", "REFERENCES", "CREDITS"];
   const short = (text: string) => (text === UNDOCUMENTED ? "?" : text);
   const rows = models.map((model) => [
@@ -120,10 +117,12 @@ function overview(
     short(referencesText(model.references)),
     short(creditsText(model.credits)).replaceAll(/\w+:/g, ""),
   ]);
-  return `${table(headings, rows, bold)}\n\n? not documented. Credits are in the order of the qualities. One model in full: imggen models <model>`;
+  const legend =
+    "? not documented. Credits are in the order of the qualities. One model in full: imggen models <model>";
+  return [...table(headings, rows), "", legend];
 }
 
-function describe(model: Model, bold: (text: string) => string): string {
+function describe(model: Model): string[] {
   const facts: [string, string][] = [
     ["kind", listed(model.kinds)],
     ["ratios", listed(model.ratios)],
@@ -139,5 +138,5 @@ function describe(model: Model, bold: (text: string) => string): string {
     ["credits", creditsText(model.credits)],
     ...model.notes.map((note): [string, string] => ["note", note]),
   ];
-  return [bold(model.id), ...facts.map(([name, text]) => `  ${name.padEnd(16)} ${text}`)].join("\n");
+  return [model.id, ...facts.map(([name, text]) => `  ${name.padEnd(16)} ${text}`)];
 }

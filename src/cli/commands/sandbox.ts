@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { errorCode } from "../../lib/error-code.ts";
 import { UsageError } from "../../lib/errors.ts";
-import { printable } from "../../lib/escape.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import type { RunWith } from "../command.ts";
 import { exitCodeOf } from "../exit-codes.ts";
@@ -41,7 +40,7 @@ async function runSandbox(session: Session, flags: SandboxFlags): Promise<number
     if (session.options.json) {
       await session.json({ ok: true, baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, port: sandbox.port });
     } else {
-      await console.result(`base URL  ${sandbox.baseUrl}\nAPI key   ${SANDBOX_KEY}`);
+      await console.result([`base URL  ${sandbox.baseUrl}`, `API key   ${SANDBOX_KEY}`]);
       await console.note("Serving until Ctrl-C.");
     }
     return await untilSignal(context.signal);
@@ -61,7 +60,7 @@ async function start(session: Session, { port, latency, credits }: SandboxFlags)
         ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
         ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
         onRequest: ({ method, path, status, note }) => {
-          void console.note(printable(`${method} ${path} ${status}${note === null ? "" : ` ${note}`}`));
+          void console.note(`${method} ${path} ${status}${note === null ? "" : ` ${note}`}`);
         },
       }),
     );

@@ -7,7 +7,6 @@ import {
 import type { TaskReport } from "../../core/report.ts";
 import { taskStatus } from "../../core/status.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import { printable } from "../../lib/escape.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { RunWith } from "../command.ts";
 import { worstOf } from "../exit-codes.ts";
@@ -15,7 +14,6 @@ import { reportJson } from "../json.ts";
 import { exitCodeOfReport, renderReport } from "../render.ts";
 import type { Session } from "../session.ts";
 import { withTasks } from "../tasks.ts";
-import { toJson } from "../to-json.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "../wait-options.ts";
 
 interface StatusOptions extends WaitFlags {
@@ -66,13 +64,11 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
 }
 
 async function show(report: TaskReport, session: Session): Promise<void> {
-  if (session.options.json) return session.console.result(toJson(statusJson(report)));
+  if (session.options.json) return session.json(statusJson(report));
   if (report.error) return renderReport(report, session);
-  const urls = report.urls.map((url) => printable(withoutQuery(url)));
-  const what = report.files.length > 0 ? report.files.map(({ path }) => path ?? "standard output") : urls;
-  await session.console.result(
-    [printable(report.taskId ?? report.ledgerId ?? ""), report.status, ...what].join("  "),
-  );
+  const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));
+  const what = files.length > 0 ? files : report.urls.map(withoutQuery);
+  await session.console.resultLine(report.taskId ?? report.ledgerId ?? "", report.status, ...what);
 }
 
 /**
