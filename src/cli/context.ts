@@ -1,7 +1,9 @@
 import { homedir, platform } from "node:os";
 import path from "node:path";
-import { InterruptedError, type InterruptSignal } from "../core/errors.ts";
+import { InterruptedError, type InterruptSignal, SaveFailedError } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { errorCode } from "../lib/error-code.ts";
+import { UsageError } from "../lib/errors.ts";
 import { type Processes, systemProcesses } from "../lib/processes.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import { fdStream, type OutputStream } from "./output-stream.ts";
@@ -20,7 +22,11 @@ export interface Context {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   env: Environment;
-  cwd: string;
+  /**
+   * The absolute path of a file that a user named. Only a relative one needs the working folder.
+   * @throws SaveFailedError where that is gone
+   */
+  resolvePath: (file: string) => string;
   clock: Clock;
   readonly processes: Processes;
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
@@ -54,7 +60,7 @@ export function processContext(): Context {
       return stderr();
     },
     env: process.env,
-    cwd: process.cwd(),
+    resolvePath,
     clock: systemClock,
     get processes() {
       return processes();
@@ -76,6 +82,21 @@ export function processContext(): Context {
 /** A closed pipe is told to whoever writes; without a listener it would end the process. */
 function quietly(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   return stream.on("error", () => {});
+}
+
+function resolvePath(file: string): string {
+  return path.isAbsolute(file) ? path.resolve(file) : path.resolve(workingFolder(), file);
+}
+
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new SaveFailedError(`The working folder cannot be used (${errorCode(error)}).`, {
+      hint: "Nothing was charged. Change to a folder that exists, or give absolute paths.",
+      cause: error,
+    });
+  }
 }
 
 function once<Value>(make: () => Value): () => Value {
@@ -147,13 +168,18 @@ export interface Folders {
   state: string;
 }
 
-/** Where settings and state live: under IMGGEN_HOME, else at the platform's own places. */
-export function foldersOf(env: Environment): Folders {
-  const home = env.IMGGEN_HOME;
-  if (home) return { config: path.resolve(home, "config"), state: path.resolve(home, "state") };
+/**
+ * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
+ * @throws UsageError where neither that nor a home folder is known
+ */
+export function foldersOf({ env, resolvePath }: Pick<Context, "env" | "resolvePath">): Folders {
+  if (env.IMGGEN_HOME) {
+    const home = resolvePath(env.IMGGEN_HOME);
+    return { config: path.join(home, "config"), state: path.join(home, "state") };
+  }
   switch (platform()) {
     case "darwin": {
-      const library = path.join(homedir(), "Library");
+      const library = path.join(homeFolder(), "Library");
       return {
         config: path.join(library, "Preferences", "imggen"),
         state: path.join(library, "Application Support", "imggen"),
@@ -161,8 +187,8 @@ export function foldersOf(env: Environment): Folders {
     }
     case "win32":
       return {
-        config: path.join(env.APPDATA ?? path.join(homedir(), "AppData", "Roaming"), "imggen"),
-        state: path.join(env.LOCALAPPDATA ?? path.join(homedir(), "AppData", "Local"), "imggen"),
+        config: path.join(env.APPDATA ?? path.join(homeFolder(), "AppData", "Roaming"), "imggen"),
+        state: path.join(env.LOCALAPPDATA ?? path.join(homeFolder(), "AppData", "Local"), "imggen"),
       };
     default:
       return {
@@ -172,7 +198,21 @@ export function foldersOf(env: Environment): Folders {
   }
 }
 
+/** @throws UsageError where neither the environment nor the system knows one */
+function homeFolder(): string {
+  let home = "";
+  try {
+    home = homedir();
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+  }
+  if (path.isAbsolute(home)) return home;
+  throw new UsageError("You have no home folder, so there is no place for settings and the ledger.", {
+    hint: "Nothing was charged. Set IMGGEN_HOME to a folder that is to hold them.",
+  });
+}
+
 /** The XDG rule: a relative path in these variables is to be ignored. */
 function xdg(value: string | undefined, fallback: string): string {
-  return value && path.isAbsolute(value) ? value : path.join(homedir(), fallback);
+  return value && path.isAbsolute(value) ? value : path.join(homeFolder(), fallback);
 }

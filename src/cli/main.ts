@@ -5,8 +5,8 @@ import { run } from "./run.ts";
 /** The whole program: arguments in, exit code out. */
 export async function main(argv: readonly string[]): Promise<number> {
   const context = processContext();
-  const { env } = context;
-  enableCompileCache({ stateFolder: () => foldersOf(env).state, env, userId: effectiveUserId() });
+  const stateFolder = () => foldersOf(context).state;
+  enableCompileCache({ stateFolder, env: context.env, userId: effectiveUserId() });
   const exitCode = await run(argv, context);
   leaveSoon(exitCode, context.signal);
   return exitCode;

@@ -1,11 +1,10 @@
-import path from "node:path";
 import { UsageError } from "../lib/errors.ts";
 import { openInput } from "../lib/open-input.ts";
 import { firstInvalidByte } from "../lib/utf8.ts";
 import type { Context } from "./context.ts";
 import { inputChunks } from "./input-chunks.ts";
 
-type PromptContext = Pick<Context, "stdin" | "cwd" | "signal">;
+type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
 
 // No model takes more than 20,000 characters; what is far beyond that is the wrong file.
 const LARGEST_PROMPT_BYTES = 1024 * 1024;
@@ -37,9 +36,12 @@ function noPrompt(): UsageError {
   });
 }
 
-async function promptFromFile(file: string, { cwd, signal }: PromptContext): Promise<string> {
-  const open = () => openInput(path.resolve(cwd, file));
-  return decode(await readAll(inputChunks(open, `--prompt-file ${file} cannot be read`, signal)), file);
+async function promptFromFile(file: string, { resolvePath, signal }: PromptContext): Promise<string> {
+  const place = resolvePath(file);
+  return decode(
+    await readAll(inputChunks(() => openInput(place), `--prompt-file ${file} cannot be read`, signal)),
+    file,
+  );
 }
 
 async function promptFromInput({ stdin, signal }: PromptContext): Promise<string> {

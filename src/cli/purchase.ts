@@ -66,14 +66,14 @@ export async function purchase(
   const toStandardOutput = output?.value === "-";
   if (toStandardOutput) requireOneImageOut(checked, flags, session, output.label);
   const { name, overwrite = false } = flags;
-  const { cwd } = session.context;
-  const place = () => resolveDestination({ output: output?.value, name, overwrite, cwd });
+  const { resolvePath } = session.context;
+  const place = () => resolveDestination({ output: output?.value, name, overwrite, resolvePath });
   if (flags.reuse && !flags.dryRun) {
     const { reuse } = await import("./reuse.ts");
     const options = { wait: flags.wait ? wait : null, destination: toStandardOutput ? await place() : null };
     const report = await reuse(checked, options, requestTimeoutMs, session);
     if (report) {
-      const misled = flags.output !== undefined && liesElsewhere(report, path.resolve(cwd, flags.output));
+      const misled = flags.output !== undefined && liesElsewhere(report, resolvePath(flags.output));
       const warnings = misled ? [...report.warnings, NOT_MOVED] : report.warnings;
       return showReport({ ...report, warnings }, session);
     }

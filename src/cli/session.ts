@@ -19,22 +19,27 @@ export interface GlobalOptions {
 export class Session {
   readonly context: Context;
   readonly options: GlobalOptions;
-  readonly folders: Folders;
   readonly console: Console;
   readonly settings: EffectiveSettings;
   /** Shared by all accounts that the command works with. */
   readonly published: PublishedNames;
 
   readonly #argv: readonly string[];
+  #folders: Folders | undefined;
 
   constructor(context: Context, options: GlobalOptions, argv: readonly string[]) {
     this.context = context;
     this.options = options;
     this.#argv = argv;
-    this.folders = foldersOf(context.env);
     this.console = new Console(context, { quiet: options.quiet === true });
     this.published = new PublishedNames(context.clock.now());
     this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
+  }
+
+  /** Where settings and state live: not every command needs to know. @throws UsageError as `foldersOf` */
+  get folders(): Folders {
+    this.#folders ??= foldersOf(this.context);
+    return this.#folders;
   }
 
   /** The command that is running, as it can be pasted into a shell. @param flag one more, where it lacks it */

@@ -18,8 +18,8 @@ export interface DestinationWish {
   /** Template of `--name`. */
   name?: string | undefined;
   overwrite: boolean;
-  /** Absolute; what relative paths start from. */
-  cwd: string;
+  /** Makes a path absolute. @throws SaveFailedError where the working folder is needed and gone */
+  resolvePath: (file: string) => string;
 }
 
 /**
@@ -30,12 +30,13 @@ export async function resolveDestination(
   wish: DestinationWish,
   onPlatform: NodeJS.Platform = platform(),
 ): Promise<Destination> {
-  const { output, name, overwrite, cwd } = wish;
+  const { output, name, overwrite, resolvePath } = wish;
   const problem = name === undefined ? null : templateProblem(name);
   if (problem) throw new UsageError(`--name ${JSON.stringify(name)}: ${problem}.`);
   const template = name ?? DEFAULT_TEMPLATE;
-  if (output === undefined || output === "") return { kind: "folder", folder: cwd, template, overwrite };
-  if (output === "-") return { kind: "stdout", folder: cwd, template, overwrite };
+  if (output === undefined || output === "")
+    return { kind: "folder", folder: resolvePath("."), template, overwrite };
+  if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, overwrite };
   if (output.includes("\0")) throw new UsageError("--output holds a NUL character.");
   const unusable = pathProblem(output, onPlatform);
   if (unusable) {
@@ -43,7 +44,7 @@ export async function resolveDestination(
       hint: "Nothing was sent. Choose another --output.",
     });
   }
-  const target = path.resolve(cwd, output);
+  const target = resolvePath(output);
   if (/[/\\]$/.test(output) || isFolder(target))
     return { kind: "folder", folder: target, template, overwrite };
   if (name !== undefined) {

@@ -1,5 +1,4 @@
 import { promises } from "node:fs";
-import path from "node:path";
 import { UsageError } from "../lib/errors.ts";
 import { fileSha256 } from "../lib/file-digest.ts";
 import type { Ledger } from "../store/ledger.ts";
@@ -8,10 +7,10 @@ import type { TaskRecord } from "../store/task.ts";
 /**
  * The task that an image came from, or that has this id. An image is known by its bytes, so it may have been
  * moved or renamed since; bytes that were changed are nobody's.
+ * @param file the path that it is where it is no id, absolute
  * @throws UsageError where the ledger has no such task
  */
-export async function findPurchase(what: string, cwd: string, ledger: Ledger): Promise<TaskRecord> {
-  const file = path.resolve(cwd, what);
+export async function findPurchase(what: string, file: string, ledger: Ledger): Promise<TaskRecord> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
   const record = isFile ? await ledger.findByFile(await readDigest(file)) : await ledger.find(what);
   if (record) return record;

@@ -20,8 +20,8 @@ export interface ResumeOptions {
   wait: WaitSettings;
   /** Where to save what is finished now, in place of where the task itself says. */
   destination: Destination | null;
-  /** Where a task goes that the ledger does not hold. */
-  fallback: Destination;
+  /** Where a task goes that the ledger does not hold. @throws SaveFailedError where that is the working folder, and gone */
+  fallback: () => Destination;
 }
 
 export interface ResumeDeps {
@@ -147,7 +147,7 @@ async function saveAgain(
 /** A task that this machine has no record of: looked up at the service, and saved. */
 async function adopt(taskId: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(null, taskId);
-  const destination = options.destination ?? options.fallback;
+  const destination = options.destination ?? options.fallback();
   const task = { taskId, journal: null, destination, acceptedAtMs: null, recovering: true, saved: [] };
   return finishTask(task, reportOfId(taskId), options.wait, taskDeps);
 }

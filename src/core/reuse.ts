@@ -37,7 +37,7 @@ async function reused(record: TaskRecord, options: ReuseOptions, deps: ResumeDep
   // Bytes that went to standard output are nowhere now.
   const gone = report.files.some(({ path }) => path === null);
   const destination = options.destination ?? (gone ? fallback : null);
-  return resumeFound(record, { wait, destination, fallback }, deps);
+  return resumeFound(record, { wait, destination, fallback: () => fallback }, deps);
 }
 
 /** Whether another process is about to submit it. */

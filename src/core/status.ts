@@ -29,7 +29,7 @@ export async function taskStatus(id: string, options: StatusOptions, deps: Resum
     const { destination, wait } = options;
     if (destination === null || report.status !== "completed") return report;
     const timeout = wait ?? { timeoutMs: 0, cadence: null };
-    return await resumeById(id, { wait: timeout, destination, fallback: destination }, deps);
+    return await resumeById(id, { wait: timeout, destination, fallback: () => destination }, deps);
   } catch (error) {
     if (error instanceof ImggenError) return { ...known, error };
     throw error;

@@ -21,7 +21,15 @@ async function resolved(output: string | undefined, more: { name?: string; overw
   execFileSync("mkfifo", [path.join(cwd, "pipe")]);
   const before = await readdir(cwd, { recursive: true });
   try {
-    return { cwd, destination: await resolveDestination({ output, overwrite: false, cwd, ...more }) };
+    return {
+      cwd,
+      destination: await resolveDestination({
+        output,
+        overwrite: false,
+        resolvePath: (file) => path.resolve(cwd, file),
+        ...more,
+      }),
+    };
   } finally {
     expect(await readdir(cwd, { recursive: true })).toEqual(before);
   }
@@ -155,7 +163,11 @@ describe("preparing the place", () => {
     const disk = tinyDisk(8);
     if (disk === null) return skip("no disk can be mounted here");
     await writeFile(path.join(disk, "filler"), Buffer.alloc(8192)).catch(() => {});
-    const destination = await resolveDestination({ output: `${disk}/`, overwrite: false, cwd: "/" });
+    const destination = await resolveDestination({
+      output: `${disk}/`,
+      overwrite: false,
+      resolvePath: path.resolve,
+    });
     await expect(prepareDestination(destination)).rejects.toMatchObject({
       type: "save_failed",
       message: expect.stringContaining("ENOSPC"),
@@ -165,8 +177,11 @@ describe("preparing the place", () => {
 });
 
 describe("on Windows", () => {
-  const onWindows = async (output: string) =>
-    resolveDestination({ output, overwrite: false, cwd: await temporaryFolder() }, "win32");
+  const onWindows = async (output: string) => {
+    const cwd = await temporaryFolder();
+    const resolvePath = (file: string) => path.resolve(cwd, file);
+    return resolveDestination({ output, overwrite: false, resolvePath }, "win32");
+  };
 
   it.each([
     "what?.png",
@@ -210,7 +225,7 @@ describe("on Windows", () => {
   it.each(["what?.png", "NUL.png", "a:b.png"])("but not elsewhere: %j", async (output) => {
     const cwd = await temporaryFolder();
     for (const platform of ["linux", "darwin"] as const) {
-      const wish = { output, overwrite: false, cwd };
+      const wish = { output, overwrite: false, resolvePath: (file: string) => path.resolve(cwd, file) };
       expect(await resolveDestination(wish, platform)).toMatchObject({ path: path.join(cwd, output) });
     }
   });

@@ -54,7 +54,7 @@ async function leftBehind({ events = [], destination = {}, script = {}, alive = 
     },
   };
   const resume = (id = owned.record.id, override: Destination | null = null) =>
-    resumeById(id, { wait: WAIT, destination: override, fallback }, deps);
+    resumeById(id, { wait: WAIT, destination: override, fallback: () => fallback }, deps);
   const lines = async () => {
     const files = await readdir(path.join(stateFolder, "tasks"), { recursive: true });
     const file =
@@ -294,7 +294,11 @@ describe("resuming a task of another account", () => {
         return deps;
       },
     };
-    const report = await resumeById(id, { wait: WAIT, destination: null, fallback }, refusing);
+    const report = await resumeById(
+      id,
+      { wait: WAIT, destination: null, fallback: () => fallback },
+      refusing,
+    );
     expect(report).toMatchObject({
       taskId: "task-1",
       error: { type: "usage", charged: "yes", hint: expect.stringContaining(server.baseUrl) },
@@ -313,7 +317,7 @@ describe("resuming a task of another account", () => {
         return deps;
       },
     };
-    await resumeById(id, { wait: WAIT, destination: null, fallback }, refusing);
+    await resumeById(id, { wait: WAIT, destination: null, fallback: () => fallback }, refusing);
     expect(await resume()).toMatchObject({ status: "completed", error: null });
   });
 });

@@ -189,6 +189,7 @@ export const MUST_BE_SURVIVED = {
     "Ctrl-C at a hidden question on Windows",
     "a hint for the shells of Windows",
   ],
+  Environment: ["deleted working folder", "deleted working folder that is needed", "no home folder"],
   Terminal: [
     "C0 controls",
     "C1 controls",

@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { Context } from "../../src/cli/context.ts";
 import type { OutputStream } from "../../src/cli/output-stream.ts";
 import { run } from "../../src/cli/run.ts";
@@ -43,7 +44,7 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
     stdout: stdout.stream,
     stderr: stderr.stream,
     env: { IMGGEN_HOME: options.home, ...options.env },
-    cwd: options.cwd ?? options.home,
+    resolvePath: (file) => path.resolve(options.cwd ?? options.home, file),
     clock: options.clock ?? systemClock,
     processes: processesAs(pid),
     signal: options.signal ?? new AbortController().signal,

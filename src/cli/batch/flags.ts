@@ -1,4 +1,3 @@
-import path from "node:path";
 import type { Command } from "commander";
 import { realFolder } from "../../core/batch/place.ts";
 import type { BatchPlace } from "../../core/batch/rows.ts";
@@ -75,6 +74,6 @@ export async function placeOf(
   if (output?.value.includes("\0")) throw new UsageError("--output holds a NUL character.");
   const problem = flags.name === undefined ? null : templateProblem(flags.name);
   if (problem) throw new UsageError(`--name ${JSON.stringify(flags.name)}: ${problem}.`);
-  const folder = await realFolder(path.resolve(session.context.cwd, output?.value || "."));
+  const folder = await realFolder(session.context.resolvePath(output?.value || "."));
   return { folder, template: flags.name ?? template, overwrite: flags.overwrite === true };
 }

@@ -1,5 +1,4 @@
 import { statSync } from "node:fs";
-import path from "node:path";
 import type { ManifestEntry } from "../../core/manifest/entry.ts";
 import { manifestFormat } from "../../core/manifest/format.ts";
 import { readManifest } from "../../core/manifest/read.ts";
@@ -11,13 +10,13 @@ import { inputChunks } from "../input-chunks.ts";
 export type ManifestSource = () => AsyncIterable<ManifestEntry>;
 
 /** The manifest at a path, or `-` for standard input. @throws UsageError where its format is not known */
-export function manifestSource(name: string, { stdin, cwd, signal }: Context): ManifestSource {
+export function manifestSource(name: string, { stdin, resolvePath, signal }: Context): ManifestSource {
   if (name === "-") {
     const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
     return kept(readManifest(chunks, "detect"));
   }
   const format = manifestFormat(name);
-  const file = path.resolve(cwd, name);
+  const file = resolvePath(name);
   const complaint = `The manifest cannot be read: ${name}`;
   const read = () =>
     readManifest(

@@ -22,7 +22,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runRerun(session: Session, what: string, flags: PurchaseFlags): Promise<number> {
-  const record = await findPurchase(what, session.context.cwd, openLedger(session));
+  const record = await findPurchase(what, session.context.resolvePath(what), openLedger(session));
   const checked = checkRequest(draftOf(record.intent.request), { validate: flags.validate });
   return purchase(checked, flags, session, record);
 }

@@ -89,10 +89,12 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
 
 async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeOptions> {
   const { output, overwrite = false } = flags;
-  const { cwd } = session.context;
-  const destination = output === undefined ? null : await resolveFileDestination({ output, overwrite, cwd });
+  const { resolvePath } = session.context;
+  const destination =
+    output === undefined ? null : await resolveFileDestination({ output, overwrite, resolvePath });
   if (destination) await prepareDestination(destination);
-  const fallback = { kind: "folder", folder: cwd, template: DEFAULT_TEMPLATE, overwrite } as const;
+  const fallback = () =>
+    ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite }) as const;
   return { wait: await waitSettings(flags, session), destination, fallback };
 }
 

@@ -46,8 +46,9 @@ export function register(command: Command, runWith: RunWith): void {
 async function runStatus(session: Session, ids: string[], flags: StatusOptions): Promise<number> {
   const settings = await waitSettings(flags, session);
   const { output, overwrite = false } = flags;
-  const { cwd } = session.context;
-  const destination = output === undefined ? null : await resolveFileDestination({ output, overwrite, cwd });
+  const { resolvePath } = session.context;
+  const destination =
+    output === undefined ? null : await resolveFileDestination({ output, overwrite, resolvePath });
   // Looked at as often as it is named, saved once.
   const tasks = destination ? [...new Set(ids)] : ids;
   requireFolderForSeveral(destination, tasks.length);

@@ -135,7 +135,7 @@ async function isThere(file: string | null): Promise<boolean> {
 
 function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, place }: BatchRun): ResumeOptions {
   const destination = movedDestination(row, record, place);
-  return { wait, destination, fallback: destinationOf(row, place) };
+  return { wait, destination, fallback: () => destinationOf(row, place) };
 }
 
 /** Tasks of earlier runs are waited for at the pace of all. */

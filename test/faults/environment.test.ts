@@ -1,0 +1,83 @@
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { liveService } from "../support/live-server.ts";
+import { PICTURE, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { hasTool } from "../support/tools.ts";
+
+/** Runs the program in a working folder that is gone by then. */
+const IN_DELETED_FOLDER = ["sh", "-c", 'mkdir gone && cd gone && rmdir "$PWD" && exec "$@"', "sh"];
+/** Runs the program as a user of whom the system knows nothing, not even a home folder. */
+const AS_NOBODY_KNOWN = ["setpriv", "--reuid", "54321", "--clear-groups"];
+const NO_HOME = { HOME: undefined, IMGGEN_HOME: undefined };
+
+describe("in a working folder that was deleted,", () => {
+  it.each([["--version"], ["--help"], ["models"], ["history"], ["config list"], ["resume"]])(
+    "imggen %s works",
+    async (command) => {
+      const world = await programWorld(await liveService(PICTURE));
+      const run = await world.run(command.split(" "), { through: IN_DELETED_FOLDER });
+      expect({ code: run.code, stderr: run.stderr.replace("Nothing is unfinished.\n", "") }).toMatchObject({
+        code: 0,
+        stderr: expect.not.stringMatching(/error|charged/i),
+      });
+    },
+  );
+
+  it.each([
+    ["an image is to be saved there", ["generate", "a fox"]],
+    ["a batch is to be saved there", ["batch", "/dev/null/rows.txt"]],
+    ["a prompt is read from there", ["generate", "--prompt-file", "prompt.txt", "-o", "/tmp/"]],
+    ["a manifest is read from there", ["batch", "rows.txt", "-o", "/tmp/"]],
+  ])("it is said in one line where %s: exit 8, nothing sent", async (_name, args) => {
+    const world = await programWorld(await liveService(PICTURE));
+    const run = await world.run([...args, "--json"], { through: IN_DELETED_FOLDER });
+    const after = await world.aftermath(run);
+    expect(after).toMatchObject({
+      exit: 8,
+      type: "save_failed",
+      charged: "no",
+      submits: 0,
+      open: [],
+      done: [],
+    });
+    expect(JSON.parse(run.stdout).error.message).toMatch(/^The working folder cannot be used/);
+  });
+
+  it("an absolute output folder is used as ever", async () => {
+    const world = await programWorld(await liveService(PICTURE));
+    const run = await world.generate([], { through: IN_DELETED_FOLDER });
+    expect(await world.aftermath(run)).toMatchObject({ exit: 0, submits: 1, done: SAVED.done });
+  });
+});
+
+// Only root may become somebody else.
+describe.skipIf(process.getuid?.() !== 0 || !hasTool("setpriv"))(
+  "without HOME and without a home folder,",
+  () => {
+    it.each(["--version", "--help", "models"])("imggen %s works", async (command) => {
+      const run = await withoutHome(await programWorld(null), [command]);
+      expect(run).toMatchObject({ code: 0, stderr: "" });
+    });
+
+    it.each([
+      ["history", ["history"]],
+      ["generate", ["generate", "a fox"]],
+      ["resume", ["resume"]],
+      ["config path", ["config", "path"]],
+    ])("imggen %s names IMGGEN_HOME: exit 2, nothing sent", async (_name, args) => {
+      const server = await liveService(PICTURE);
+      const run = await withoutHome(await programWorld(server), [...args, "--json"]);
+      expect(run.code).toBe(2);
+      expect(JSON.parse(run.stdout)).toMatchObject({
+        error: { type: "usage", hint: expect.stringContaining("IMGGEN_HOME") },
+        charged: "no",
+      });
+      expect(server.requests).toEqual([]);
+    });
+  },
+);
+
+function withoutHome(world: ProgramWorld, args: readonly string[]) {
+  const env = { ...NO_HOME, NODE_OPTIONS: undefined };
+  return world.run(args, { env, through: AS_NOBODY_KNOWN, cwd: path.parse(world.home).root });
+}
