@@ -46,7 +46,10 @@ export async function finishTask(
   }
   if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);
   await task.journal?.release();
-  return { ...report, status: "running", error: unfinished(waited, task.taskId, deps), resumable: true };
+  const isRunning = waited.outcome === "timeout" && waited.trouble === null;
+  const charged = isRunning ? "yes" : report.charged;
+  const error = unfinished(waited, task.taskId, deps);
+  return { ...report, status: "running", charged, error, resumable: true };
 }
 
 function unfinished(

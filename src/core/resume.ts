@@ -11,7 +11,7 @@ import type { TaskDeps } from "./deps.ts";
 import { PendingError } from "./errors.ts";
 import { finishTask } from "./finish.ts";
 import { Journal } from "./journal.ts";
-import { reportOf, reportOfId, type TaskReport } from "./report.ts";
+import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { isWhole } from "./save.ts";
 import { putAwayUnsent } from "./settle.ts";
 import type { WaitSettings } from "./wait-settings.ts";
@@ -38,7 +38,8 @@ export async function resumeById(id: string, options: ResumeOptions, deps: Resum
 }
 
 /**
- * Finishes one task that was asked for. A saved one may be wanted again: somewhere else, or because its files
+ * Finishes one task that was asked for. A failed one is polled again: the service may have completed it since. A saved
+ * one may be wanted again: somewhere else, or because its files
  * are gone or no longer what was saved. Never throws an expected error.
  */
 export async function resumeFound(
@@ -47,11 +48,13 @@ export async function resumeFound(
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   const { progress } = record;
+  if (progress.status === "failed")
+    return reported(reportOf(record), () => askAgain(record, progress, options, deps));
   if (progress.status !== "saved") return resumeRecord(record, options, deps);
   if (options.destination === null && (await Promise.all(progress.files.map(isWhole))).every(Boolean)) {
     return resumeRecord(record, options, deps);
   }
-  return reported(reportOf(record), () => saveAgain(record, progress, options, deps));
+  return reported(reportOf(record), () => saveUnowned(record, progress, options, deps));
 }
 
 /** Finishes one task of the ledger, from wherever its former process left it. */
@@ -130,10 +133,34 @@ function stillHeld(record: TaskRecord): TaskReport {
   return { ...report, error: new PendingError(message, { charged: report.charged }) };
 }
 
-/** Fetches a finished task once more, for as long as the service has it. */
-async function saveAgain(
+/** Saves a task after all that was once seen as failed, if the service says by now that it is completed. */
+async function askAgain(
   record: TaskRecord,
-  { taskId, acceptedAt }: Extract<Progress, { status: "saved" }>,
+  progress: Extract<Progress, { status: "failed" }>,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
+  if (!(await deps.ledger.isPutAway(record.id))) {
+    // Its process ended just before that, or is about to do it.
+    const standing = await resumeRecord(record, options, deps);
+    if (standing.error?.type !== "generation_failed") return standing;
+  }
+  const report = await saveUnowned(record, progress, options, deps);
+  if (report.status !== "completed" || report.error !== null) return report;
+  const at = report.completedAt ?? record.submittedAt;
+  try {
+    await deps.ledger.recordLate(record.id, { type: "saved", at, files: report.files });
+    return report;
+  } catch (error) {
+    if (!(error instanceof ImggenError)) throw error;
+    return { ...report, warnings: [...report.warnings, error.message] };
+  }
+}
+
+/** Downloads a finished task once more, for as long as the service has it. Its ledger file is not written to. */
+async function saveUnowned(
+  record: TaskRecord,
+  { taskId, acceptedAt }: { taskId: string; acceptedAt: string },
   options: ResumeOptions,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
@@ -141,7 +168,7 @@ async function saveAgain(
   const destination = options.destination ?? recoveryDestination(record.intent.destination);
   const acceptedAtMs = Date.parse(acceptedAt);
   const task = { taskId, journal: null, destination, acceptedAtMs, recovering: true, saved: [] };
-  return finishTask(task, reportOf(record), options.wait, taskDeps);
+  return finishTask(task, factsOf(record), options.wait, taskDeps);
 }
 
 /** A task that this machine has no record of: looked up at the service, and saved. */

@@ -25,7 +25,8 @@ export async function taskStatus(id: string, options: StatusOptions, deps: Resum
   try {
     const taskDeps = await deps.depsFor(record?.intent.service ?? null, taskId);
     const ageMs = record ? taskDeps.clock.now() - Date.parse(record.submittedAt) : Number.POSITIVE_INFINITY;
-    const report = await look(taskId, known, ageMs, options.wait, taskDeps);
+    // What the ledger says of a failed task is history: the answer is what the service says now.
+    const report = await look(taskId, { ...known, error: null }, ageMs, options.wait, taskDeps);
     const { destination, wait } = options;
     if (destination === null || report.status !== "completed") return report;
     const timeout = wait ?? { timeoutMs: 0, cadence: null };
@@ -57,19 +58,30 @@ async function look(
     case "interrupted":
       throw deps.signal.reason;
     case "timeout":
-      return { ...known, status: "running" };
+      return { ...known, status: "running", resumable: isResumable(known) };
   }
 }
 
 function seen(state: TaskState, known: TaskReport): TaskReport {
   switch (state.status) {
     case "running":
-      return { ...known, status: "running", charged: "yes" };
+      return { ...known, status: "running", charged: "yes", resumable: isResumable(known) };
     case "completed":
-      return { ...known, status: "completed", charged: "yes", urls: state.urls };
+      return {
+        ...known,
+        status: "completed",
+        charged: "yes",
+        urls: state.urls,
+        resumable: isResumable(known),
+      };
     case "failed": {
       const error = taskFailed(known.taskId ?? "", state.errorCode);
       return { ...known, status: "failed", charged: "unknown", error, resumable: false };
     }
   }
+}
+
+/** A task that the ledger has as failed can be resumed once the service says otherwise. */
+function isResumable({ status, resumable }: TaskReport): boolean {
+  return resumable || status === "failed";
 }

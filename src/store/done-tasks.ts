@@ -5,7 +5,8 @@ import { errorCode } from "../lib/error-code.ts";
 import { whileInUse } from "../lib/while-in-use.ts";
 import { type LedgerEntry, listFolder, namesIn, readEntry } from "./ledger-entry.ts";
 import { creditsByName, doneFolder, doneName, hasTag, ID_LENGTH, idOfName } from "./ledger-name.ts";
-import type { TaskRecord } from "./task.ts";
+import type { TaskEvent, TaskRecord } from "./task.ts";
+import { TaskFile } from "./task-file.ts";
 
 /** The finished tasks: `done/<day>/<hour and minute>/`, each found by its name. */
 export class DoneTasks {
@@ -48,9 +49,36 @@ export class DoneTasks {
   /** The task with this id of the ledger's own; null where it is not among the finished. */
   async read(id: string): Promise<LedgerEntry | null> {
     const folder = path.join(this.#folder, doneFolder(id));
-    // A finished task's file never moves, so what was there is there; only what was not may be by now.
-    const name = this.#listed.get(folder)?.get(id) ?? (await this.#list(folder)).get(id);
+    const listed = this.#listed.get(folder)?.get(id);
+    const entry = listed === undefined ? null : await readEntry(folder, listed);
+    if (entry !== null) return entry;
+    // It may have been finished since, or renamed by a late record.
+    const name = (await this.#list(folder)).get(id);
     return name === undefined ? null : readEntry(folder, name);
+  }
+
+  /**
+   * Appends a record to a finished task, and renames its file, whose name tells what is in it. A crash in between
+   * leaves the old name, under which the task is not found by its images.
+   * @throws what the disk says
+   */
+  async record(id: string, event: TaskEvent, makeRoom: () => void): Promise<void> {
+    const folder = path.join(this.#folder, doneFolder(id));
+    const name = (await this.#list(folder)).get(id);
+    if (name === undefined) return;
+    try {
+      const file = await TaskFile.reopen(path.join(folder, name), makeRoom);
+      try {
+        await file.record(event);
+      } finally {
+        file.close();
+      }
+      const entry = await readEntry(folder, name);
+      if (entry?.kind === "task") renameSync(entry.file, path.join(folder, doneName(entry.record)));
+    } catch (error) {
+      // Another process has recorded the same a moment ago.
+      if (errorCode(error) !== "ENOENT") throw error;
+    }
   }
 
   /** Whether the task with this id of the ledger's own is among the finished by now. */

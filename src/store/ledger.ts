@@ -240,6 +240,20 @@ export class Ledger extends LedgerReader {
     if (claimed) await removeClaims(this.openFolder, record.id);
   }
 
+  /** Whether a task is among the finished ones. */
+  async isPutAway(id: string): Promise<boolean> {
+    return this.guarded(() => this.done.has(id));
+  }
+
+  /**
+   * Records what became of a task that was finished already, such as a failed one that the service completed after
+   * all. One line, appended and synced: a crash leaves the task as it was or as it is to be.
+   * @throws StateFolderError
+   */
+  async recordLate(id: string, event: TaskEvent): Promise<void> {
+    await this.guarded(() => this.done.record(id, event, this.#makeRoom));
+  }
+
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
     const names = listFolder(this.openFolder);

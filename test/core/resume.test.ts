@@ -10,6 +10,7 @@ import { liveService } from "../support/live-server.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { AT, EVENTS } from "../support/records.ts";
 import { failure, type ServiceScript, success } from "../support/scripted-server.ts";
+import { completedAt, inTurn, taskIs } from "../support/scripts.ts";
 import { someProcesses } from "../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../support/task-world.ts";
 
@@ -242,10 +243,37 @@ describe("resuming a task that was completed", () => {
 });
 
 describe("resuming a task that was finished", () => {
-  it("puts its file away, and asks nobody", async () => {
-    const { resume, lines, server } = await leftBehind({ events: [accepted, failed] });
+  it("puts a failed one's file away, and polls it: it may have been completed since", async () => {
+    const { resume, lines, server } = await leftBehind({
+      events: [accepted, failed],
+      script: { poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 3 })) },
+    });
     expect(await resume()).toMatchObject({ status: "failed", error: { type: "generation_failed" } });
     expect((await lines()).folder).toBe("done");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("saves one that had failed and was completed since, once, and notes it", async () => {
+    const poll = inTurn(taskIs({ status: "failed", errorCode: 3 }), completedAt("/1.png"));
+    const { resume, lines, output, deps, id } = await leftBehind({
+      events: [accepted, failed],
+      script: { poll },
+    });
+    await resume();
+    expect(await deps.ledger.read(id)).toMatchObject({ record: { progress: { status: "failed" } } });
+    const reports = await Promise.all([resume("task-1"), resume("task-1")]);
+    for (const report of reports) expect(report).toMatchObject({ status: "completed", error: null });
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+    const { folder, types } = await lines();
+    expect(folder).toBe("done");
+    expect([...new Set(types)]).toEqual(["intent", "accepted", "failed", "saved"]);
+    expect(await deps.ledger.read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
+    expect(await deps.ledger.findByFile(sha256(png()))).toMatchObject({ id });
+  });
+
+  it("leaves a failed one to the process that is about to put it away", async () => {
+    const { resume, server } = await leftBehind({ events: [accepted, failed], alive: true });
+    expect(await resume()).toMatchObject({ error: { type: "pending" } });
     expect(server.requests).toEqual([]);
   });
 

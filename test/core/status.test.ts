@@ -99,6 +99,34 @@ describe("a look at a task", () => {
   });
 });
 
+describe("a task that the ledger has as failed", () => {
+  it("is what the service says now, with no word of the failure", async () => {
+    const { report } = await looking({}, {}, [accepted, failed]);
+    expect(report).toMatchObject({ status: "completed", charged: "yes", resumable: true, error: null });
+    expect(report.urls).toHaveLength(1);
+  });
+
+  it("can be running", async () => {
+    for (const wait of [null, WAIT]) {
+      const running = answering(success({ status: "processing" }));
+      const { report } = await looking(running, { wait }, [accepted, failed]);
+      expect(report).toMatchObject({ status: "running", resumable: true, error: null });
+    }
+  });
+
+  it("stays failed where the service says so", async () => {
+    const { report } = await looking(answering(success({ status: "failed", errorCode: 9 })), {}, [
+      accepted,
+      failed,
+    ]);
+    expect(report).toMatchObject({
+      status: "failed",
+      resumable: false,
+      error: { type: "generation_failed" },
+    });
+  });
+});
+
 describe("a look that waits", () => {
   it("lasts until the task is completed", async () => {
     let polls = 0;

@@ -51,6 +51,7 @@ export const MUST_BE_SURVIVED = {
     "`failed` with a `resultUrl`",
     "`errorCode` ≠ 0 while running",
     "a finished task regresses",
+    "a failed task is completed after all",
     "the same `taskId` twice",
     "another key at resume",
     "another base URL at resume",

@@ -99,6 +99,40 @@ it("a finished task that fails after all is told as failed", async () => {
   expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(FAILED);
 });
 
+it.each([
+  ["resume", ["resume", "task-1", "--json"]],
+  ["status --output", ["status", "task-1", "--json", "--output", "./"]],
+])("a failed task that the service completes after all: %s saves it", async (_name, command) => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(taskIs({ status: "failed", errorCode: 9 }), completedAt("/1.png")),
+  });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(FAILED);
+  const status = await world.run(["status", "task-1", "--json"]);
+  expect(status.code).toBe(0);
+  const told = JSON.parse(status.stdout);
+  expect(told).toMatchObject({ ok: true, status: "completed", charged: "yes" });
+  expect(told.error).toBeUndefined();
+  expect(told.urls).toHaveLength(1);
+  expect(await world.aftermath(await world.run(command))).toEqual(SAVED);
+  // The ledger knows it by its image now.
+  const rerun = ["rerun", "a-fox-task1.png", "--dry-run", "--json"];
+  expect((await world.run(rerun)).code).toBe(0);
+  const history = JSON.parse((await world.run(["history", "--json"])).stdout);
+  expect(history).toMatchObject([{ taskId: "task-1", status: "completed" }]);
+});
+
+it("a failed task that the service says is running again is waited for by resume, and stays in the ledger", async () => {
+  const server = await liveService(PICTURE, {
+    poll: inTurn(taskIs({ status: "failed", errorCode: 9 }), stillRunning),
+  });
+  const world = await programWorld(server);
+  await world.generate();
+  const run = await world.resume(["task-1", "--timeout", "150ms"]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 6, type: "pending", charged: "yes" });
+  expect((await world.ledger()).done).toEqual(["failed"]);
+});
+
 it("the same taskId twice: two requests, two files, two records", async () => {
   const server = await liveService(PICTURE, { submit: replies(success({ taskId: "task-1" })) });
   const world = await programWorld(server);
