@@ -8,7 +8,12 @@ import { troubleText } from "./trouble.ts";
 
 /** Takes a file's bytes as they arrive. `write` may hold the sender back with the flow it is handed. */
 export interface ByteSink {
-  write(chunk: Buffer, flow: { pause(): void; resume(): void }): void;
+  write(chunk: Buffer, flow: Flow): void;
+}
+
+interface Flow {
+  pause(): void;
+  resume(): void;
 }
 
 /** How one attempt to fetch a result ended. */
@@ -22,7 +27,7 @@ export type DownloadReply =
 
 export interface DownloadOptions {
   http: HttpClient;
-  clock: Pick<Clock, "now">;
+  clock: Pick<Clock, "now" | "monotonicMs">;
   /** The service that named the URL: what a result URL may be depends on it. */
   serviceUrl: URL;
   /** Hides the API key in a URL: no host but the service may learn it, wherever a redirect gets it from. */
@@ -33,6 +38,10 @@ export interface DownloadOptions {
 }
 
 const IDLE_TIMEOUT_MS = 30_000;
+const LONGEST_MS = 15 * 60_000;
+/** A download that is slower than this over a whole period has failed: 1 KiB/s. */
+const PERIOD_MS = 60_000;
+const LEAST_BYTES_PER_PERIOD = 60 * 1024;
 const MOST_REDIRECTS = 5;
 const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
@@ -43,10 +52,11 @@ export async function download(
   options: DownloadOptions,
 ): Promise<DownloadReply> {
   let target = url;
+  const startMs = options.clock.monotonicMs();
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
     const checked = await checkResultUrl(options.maskKey(target), options.serviceUrl);
     if (typeof checked === "string") return { outcome: "forbidden", why: checked };
-    const reply = await fetchOnce(checked, sink, options);
+    const reply = await fetchOnce(checked, sink, startMs, options);
     if (typeof reply !== "string") return reply;
     target = reply;
   }
@@ -72,8 +82,10 @@ export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL
 async function fetchOnce(
   url: URL,
   sink: ByteSink,
+  startMs: number,
   options: DownloadOptions,
 ): Promise<DownloadReply | string> {
+  const pace = new Pace(startMs, options.clock);
   const head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
   let size = 0;
   try {
@@ -82,7 +94,7 @@ async function fetchOnce(
         method: "GET",
         url,
         headers: { accept: "image/*", "accept-encoding": "identity" },
-        idleTimeoutMs: options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
+        idleTimeoutMs: Math.min(options.idleTimeoutMs ?? IDLE_TIMEOUT_MS, LONGEST_MS),
         signal: options.signal,
       },
       {
@@ -90,11 +102,14 @@ async function fetchOnce(
           Object.assign(head, { status, headers });
           // The body of anything but the file itself is of no use.
           if (status < 200 || status >= 300) throw NOT_THE_FILE;
+          pace.begin();
         },
         onData(chunk, flow) {
           size += chunk.length;
           if (size > LARGEST_FILE_BYTES) throw TOO_LARGE;
-          sink.write(chunk, flow);
+          pace.check(chunk.length);
+          if (chunk.length > 0)
+            sink.write(chunk, endsWithConnection(head.headers) ? UNHELD : pace.heldBack(flow));
         },
       },
     );
@@ -106,13 +121,66 @@ async function fetchOnce(
   return readHead(head.status, head.headers, url, options.clock.now());
 }
 
+/**
+ * Whether the end of the connection is the end of the body. undici (7.30) throws from a socket event where that comes
+ * while a body is held back, and nobody can catch it; so such a body, 100 MiB at most, is not held back.
+ */
+function endsWithConnection(headers: ReplyHeaders): boolean {
+  return headers["content-length"] === undefined && headers["transfer-encoding"] === undefined;
+}
+
+const UNHELD: Flow = { pause: () => {}, resume: () => {} };
+
+/**
+ * Ends a download that would never end: one byte a second keeps a connection from being idle. Looked at whenever bytes
+ * arrive, which costs no timer: where none arrive, the idle time-out ends it.
+ */
+class Pace {
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #startMs: number;
+  #periodMs = 0;
+  #bytes = 0;
+
+  constructor(startMs: number, clock: Pick<Clock, "monotonicMs">) {
+    this.#startMs = startMs;
+    this.#clock = clock;
+  }
+
+  begin(): void {
+    this.#periodMs = this.#clock.monotonicMs();
+    this.#bytes = 0;
+  }
+
+  /** @throws TOO_LONG, TOO_SLOW */
+  check(bytes: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#bytes += bytes;
+    if (nowMs - this.#startMs > LONGEST_MS) throw TOO_LONG;
+    if (nowMs - this.#periodMs < PERIOD_MS) return;
+    if (this.#bytes < LEAST_BYTES_PER_PERIOD) throw TOO_SLOW;
+    this.begin();
+  }
+
+  /** A sender that the disk holds back is not slow: the period begins anew when it may go on. */
+  heldBack(flow: Flow): Flow {
+    const resume = () => {
+      this.begin();
+      flow.resume();
+    };
+    return { pause: () => flow.pause(), resume };
+  }
+}
+
+const TOO_LONG = new Error("it took over 15 minutes");
+const TOO_SLOW = new Error("less than 1 KiB/s arrived over 60 s");
 const NOT_THE_FILE = new Error("not the file");
 const TOO_LARGE = new Error("too large");
 
 function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;
   if (cause instanceof BlockedAddressError) return { outcome: "forbidden", why: cause.message };
-  return { outcome: "retry", why: troubleText(error), retryAfterMs: null };
+  const endless = [TOO_LONG, TOO_SLOW].find((each) => each === cause);
+  return { outcome: "retry", why: endless?.message ?? troubleText(error), retryAfterMs: null };
 }
 
 function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number): DownloadReply | string {

@@ -5,6 +5,7 @@ import { type ByteSink, checkResultUrl, type DownloadOptions, download } from ".
 import { fakeClock } from "../support/fake-clock.ts";
 import { deadPort, liveServer } from "../support/live-server.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
+import { pause } from "../support/scripts.ts";
 import { testClient } from "../support/task-world.ts";
 
 const PUBLIC_HTTP = new URL("http://8.8.8.8/api");
@@ -311,5 +312,78 @@ describe("a file's size", () => {
   it("may not be without end where none is stated", async () => {
     const server = await liveServer(sending(Number.POSITIVE_INFINITY, ""));
     expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "forbidden" } });
+  });
+});
+
+describe("a download that would never end", () => {
+  /** Sends pieces of so many bytes, so long after each other by the clock, to the end or for ever. */
+  async function dripping(pieceBytes: number, everyMs: number, pieces = Number.POSITIVE_INFINITY) {
+    const clock = fakeClock();
+    const server = await liveServer(async (_request, socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
+      for (let sent = 0; sent < pieces && socket.writable; sent++) {
+        socket.write(Buffer.alloc(pieceBytes));
+        await pause(1);
+        clock.advance(everyMs);
+      }
+      socket.end();
+    });
+    return { ...(await fetching(`${server.origin}/1`, { clock })), clock };
+  }
+
+  it("because a byte comes now and then has failed after a minute", async () => {
+    const { reply, clock } = await dripping(1, 1000);
+    expect(reply).toEqual({
+      outcome: "retry",
+      why: "less than 1 KiB/s arrived over 60 s",
+      retryAfterMs: null,
+    });
+    expect(clock.monotonicMs()).toBeLessThan(70_000);
+  });
+
+  it("because it is barely fast enough has failed after a quarter of an hour", async () => {
+    const { reply, clock } = await dripping(8 * 1024, 4000);
+    expect(reply).toEqual({ outcome: "retry", why: "it took over 15 minutes", retryAfterMs: null });
+    expect(clock.monotonicMs()).toBeLessThan(930_000);
+  });
+
+  it("and does, in time, is as good as any", async () => {
+    const { reply, sink } = await dripping(8 * 1024, 4000, 40);
+    expect(reply).toEqual({ outcome: "done" });
+    expect(sink.bytes).toBe(40 * 8 * 1024);
+  });
+
+  it.each([
+    ["because the disk holds it back has not failed", "content-length: 12"],
+    ["is not held back where it ends with the connection", "connection: close"],
+  ])("%s", async (_what, header) => {
+    const clock = fakeClock();
+    const server = await liveServer(async (_request, socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\nfirst,`);
+      await pause(30);
+      socket.write("last");
+      await pause(30);
+      if (header.includes("close")) socket.end("..");
+      else socket.write("..");
+    });
+    let text = "";
+    const sink: ByteSink = {
+      write(chunk, flow) {
+        text += chunk.toString();
+        flow.pause();
+        clock.advance(100_000);
+        setTimeout(() => flow.resume(), 100);
+      },
+    };
+    const options = {
+      http: testClient(),
+      clock,
+      serviceUrl: new URL("http://127.0.0.1/api"),
+      maskKey: String,
+    };
+    const reply = await download(`${server.origin}/1`, sink, options);
+    // The clock is moved by the sink alone, so only a period in which it held nothing back can be too slow.
+    if (header.includes("close")) expect(reply).toMatchObject({ why: "less than 1 KiB/s arrived over 60 s" });
+    else expect({ reply, text }).toEqual({ reply: { outcome: "done" }, text: "first,last.." });
   });
 });

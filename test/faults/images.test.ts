@@ -8,7 +8,7 @@ import { selfSigned } from "../support/certificate.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
 import { NOT_SAVED, PICTURE, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
-import { completedAt, cutShort, inTurn, replies, taskIs } from "../support/scripts.ts";
+import { completedAt, cutShort, drips, inTurn, replies, taskIs } from "../support/scripts.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 
 const WHOLE = response(200, PICTURE);
@@ -174,6 +174,19 @@ it("a download that stalls is begun again", async () => {
   const world = await programWorld(server);
   expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(SAVED);
 });
+
+it("a download of a byte now and then is given up after a minute, and begun again", async () => {
+  const server = await liveService(PICTURE, { file: inTurn(drips(WHOLE, 1, 20), replies(WHOLE)) });
+  const world = await programWorld(server);
+  // For the program, a hundred times as much time goes by.
+  const fast = "const now = performance.now.bind(performance); performance.now = () => now() * 100;";
+  const quick = "Math.random = () => 0;";
+  const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fast + quick)}` };
+  const run = await world.generate([], { env });
+  expect(await world.aftermath(run)).toEqual(SAVED);
+  expect(downloads(server.requests)).toBe(2);
+  expect(run.stderr).toContain("less than 1 KiB/s");
+}, 30_000);
 
 it("a wrong MIME type does not matter: the bytes say what the image is", async () => {
   const server = await liveService(PICTURE, {

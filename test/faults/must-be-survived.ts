@@ -76,6 +76,7 @@ export const MUST_BE_SURVIVED = {
     "cut short, without Content-Length",
     "HTML in place of an image",
     "SVG in place of an image",
+    "a byte now and then",
     "wrong MIME type",
     "over 100 MiB",
     "hostile Content-Disposition",
