@@ -16,6 +16,9 @@ import { traceOf } from "./trace.ts";
 /** How tasks of the embedded sandbox name their service: its address is another one at each start. */
 export const SANDBOX_SERVICE = "sandbox";
 
+/** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
+const EMBEDDED_LATENCY_MS = 300;
+
 interface Account {
   identity: ServiceIdentity;
   baseUrl: string;
@@ -81,7 +84,9 @@ export class Connections {
   async #startSandbox(): Promise<Connection> {
     const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
     const { startInSandboxFolder } = await import("./sandbox-folder.ts");
-    const sandbox = await startInSandboxFolder(this.#session, (folder) => startSandbox({ folder }));
+    const sandbox = await startInSandboxFolder(this.#session, (folder) =>
+      startSandbox({ folder, latencyMs: EMBEDDED_LATENCY_MS }),
+    );
     this.#closers.push(() => sandbox.close());
     const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };
     // Never through a proxy: it is inside this process.

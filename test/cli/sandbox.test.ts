@@ -33,7 +33,7 @@ it("a first image of the embedded sandbox is polled for once, when it is ready",
   expect(code).toBe(0);
   expect(stderr.match(/^GET .*generate-image/gm)).toHaveLength(1);
   expect(waits).toHaveLength(1);
-  expect(waits[0]).toBeLessThanOrEqual(600);
+  expect(waits[0]).toBeLessThanOrEqual(300);
 });
 
 it("sandbox serves until it is stopped, and tells where and with which key", async () => {
