@@ -36,13 +36,21 @@ const TELLING_START = 8;
  */
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
+  const mask = maskKey(key);
+  // Made when a first reply is there: before the submit it would only cost time.
+  let pattern: RegExp | null = null;
+  return (text) => {
+    pattern ??= patternOf(key);
+    return text.replace(pattern, () => mask);
+  };
+}
+
+function patternOf(key: string): RegExp {
   const characters = [...key].map(anySpelling);
   const start = characters.slice(0, TELLING_START).join("");
   const rest = characters.slice(TELLING_START);
   const cutOff = rest.reduceRight((after, character) => `(?:${character}${after})?`, "");
-  const pattern = new RegExp(`${characters.join("")}|${start}${cutOff}$`, "gi");
-  const mask = maskKey(key);
-  return (text) => text.replace(pattern, () => mask);
+  return new RegExp(`${characters.join("")}|${start}${cutOff}$`, "gi");
 }
 
 /** The source of a pattern for a character as it is, in JSON, and in a URL. Its letter case is the pattern's flag's. */
