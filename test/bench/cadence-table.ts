@@ -7,6 +7,7 @@ import {
   type Figures,
   figuresAfter,
   figuresOf,
+  figuresTogether,
   lognormal,
   lookTimes,
   mean,
@@ -54,6 +55,14 @@ for (const { seconds, sigma } of KINDS) {
 for (const { seconds, sigma } of KINDS) {
   const tasks = draw(lognormal(seconds * 1000, sigma), 20_000, 1);
   row(`${seconds} s, σ ${sigma}, no history`, figuresOf(learnedCadence([]), tasks), "d·p 1.00");
+}
+for (const { seconds, sigma } of [{ seconds: 6, sigma: 0.25 }, ...KINDS]) {
+  const tasks = draw(lognormal(seconds * 1000, sigma), 20_000, 1);
+  row(`${seconds} s, σ ${sigma}, no history, 20 at once`, figuresTogether(tasks, 20), "d·p 1.00");
+}
+for (const seconds of [8, 20, 45]) {
+  const tasks = draw(memoryless(seconds * 1000), 20_000, 1);
+  row(`${seconds} s, memoryless, no history, 20 at once`, figuresTogether(tasks, 20), "d·p 1.00");
 }
 for (const seconds of [8, 20, 45]) {
   const durations = memoryless(seconds * 1000);

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { automaticCadence, expectedCadence, spreadCadence, uniformCadence } from "../../src/core/cadence.ts";
-import { draw, figuresOf, lognormal, lookTimes, memoryless, mostWithin } from "../support/simulated-tasks.ts";
+import {
+  draw,
+  figuresOf,
+  figuresTogether,
+  lognormal,
+  lookTimes,
+  memoryless,
+  mostWithin,
+} from "../support/simulated-tasks.ts";
 
 describe("the automatic cadence", () => {
   it.each([0, 1, 5000, 60_000, 89_999, 179_999, 600_000])(
@@ -42,12 +50,22 @@ describe("the automatic cadence of tasks begun together", () => {
       expect(mostWithin(lookTimes(spreadCadence(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
   });
 
-  it("sees tasks as soon, and for as many looks, as that of a single one", () => {
-    const durations = draw(lognormal(8000, 0.3), 2000, 1);
-    const figures = orders.map((order) => figuresOf(spreadCadence(order), durations));
-    const mean = (of: "delay" | "looks") => figures.reduce((sum, each) => sum + each[of], 0) / figures.length;
-    expect(mean("delay") * mean("looks")).toBeLessThan(1.15);
-  });
+  it.each([
+    ["4 s, give or take", lognormal(4000, 0.25)],
+    ["6 s, give or take", lognormal(6000, 0.25)],
+    ["8 s, give or take", lognormal(8000, 0.25)],
+    ["20 s, give or take", lognormal(20_000, 0.3)],
+    ["45 s, give or take", lognormal(45_000, 0.3)],
+    ["8 s, without memory", memoryless(8000)],
+    ["20 s, without memory", memoryless(20_000)],
+  ])(
+    "sees 20 tasks of %s no later than the reference client would with as many polls",
+    (_what, durations) => {
+      const { delay, looks } = figuresTogether(draw(durations, 4000, 1), 20);
+      expect(delay).toBeLessThan(1);
+      expect(delay * looks).toBeLessThan(1.005);
+    },
+  );
 });
 
 describe("the cadence of a service that is known to take 600 ms", () => {

@@ -2,6 +2,7 @@ import {
   type Cadence,
   type CompletionInterval,
   learnedCadence,
+  spreadCadence,
   uniformCadence,
 } from "../../src/core/cadence.ts";
 
@@ -79,6 +80,12 @@ export interface Figures {
 export function figuresOf(cadence: Cadence, durationsMs: readonly number[]): Figures {
   const [own, reference] = [sums(cadence, durationsMs), sums(REFERENCE, durationsMs)];
   return { delay: own.delay / reference.delay, looks: own.looks / reference.looks };
+}
+
+/** Figures for tasks without a history, this many of them begun together. */
+export function figuresTogether(durationsMs: readonly number[], together: number): Figures {
+  const all = Array.from({ length: together }, (_, order) => figuresOf(spreadCadence(order), durationsMs));
+  return { delay: mean(all.map(({ delay }) => delay)), looks: mean(all.map(({ looks }) => looks)) };
 }
 
 function sums(cadence: Cadence, durationsMs: readonly number[]): Figures {

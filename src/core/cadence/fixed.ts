@@ -23,16 +23,21 @@ export const automaticCadence: Cadence = {
 
 /** The golden section: multiples of it fall evenly into any interval, however many there are. */
 const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
-/** No task is looked at before this part of the first delay. */
-const SHORTEST_PART = 0.15;
+const EARLIEST_FIRST_MS = 2_500;
+const FIRST_SPREAD_MS = 1_200;
+/** What part of the spread comes before the automatic cadence's own first poll. */
+const FIRST_TASK_AT = 0.25;
 
 /**
- * The automatic cadence for the n-th of several tasks begun together: their first looks are spread over its first
- * delay, so that the first of them to be seen completed can teach the rest.
+ * The automatic cadence for the n-th of several tasks begun together: their first polls are spread from 2.5 s to
+ * 3.7 s, so that they do not all come at once and the first completion is seen early, which teaches what follows. On
+ * the mean that is a little after the automatic cadence's first poll: earlier ones would add a poll to every task and
+ * see none complete sooner, as the polls after them come at the same intervals in any case.
  * @param order 0 for the first task, which gets the automatic cadence as it is
  */
 export function spreadCadence(order: number): Cadence {
-  const firstMs = WHILE_YOUNG_MS * (1 - (1 - SHORTEST_PART) * ((order * GOLDEN_SECTION) % 1));
+  const part = (FIRST_TASK_AT + order * GOLDEN_SECTION) % 1;
+  const firstMs = EARLIEST_FIRST_MS + FIRST_SPREAD_MS * part;
   return {
     nextDelayMs: (elapsedMs) =>
       elapsedMs < firstMs ? firstMs - elapsedMs : automaticCadence.nextDelayMs(elapsedMs),
