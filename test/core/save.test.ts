@@ -13,7 +13,7 @@ import { temporaryFolder } from "../support/program.ts";
 import { response } from "../support/scripted-server.ts";
 import { taskWorld } from "../support/task-world.ts";
 
-const EARLIER = new Date(Date.UTC(2026, 0, 31, 11));
+const EARLIER = new Date(2026, 0, 30, 23, 59);
 
 interface Saving extends Partial<Omit<SaveOrder, "destination">> {
   images?: Buffer[];
