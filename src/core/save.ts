@@ -6,6 +6,7 @@ import { type OwnedKind, ownedName, removeAbandoned } from "../lib/owned-name.ts
 import { publish } from "../lib/publish.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
+import { whileInUse } from "../lib/while-in-use.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { Destination, SavedFile } from "../store/task.ts";
 import { claimName, sweepReservations } from "./claim-name.ts";
@@ -201,7 +202,7 @@ async function publishNumbered(
     // Where two images of a task are equal, the file of the first is not taken for the second.
     const isOurs = files.some((saved) => saved?.path === file);
     if (order.recovering && !isOurs && (await isFileOf(file, fetched))) {
-      await promises.unlink(fetched.temporary);
+      await whileInUse(() => promises.unlink(fetched.temporary));
       return file;
     }
   }
@@ -216,7 +217,7 @@ async function publishAs(
   if (!destination.overwrite) return publish(temporary, file, (name) => claimName(name, ledger.processes));
   if (!(await published.take(file, date.getTime()))) return "exists";
   try {
-    await promises.rename(temporary, file);
+    await whileInUse(() => promises.rename(temporary, file));
     return "published";
   } catch (error) {
     await published.giveBack(file);
@@ -240,7 +241,7 @@ async function writeToStdout(fetched: FetchedImage, deps: TaskDeps): Promise<Pla
       cause: error,
     });
   } finally {
-    await promises.unlink(fetched.temporary);
+    await whileInUse(() => promises.unlink(fetched.temporary));
   }
   return { path: null, warnings: [] };
 }

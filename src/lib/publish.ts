@@ -1,6 +1,7 @@
 import { linkSync, promises, readFileSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
+import { whileInUse } from "./while-in-use.ts";
 
 /** What file systems without hard links (FAT, some network mounts) answer to `link`; Windows says EISDIR on FAT. */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);
@@ -26,7 +27,7 @@ export async function publish(
     throw error;
   }
   // It has its name; that the other one stays is no failure of it.
-  await promises.unlink(temporary).catch(() => {});
+  await whileInUse(() => promises.unlink(temporary)).catch(() => {});
   return "published";
 }
 
@@ -94,7 +95,7 @@ async function renameIfFree(
   if (release === null) return "exists";
   try {
     if (await nameIsTaken(target)) return "exists";
-    await promises.rename(temporary, target);
+    await whileInUse(() => promises.rename(temporary, target));
     return "published";
   } finally {
     await release();

@@ -5,6 +5,7 @@ import { removeIfPossible } from "./durable.ts";
 import { publishOnce } from "./publish.ts";
 import { randomDigits } from "./random-digits.ts";
 import { syncFolder } from "./sync-folder.ts";
+import { whileInUse } from "./while-in-use.ts";
 
 /** The name of a draft of the file of this name. */
 const DRAFT = /^\.(.+)\.[0-9a-f]{8}$/;
@@ -27,7 +28,7 @@ export async function createWhole(file: string, text: string, mode: number): Pro
 /** As `createWhole`, in the place of what has the name. */
 export async function replaceWhole(file: string, text: string, mode: number): Promise<void> {
   await withDraft(file, text, mode, async (draft) => {
-    renameSync(draft, file);
+    await whileInUse(() => renameSync(draft, file));
     return true;
   });
 }

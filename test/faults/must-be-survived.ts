@@ -187,6 +187,7 @@ export const MUST_BE_SURVIVED = {
   ],
   Windows: [
     "a name that Windows does not take",
+    "file in use on Windows",
     "EOF on standard output on Windows",
     "Ctrl-C at a hidden question on Windows",
     "a hint for the shells of Windows",

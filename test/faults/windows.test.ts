@@ -31,6 +31,16 @@ it.each(["what?.png", "NUL.png", "a:b.png"])(
   },
 );
 
+it.each([[[]], [["--overwrite"]]])(
+  "a file that another program has open for a moment on Windows is renamed and removed all the same: %j",
+  async (flags) => {
+    const { world } = await windowsWorld({ IMGGEN_TEST_IN_USE: "3" });
+    const run = await world.generate(flags);
+    expect(await world.aftermath(run)).toEqual(SAVED);
+    expect(JSON.parse(run.stdout).warnings).toEqual([]);
+  },
+);
+
 it.each([[["--json"]], [[]]])(
   "a closed pipe on standard output that answers EOF, as on Windows, loses no image: %j",
   async (json) => {
