@@ -26,6 +26,6 @@ it.each([
   expect((await runProgram(args, { env })).code).toBe(0);
   const { files, builtins } = JSON.parse(await readFile(env.IMGGEN_TEST_LOADED, "utf8"));
   expect(files).toBeLessThanOrEqual(most);
-  for (const name of ["http", "http2", "tls", "assert", "child_process"])
+  for (const name of ["http", "http2", "tls", "assert", "child_process", "internal/fs/promises"])
     expect(builtins).not.toContain(name);
 });
