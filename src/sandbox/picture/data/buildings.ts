@@ -1,11 +1,6 @@
-import { subject } from "./subject.ts";
-
 export const BUILDINGS = {
-  lighthouse: subject(
-    "ground",
-    24,
-    ["sea"],
-    `
+  lighthouse: `
+ground 24 sea
 paint c9382f c9382f c9382f 2f5f8f 3a3d46, wash f6efe2, iron 3a3d46, tile 8a3b32
 lamp!/34> M50 11.4 L200 -6 200 8
 lamp!/26> M50 11.4 L200 -12 200 14
@@ -23,12 +18,8 @@ iron   R40.6 16.5 18.8 1.8 R40.6 12.8 18.8 .7 R41 13 .5 4 R45.4 13 .5 4 R54.4 13
 iron   M44 7.5 L46.5 3.8 50 1.5 53.5 3.8 56 7.5 R49.6 0 .8 3
 lamp!/75* 50 11.5 34
 lamp!  O50 11.5 2.4 3`,
-  ),
-  house: subject(
-    "ground",
-    62,
-    ["mountains", "meadow"],
-    `
+  house: `
+ground 62 mountains meadow
 timber 9a6440 b0522f e8dcc4 6f7f8f, roof 7a3b34 4a4a58 5f4a3a, door 5a3626 2f5f6a 8a2f2f
 smoke/45* 19 22 7
 smoke/40* 17 15 9
@@ -50,12 +41,8 @@ timber-- R10 79 11 1 R15 73 1 13 R30 79 11 1 R35 73 1 13 R79 79 11 1 R84 73 1 13
 lamp!/40* 15.5 80 26
 lamp!/40* 35.5 80 26
 lamp!/25* 84.5 80 18`,
-  ),
-  castle: subject(
-    "ground",
-    58,
-    ["mountains", "lake"],
-    `
+  castle: `
+ground 58 mountains lake
 stone d8cdbd c9bfc4 cbb89a, slate 3f5f8f 8a3f4a 4a6a6a 6a4a86, flag d8402f e8b23a
 stone~ R35.5 28 13 72
 stone~ R59 42 10 58
@@ -72,5 +59,4 @@ stone- R2 76 96 25 R2 73.6 2.6 3 R8 73.6 2.6 3 R14 73.6 2.6 3 R20 73.6 2.6 3 R26
 pane   R12 84 2.4 5 R30 84 2.4 5 R64 84 2.4 5 R78 84 2.4 5 R38 66 2.4 5 R56 66 2.4 5
 ink    R43 91 12 10 O49 91 6 6
 lamp!/35* 49 96 20`,
-  ),
-};
+} as const;

@@ -1,21 +1,11 @@
-import { subject } from "./subject.ts";
-
-/** Hair behind a head, and its fringe. */
-const LONG =
-  "hair- M50 8 C76 6 82 28 79 46 C78 60 86 74 80 88 C66 92 34 92 20 88 C14 74 22 60 21 46 C18 28 24 6 50 8";
-const BUN = `
-hair   M50 -6 C60 -6 64 2 61 9 C58 15 42 15 39 9 C36 2 40 -6 50 -6
-hair-  M50 7 C70 6 76 24 73 42 C70 54 30 54 27 42 C24 24 30 6 50 7`;
-const SHORT = "hair- M50 6 C70 5 76 22 72 40 C70 46 30 46 28 40 C24 22 30 5 50 6";
-
 export const PEOPLE = {
-  portrait: {
-    ...subject(
-      "ground",
-      46,
-      ["studio"],
-      `
+  portrait: `
+ground 46 studio
 cloth 2f6f8f c9483a 3f7a5a e0a83a 6a4a8f, skin f2cdb0 e0a87e b97a50 8a5638 6a4230, hair 2f2326 5a3426 a8622f d9a85a 7a2f2f c9c4c0, iris 3a2a22 2f5f7a 3f6a3f, lip b0342f, glint ffffff
+1 hair- M50 8 C76 6 82 28 79 46 C78 60 86 74 80 88 C66 92 34 92 20 88 C14 74 22 60 21 46 C18 28 24 6 50 8
+2 hair  M50 -6 C60 -6 64 2 61 9 C58 15 42 15 39 9 C36 2 40 -6 50 -6
+2 hair- M50 7 C70 6 76 24 73 42 C70 54 30 54 27 42 C24 24 30 6 50 7
+3 hair- M50 6 C70 5 76 22 72 40 C70 46 30 46 28 40 C24 22 30 5 50 6
 cloth  M50 72 C66 76 84 78 90 88 C93 93 94 96 94 100 L6 100 C6 96 7 93 10 88 C16 78 34 76 50 72
 skin-  M41 56 L59 56 L60 72 C62 76 56 82 50 84 C44 82 38 76 40 72
 cloth++ M38 74 C42 82 46 86 50 88 C54 86 58 82 62 74 L66 76 C62 86 56 92 50 94 C44 92 38 86 34 76
@@ -29,14 +19,8 @@ hair-= M33.4 38.8 C37 34.2 42 34.2 45.4 39.2 C42 36.6 37 36.4 33.4 38.8 M33 33 C
 skin-  M50.6 38 C51.6 43 54 46.6 53.4 48.6 C52.4 50 49.6 50 47.6 49.2 C50 49 51.6 48.6 51.4 47.6
 lip/60 M43 54.6 C46 53.2 48.4 53 50 53.8 C51.6 53 54 53.2 57 54.6 C54 58.6 46 58.6 43 54.6
 hair   M27.6 41 C22 17 35 4 51 5 C67 4 78 19 72.4 41 C71 33 68.6 27 63 21 C53 28 40 27 33 27 C30 31 28.4 35 27.6 41`,
-    ),
-    variants: [LONG, BUN, SHORT] as const,
-  },
-  robot: subject(
-    "ground",
-    42,
-    ["city", "studio"],
-    `
+  robot: `
+ground 42 city studio
 shell c9d3dc e8b84a 6fb0a8 e07a5a, dark 4a5260, panel 232a38, light 6fe8ff ffe27a 8fffb0
 dark   R49.2 0 1.6 12 R36 80 8 16 R56 80 8 16
 shell= M32 100 C32 94 36 92 40 92 C45 92 48 95 48 100
@@ -55,5 +39,4 @@ light! M44 35.6 C47 38.4 53 38.4 56 35.6 L56.6 36.4 C53 40 47 40 43.4 36.4
 light!/100* 50 0 7
 light!/35* 40 28 12
 light!/35* 60 28 12`,
-  ),
-};
+} as const;

@@ -1,11 +1,9 @@
 import { ANIMALS } from "./animals.ts";
 import { BUILDINGS } from "./buildings.ts";
 import { PEOPLE } from "./people.ts";
-import type { Subject } from "./subject.ts";
 import { THINGS } from "./things.ts";
 
-const ALL = { ...ANIMALS, ...BUILDINGS, ...PEOPLE, ...THINGS };
+/** Subjects as text; `readSubject` reads one. */
+export const SUBJECTS = { ...ANIMALS, ...BUILDINGS, ...PEOPLE, ...THINGS } as const;
 
-export type SubjectName = keyof typeof ALL;
-
-export const SUBJECTS: Readonly<Record<SubjectName, Subject>> = ALL;
+export type SubjectName = keyof typeof SUBJECTS;

@@ -1,11 +1,6 @@
-import { subject } from "./subject.ts";
-
 export const THINGS = {
-  boat: subject(
-    "water",
-    48,
-    ["sea", "lake", "sea"],
-    `
+  boat: `
+water 48 sea lake sea
 sail f8efdc f8efdc d9583f e8b04a, hull 7a3b2a f0ebe0 2f4f6f 9a2f2f, flag d8402f, coat 2f3a4f
 bark   R49.3 2 1.4 86
 sail   M48 4 Q44 50 47 81 Q30 84 12 80 Q24 38 48 4
@@ -16,13 +11,8 @@ coat   M23 88 Q24 76 27 76 Q31 76 31 88 O27 75 2.6 2.8
 hull   M10 85 Q50 90 94 83 Q86 100 76 100 L20 100 Q12 96 10 85
 hull++ M10 85 Q50 90 94 83 L94 85.5 Q50 92.5 10.4 87.5
 foam/40 O50 100 60 1.6`,
-  ),
-  balloon: {
-    ...subject(
-      "air",
-      45,
-      ["mountains", "meadow", "desert"],
-      `
+  balloon: `
+air 45 mountains meadow desert flock
 cloth d8402f 2f7fb8 7a4fb0 e08a2f, band f8e8c8, gold f0b540, basket 6a4630
 cloth  M50 0 C72 0 88 16 88 37 C88 55 70 66 60 80 L40 80 C30 66 12 55 12 37 C12 16 28 0 50 0
 band   M50 0 C70 0 85 16 85 37 C85 55 68.5 66 59.2 80 L40.8 80 C31.5 66 15 55 15 37 C15 16 30 0 50 0
@@ -31,14 +21,8 @@ gold   M50 0 C58.4 0 64.6 16 64.6 37 C64.6 55 57.6 66 53.8 80 L46.2 80 C42.4 66 
 shade~ M50 0 C72 0 88 16 88 37 C88 55 70 66 60 80 L40 80 C30 66 12 55 12 37 C12 16 28 0 50 0
 lamp!/60* 50 79 22
 basket M41 80 L44.4 91 45 91 42 80 M59 80 L55.6 91 55 91 58 80 R49.7 80 .6 11 M43.6 91 L56.4 91 55 100 45 100`,
-    ),
-    flock: 3,
-  },
-  tree: subject(
-    "ground",
-    42,
-    ["meadow"],
-    `
+  tree: `
+ground 42 meadow
 leaf
 shadow/50 O50 100 36 3
 leaf-- B50 33 31 28 30 11
@@ -46,12 +30,8 @@ bark   M45 102 L47 76 44 40 52 60 60 40 53 76 55 102 S5 1 49 72 36 54 22 40 S5 1
 leaf-  B49 32 30 25 24 9.5
 leaf   B47 29 27 22 22 8
 leaf+/50 B44 25 24 18 12 5`,
-  ),
-  cup: subject(
-    "ground",
-    62,
-    ["table"],
-    `
+  cup: `
+ground 62 table
 clay f4ede0 c9574a 3f6f8f 4f7a5f e0b04a, drink 5a3826 6a4426
 smoke/50* 42 20 12
 smoke/42* 46 8 13
@@ -66,12 +46,8 @@ clay~  M16 36 C17 66 26 90 38 94 L62 94 C74 90 83 66 84 36
 clay+  O50 36 34 8.6
 drink  O50 37 30.6 6.8
 drink+/60 O46 36 20 3.4`,
-  ),
-  planet: subject(
-    "air",
-    80,
-    ["space"],
-    `
+  planet: `
+air 80 space
 globe b06a4c 4a7fb8 8a5aa8 4f9a8a c08a4f, moon a8a4aa
 globe+* 50 50 58
 globe++/75 M-14 62 C-24 44 30 30 74 24 C112 19 128 26 122 38 L112 42 C116 34 104 30 76 34 C40 40 4 54 -2 62
@@ -81,10 +57,10 @@ globe+/60 M22 72 C44 80 68 74 82 64 L79 70 C66 80 44 84 28 78 M33 18 C44 23 56 2
 globe-/70 M15 42 C40 51 68 44 85 34 L86 40 C68 50 40 56 14 48
 night/24 M78 27 C94 46 90 70 66 82 C50 90 34 84 28 79 C52 84 80 66 78 27
 night/40 M70 20 C90 36 88 66 64 83 C84 76 90 56 84 36 C80 27 76 23 70 20
+shade~ O50 50 36 36
 white/16 O37 33 13 8 -40
 globe++/75 M-14 62 C-10 78 40 76 84 62 C110 54 126 46 122 38 L113 41 C114 47 98 54 78 60 C44 69 8 70 -2 62
 moon   O128 2 8 8
 moon+/60 O126 0 3 2.4 O131 5 1.6 1.4
 night/40 M133 -4 C138 4 134 10 126 9.6 C133 8 135 2 133 -4`,
-  ),
-};
+} as const;

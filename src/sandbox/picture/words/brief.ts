@@ -5,7 +5,7 @@ import { LIGHTS, type Light, type LightName } from "../data/lights.ts";
 import { handOf, type StyleName } from "../data/models.ts";
 import type { PlantName } from "../data/plants.ts";
 import type { SettingName } from "../data/settings.ts";
-import type { Subject } from "../data/subject.ts";
+import { readSubject, type Subject } from "../data/subject.ts";
 import { SUBJECTS } from "../data/subjects.ts";
 import { type Random, seededRandom } from "../seed/random.ts";
 import * as table from "./vocabulary.ts";
@@ -46,7 +46,7 @@ export interface Brief {
 }
 
 /** Compositions of forms, for prompts that name nothing we can draw. */
-const UNKNOWN = ["forms", "forms", "forms", "sheets"] as const;
+const UNKNOWN: readonly SettingName[] = ["forms", "forms", "forms", "sheets"];
 
 export function readBrief(order: Order): Brief {
   const { prompt, model, references, taskId, index } = order;
@@ -56,9 +56,10 @@ export function readBrief(order: Order): Brief {
   const draw = seededRandom(`brief\n${seed}`);
   const name = firstMeaning(wanted, table.SUBJECT_WORDS);
   const flower = firstMeaning(wanted, table.FLOWER_WORDS);
-  const homes = name ? SUBJECTS[name].homes : flower ? (["meadow"] as const) : UNKNOWN;
-  const setting = settingOf(wanted) ?? draw.pick<SettingName>(homes);
-  const usual = setting === "space" && !excluded.has("planet") ? SUBJECTS.planet : undefined;
+  const named = name && readSubject(SUBJECTS[name]);
+  const [home = "forms", ...homes] = named?.homes ?? (flower ? ["meadow"] : UNKNOWN);
+  const setting = settingOf(wanted) ?? draw.pick<SettingName>([home, ...homes]);
+  const usual = setting === "space" && !excluded.has("planet") ? readSubject(SUBJECTS.planet) : undefined;
   const land = firstMeaning(wanted, table.LAND_WORDS) ?? draw.pick(["summer", "summer", "spring", "autumn"]);
   const light = firstMeaning(wanted, table.LIGHT_WORDS) ?? usualLight(setting, land, draw);
   const tune = tuning(model, references, draw);
@@ -77,7 +78,7 @@ export function readBrief(order: Order): Brief {
     grade: gradeOf(words),
     style: styleOf(wanted) ?? handOf(model).style,
     setting,
-    subject: name ? SUBJECTS[name] : usual,
+    subject: named ?? usual,
     flower,
     weather: firstMeaning(wanted, table.WEATHER_WORDS),
     moonlit: wanted.includes("moon"),

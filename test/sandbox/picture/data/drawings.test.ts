@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
 import { PLANTS } from "../../../../src/sandbox/picture/data/plants.ts";
 import { PROPS } from "../../../../src/sandbox/picture/data/props.ts";
+import { readSubject } from "../../../../src/sandbox/picture/data/subject.ts";
 import { SUBJECTS } from "../../../../src/sandbox/picture/data/subjects.ts";
 
 const HEX = /^[0-9a-f]{6}$/;
-const LINE = /^\w+[-+]*!?(\/\d+)?[=~>*]*\s+(-?[\d.]+( -?[\d.]+){2}|([MLCQROSB] ?-?[\d.]+( -?[\d.]+)* ?)+)$/;
+const LINE =
+  /^(\d )?\w+[-+]*!?(\/\d+)?[=~>*]*\s+(-?[\d.]+( -?[\d.]+){2}|([MLCQROSB] ?-?[\d.]+( -?[\d.]+)* ?)+)$/;
 
-const drawings = [
-  ...Object.entries(SUBJECTS).map(([name, { drawing }]) => [name, drawing] as const),
+const subjects = Object.entries(SUBJECTS).map(([name, text]) => [name, readSubject(text)] as const);
+
+const drawings: (readonly [string, string])[] = [
+  ...subjects.map(([name, { drawing }]) => [name, drawing] as const),
   ...Object.entries(PLANTS),
   ...Object.entries(PROPS),
 ];
@@ -20,6 +24,8 @@ test.each(drawings)("every line of the drawing of %s can be read", (_, drawing) 
   expect(unread).toEqual([]);
 });
 
-test.each(Object.entries(SUBJECTS))("every colour of %s is one", (_, { colors }) => {
+test.each(subjects)("%s has colours, a width and a home", (_, { colors, half, homes }) => {
+  expect(half).toBeGreaterThan(10);
+  expect(homes).not.toEqual([]);
   expect(colors.flatMap(([, ...choice]) => choice).filter((digits) => !HEX.test(digits))).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { blankRow, paintLayers } from "../../../../src/sandbox/picture/canvas/layer.ts";
 import { SETTINGS, type SettingName } from "../../../../src/sandbox/picture/data/settings.ts";
+import { readSubject } from "../../../../src/sandbox/picture/data/subject.ts";
 import { SUBJECTS, type SubjectName } from "../../../../src/sandbox/picture/data/subjects.ts";
 import { composeScene } from "../../../../src/sandbox/picture/scene/compose.ts";
 import { type Brief, readBrief } from "../../../../src/sandbox/picture/words/brief.ts";
@@ -21,7 +22,7 @@ function paint(brief: Brief, width: number, height: number): Float32Array[] {
 const briefFor = (prompt: string, setting: SettingName, subject: SubjectName | undefined): Brief => ({
   ...readBrief(orderFor(prompt)),
   setting,
-  subject: subject && SUBJECTS[subject],
+  subject: subject && readSubject(SUBJECTS[subject]),
 });
 
 describe.each(SETTING_NAMES)("the setting %s", (setting) => {

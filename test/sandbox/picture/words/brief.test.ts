@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { readSubject } from "../../../../src/sandbox/picture/data/subject.ts";
 import { SUBJECTS } from "../../../../src/sandbox/picture/data/subjects.ts";
 import { readBrief } from "../../../../src/sandbox/picture/words/brief.ts";
 import { orderFor } from "../order.ts";
@@ -8,13 +9,13 @@ const brief = (prompt: string) => readBrief(orderFor(prompt));
 describe("a prompt", () => {
   test("names subject, light and style", () => {
     const read = brief("A Lighthouse at DUSK, oil painting");
-    expect(read).toMatchObject({ subject: SUBJECTS.lighthouse, setting: "sea", style: "oil" });
+    expect(read).toMatchObject({ subject: readSubject(SUBJECTS.lighthouse), setting: "sea", style: "oil" });
     expect(read.light.lamps).toBe(1);
   });
 
   test("names setting, season and colour besides the subject", () => {
     const read = brief("three red foxes in a snowy forest");
-    expect(read).toMatchObject({ subject: SUBJECTS.fox, setting: "forest", land: { snow: 1 } });
+    expect(read).toMatchObject({ subject: readSubject(SUBJECTS.fox), setting: "forest", land: { snow: 1 } });
     expect(read.accent).toEqual([210, 59, 47]);
   });
 
