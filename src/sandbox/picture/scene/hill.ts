@@ -1,6 +1,6 @@
 import { fill, fillFading, fillShaded } from "../canvas/fill.ts";
 import type { Layer } from "../canvas/layer.ts";
-import type { Outline, Point } from "../canvas/outline.ts";
+import type { Contour, Outline, Point } from "../canvas/outline.ts";
 import { brighter, hex, mix, type Rgb } from "../canvas/rgb.ts";
 import type { Hill, Soil } from "../data/settings.ts";
 import { fractal } from "../seed/noise.ts";
@@ -31,7 +31,7 @@ export function hillLayers(stage: Stage, hill: Hill, crest: Crest, bottom: numbe
   });
   const outline: Outline = [[...line, [width + 2, bottom], [-2, bottom]]];
   if (soil === "sand") return [dune(stage, outline, crest, far)];
-  if (soil === "paper") return sheet(stage, outline, index);
+  if (soil === "paper") return sheet(stage, outline, line, index);
   const color = lit(stage, isWinter ? mix(soilOf(stage, soil), SNOW, 0.8) : soilOf(stage, soil), far);
   return [fillFading(outline, mix(color, light.glow, 0.2), brighter(color, 0.6 + 0.4 * far))];
 }
@@ -43,10 +43,13 @@ function soilOf({ land, random }: Stage, soil: Soil): Rgb {
 }
 
 /** A sheet of cut paper with the shadow of its edge. */
-function sheet({ palette, light, unit }: Stage, outline: Outline, index: number): Layer[] {
+function sheet({ palette, light, unit }: Stage, outline: Outline, line: Contour, index: number): Layer[] {
   const color = palette[index % palette.length] ?? palette[0];
-  const raised = (up: number) => outline.map((contour) => contour.map(([x, y]): Point => [x, y - unit * up]));
-  const shadows = [0.006, 0.014, 0.024].map((up) => fill(raised(up), brighter(light.sky[0], 0.4), 0.07));
+  const band = (up: number): Contour => [
+    ...line.map(([x, y]): Point => [x, y - unit * up]),
+    ...line.toReversed(),
+  ];
+  const shadows = [0.006, 0.014, 0.024].map((up) => fill([band(up)], brighter(light.sky[0], 0.4), 0.07));
   return [...shadows, fillFading(outline, mix(color, light.orb, 0.25), brighter(color, 0.72))];
 }
 

@@ -14,7 +14,9 @@ export function plantLayers(stage: Stage, part: Plants, crest: Crest, index: num
   if (plant === null) return [];
   const draw = stage.random(`plants ${index}`);
   const isGrounded = subject?.on === "ground";
-  const count = Math.min(400, Math.ceil((width / unit) * many * (isGrounded && size > 0.15 ? 0.5 : 1)));
+  const density =
+    kind === "leafy" && plant === "pine" ? 2 : kind === "flower" && isGrounded && size > 0.15 ? 0.5 : 1;
+  const count = Math.min(400, Math.ceil((width / unit) * many * density));
   const tall = Math.min(unit * size, height * 0.32);
   const colors = kind === "flower" ? flowerColors(stage, plant) : stage.land.foliage.map(darker);
   const groups = colors.map((color) => ({
@@ -31,8 +33,8 @@ export function plantLayers(stage: Stage, part: Plants, crest: Crest, index: num
       facing: draw.chance(0.5) ? 1 : -1,
     };
     const isInTheWay = isGrounded && far < 0.15 && Math.abs(x - subjectX) < unit * 0.24;
-    // Pines stand in groups.
-    if (plant === "pine" && (isInTheWay || noise(x / (unit * 0.22) + far * 70, 5.5) < -0.25)) continue;
+    // Pines stand in groups, but for those of a forest.
+    if (kind === "pine" && (isInTheWay || noise(x / (unit * 0.22) + far * 70, 5.5) < -0.25)) continue;
     groups[draw.integer(0, groups.length - 1)]?.places.push(place);
   }
   return groups.flatMap(({ main, places }) =>

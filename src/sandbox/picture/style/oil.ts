@@ -14,8 +14,8 @@ interface Brush {
 
 /** From the widest brush to the finest, which is only used where there is something to see. */
 const BRUSHES: readonly Brush[] = [
-  { size: 0.026, detail: 0, elsewhere: 1 },
-  { size: 0.0135, detail: 2.5, elsewhere: 0.3 },
+  { size: 0.026, detail: 4, elsewhere: 0.8 },
+  { size: 0.0135, detail: 3, elsewhere: 0.22 },
   { size: 0.0066, detail: 8, elsewhere: 0.02 },
   { size: 0.004, detail: 20, elsewhere: 0.005 },
 ];

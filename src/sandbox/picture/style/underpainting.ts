@@ -5,7 +5,7 @@ import { composeScene } from "../scene/compose.ts";
 import type { Stage } from "../scene/stage.ts";
 import type { Brief } from "../words/brief.ts";
 
-const MOST_PIXELS = 300_000;
+const MOST_PIXELS = 250_000;
 const ROWS_AT_A_TIME = 48;
 
 /** The whole scene, small: what a brush looks at before each stroke. Lengths are pixels of its own. */
