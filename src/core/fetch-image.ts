@@ -1,9 +1,9 @@
-import { type DownloadReply, download } from "../api/download.ts";
+import { type ByteSink, type DownloadReply, download } from "../api/download.ts";
 import { backoffMs, DOWNLOAD } from "../api/retry.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
-import { type ImageInfo, inspectFile } from "../lib/image/inspect.ts";
+import { ArrivingImage, type ImageInfo } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { TaskDeps } from "./deps.ts";
 import { DownloadFailedError, SaveFailedError } from "./errors.ts";
@@ -87,8 +87,9 @@ async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Pr
 async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
   const file = await onDisk(temporary, () => DiskFile.createInBackground(temporary, 0o600));
   const sink = new FileSink(file);
+  const arriving = new ArrivingImage();
   try {
-    const reply = await download(url, sink, {
+    const reply = await download(url, inspected(sink, arriving), {
       http: deps.connection.downloads,
       clock: deps.clock,
       serviceUrl: deps.connection.serviceUrl,
@@ -99,19 +100,29 @@ async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Pr
     if (sink.failure) throw diskFailure(temporary, sink.failure);
     if (reply.outcome !== "done") return reply;
     const sha256 = await onDisk(temporary, () => sink.finish());
-    return await check(file, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
+    return await check(file, arriving, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
   } finally {
     await sink.settle();
     await onDisk(temporary, () => file.close());
   }
 }
 
+function inspected(sink: ByteSink, image: ArrivingImage): ByteSink {
+  return {
+    write(chunk, flow) {
+      image.write(chunk);
+      sink.write(chunk, flow);
+    },
+  };
+}
+
 async function check(
   file: DiskFile,
+  arriving: ArrivingImage,
   fetched: Omit<FetchedImage, "image">,
   fileMode: number,
 ): Promise<Attempt> {
-  const inspection = await onDisk(fetched.temporary, () => inspectFile(file));
+  const inspection = await onDisk(fetched.temporary, () => arriving.inspect(file));
   if (!inspection.ok) {
     const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";
     return { outcome: "retry", why: `${what}: ${inspection.detail}`, retryAfterMs: null };

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { buildPng } from "../lib/image/builders.ts";
+import { buildPng, pngChunk, pngHeader, pngSignature } from "../lib/image/builders.ts";
 import { jpegBaseline, webpLossy } from "../lib/image/samples.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
@@ -19,6 +19,16 @@ const HTML = response(200, "<!doctype html><html><body>Sign in</body></html>", {
 const SVG = response(200, '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', {
   "content-type": "image/svg+xml",
 });
+
+const WITHOUT_PIXELS = Buffer.concat([pngSignature, pngHeader(64, 48), pngChunk("IDAT"), pngChunk("IEND")]);
+
+/** An image of the same length whose pixels are not what they were. */
+function withOneBitChanged(image: Buffer): Buffer {
+  const changed = Buffer.from(image);
+  const at = image.length - pngChunk("IEND").length - 6;
+  changed[at] = (changed[at] ?? 0) ^ 1;
+  return changed;
+}
 
 it.each([
   "file:///etc/passwd",
@@ -139,6 +149,8 @@ it.each([
   ["cut short, without a Content-Length", unmeasured(PICTURE.subarray(0, PICTURE.length - 20))],
   ["cut short in its last byte", unmeasured(PICTURE.subarray(0, PICTURE.length - 1))],
   ["of no bytes", replies(response(200, ""))],
+  ["with a wrong checksum", replies(response(200, withOneBitChanged(PICTURE)))],
+  ["with no image data", replies(response(200, WITHOUT_PIXELS))],
   ["that is HTML", replies(HTML)],
   ["that is SVG", replies(SVG)],
   ["answered with HTTP 503", replies(response(503, ""))],

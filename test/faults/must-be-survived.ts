@@ -74,6 +74,8 @@ export const MUST_BE_SURVIVED = {
     "more redirects",
     "cut short, with Content-Length",
     "cut short, without Content-Length",
+    "PNG with a wrong checksum",
+    "PNG without image data",
     "HTML in place of an image",
     "SVG in place of an image",
     "a byte now and then",

@@ -5,7 +5,7 @@ import { describeForeign } from "./foreign.ts";
 import type { ImageFormat, ImageType, Verdict } from "./format.ts";
 import { gif } from "./gif.ts";
 import { jpeg } from "./jpeg.ts";
-import { png } from "./png.ts";
+import { PngStream, png } from "./png.ts";
 import { webp } from "./webp.ts";
 
 export type { ImageType } from "./format.ts";
@@ -33,24 +33,56 @@ const HEAD_BYTES = 4096;
  * the format (chunks, segments, boxes) without decoding a pixel, holding one window of 256 KiB at a time.
  * Throws only what the source's `read` throws.
  */
-export async function inspectImage(source: ByteSource): Promise<Inspection> {
+export function inspectImage(source: ByteSource): Promise<Inspection> {
+  return inspectBy(source, (format, file) => format.examine(file));
+}
+
+/** As `inspectImage`, for an open file. Its position is neither used nor moved. */
+export function inspectFile(file: OpenFile): Promise<Inspection> {
+  return inspectImage(sourceOf(file));
+}
+
+/**
+ * Inspects an image that is being downloaded. What needs every byte, as the checksums of a PNG do, is checked as the
+ * bytes arrive, and not read a second time.
+ */
+export class ArrivingImage {
+  readonly #png = new PngStream();
+
+  write(bytes: Buffer): void {
+    this.#png.write(bytes);
+  }
+
+  /** @param file holds all that was written */
+  inspect(file: OpenFile): Promise<Inspection> {
+    return inspectBy(sourceOf(file), async (format, window) =>
+      format === png ? this.#png.verdict() : format.examine(window),
+    );
+  }
+}
+
+type OpenFile = Pick<DiskFile, "size" | "read">;
+
+function sourceOf(file: OpenFile): ByteSource {
+  const { size } = file;
+  return { size, read: async (position, length) => file.read(position, length) };
+}
+
+async function inspectBy(
+  source: ByteSource,
+  examine: (format: ImageFormat, file: ByteWindow) => Promise<Verdict>,
+): Promise<Inspection> {
   const file = new ByteWindow(source);
   const head = (await file.bytes(0, Math.min(HEAD_BYTES, file.size))) ?? Buffer.alloc(0);
   const format = FORMATS.find((candidate) => candidate.begins(head));
   if (format === undefined) return { ok: false, problem: "not_an_image", detail: describeForeign(head) };
 
-  const verdict = await format.examine(file);
+  const verdict = await examine(format, file);
   if (verdict.kind !== "whole") {
     return { ok: false, problem: "incomplete", detail: `${format.name} ${describe(verdict, file.size)}` };
   }
   const { type, mediaType, extension } = format;
   return { ok: true, image: { type, mediaType, extension, ...verdict.size } };
-}
-
-/** As `inspectImage`, for an open file. Its position is neither used nor moved. */
-export function inspectFile(file: Pick<DiskFile, "size" | "read">): Promise<Inspection> {
-  const { size } = file;
-  return inspectImage({ size, read: async (position, length) => file.read(position, length) });
 }
 
 function describe(verdict: Exclude<Verdict, { kind: "whole" }>, size: number): string {

@@ -12,10 +12,17 @@ import {
 
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 /** Length and type before a chunk's data, a checksum after it. */
-const FRAME_BYTES = 12;
+const HEAD_BYTES = 8;
+const CHECKSUM_BYTES = 4;
+const FRAME_BYTES = HEAD_BYTES + CHECKSUM_BYTES;
 const HEADER_CHUNK_BYTES = FRAME_BYTES + 13;
+const LEAST_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
 /** The format's own limit, for the length of a chunk as for a side of the image. */
 const LARGEST = 0x7fff_ffff;
+/** Far more than a real file has, whose chunks of pixels are of some kilobytes. A hostile one could have millions. */
+const MOST_CHUNKS = 200_000;
+const IDAT = 0x4944_4154;
+const IEND = 0x4945_4e44;
 
 export const png: ImageFormat = {
   type: "png",
@@ -26,35 +33,141 @@ export const png: ImageFormat = {
   examine,
 };
 
-/** Whole means: IHDR first, some IDAT, and every chunk within the file up to IEND. What follows IEND is ignored. */
 async function examine(file: ByteWindow): Promise<Verdict> {
-  let at = SIGNATURE.length + HEADER_CHUNK_BYTES;
-  const header = await file.bytes(SIGNATURE.length, HEADER_CHUNK_BYTES);
-  if (header === null) return cutShort(at + 2 * FRAME_BYTES);
-  const size = readHeader(header);
-  if (size === null) return damaged(SIGNATURE.length);
+  const stream = new PngStream();
+  for (let at = 0; at < file.size && !stream.hasEnded; ) {
+    const bytes = await file.from(at, 1);
+    if (bytes === null) break;
+    stream.write(bytes);
+    at += bytes.length;
+  }
+  return stream.verdict();
+}
 
-  for (let hasPixels = false; ; ) {
-    const chunk = file.loaded(at, 8) ?? (await file.from(at, 8));
-    if (chunk === null) return cutShort(at + FRAME_BYTES);
-    const length = chunk.readUInt32BE(0);
-    const type = chunk.toString("latin1", 4, 8);
-    if (length > LARGEST || !/^[A-Za-z]{4}$/.test(type)) return damaged(at);
+/** What comes next in the file. All but a chunk's data is collected before it is looked at. */
+type Part = "signature" | "header" | "head" | "data" | "checksum";
 
-    const isLast = type === "IEND";
-    const end = at + FRAME_BYTES + length;
-    if (end > file.size) return cutShort(isLast ? end : end + FRAME_BYTES);
-    if (isLast) return hasPixels ? whole(size) : damaged(at);
-    hasPixels ||= type === "IDAT";
-    at = end;
+/**
+ * Checks a PNG as its bytes arrive, in whatever pieces. Whole means: IHDR first, some bytes of IDAT, and every chunk,
+ * up to IEND, within the file and with the checksum that it states. What follows IEND is ignored.
+ */
+export class PngStream {
+  #verdict: Verdict | null = null;
+  #part: Part = "signature";
+  /** How many bytes the part still needs. */
+  #missing = SIGNATURE.length;
+  /** What has arrived of a part that is collected. */
+  readonly #collected = Buffer.alloc(HEADER_CHUNK_BYTES);
+  #collectedBytes = 0;
+  #size: Size = { width: 0, height: 0 };
+  #chunks = 0;
+  #hasPixels = false;
+  /** Where the chunk at hand begins in the file, and what its head says. */
+  #at = SIGNATURE.length;
+  #length = 0;
+  #type = 0;
+  #checksum = 0;
+
+  /** Whether nothing that is still to come matters. */
+  get hasEnded(): boolean {
+    return this.#verdict !== null;
+  }
+
+  write(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && this.#verdict === null; ) {
+      const end = Math.min(at + this.#missing, bytes.length);
+      this.#take(bytes, at, end);
+      at = end;
+    }
+  }
+
+  /** What the bytes so far are, if no more of them come. */
+  verdict(): Verdict {
+    if (this.#verdict) return this.#verdict;
+    if (this.#part === "signature" || this.#part === "header") return cutShort(LEAST_BYTES);
+    if (this.#part === "head") return cutShort(this.#at + FRAME_BYTES);
+    return cutShort(this.#type === IEND ? this.#end : this.#end + FRAME_BYTES);
+  }
+
+  get #end(): number {
+    return this.#at + FRAME_BYTES + this.#length;
+  }
+
+  /** Takes bytes of one part, up to its end at the most. */
+  #take(bytes: Buffer, at: number, end: number): void {
+    this.#missing -= end - at;
+    if (this.#part === "data") {
+      this.#checksum = crc32(bytes.subarray(at, end), this.#checksum);
+      if (this.#missing === 0) this.#expect("checksum", CHECKSUM_BYTES);
+    } else if (this.#missing === 0 && this.#collectedBytes === 0) {
+      this.#read(bytes, at);
+    } else {
+      this.#collectedBytes += bytes.copy(this.#collected, this.#collectedBytes, at, end);
+      if (this.#missing > 0) return;
+      this.#collectedBytes = 0;
+      this.#read(this.#collected, 0);
+    }
+  }
+
+  /** Reads a part that is there as a whole. */
+  #read(bytes: Buffer, at: number): void {
+    if (this.#part === "signature") this.#readSignature(bytes, at);
+    else if (this.#part === "header") this.#readHeader(bytes.subarray(at, at + HEADER_CHUNK_BYTES));
+    else if (this.#part === "head") this.#readHead(bytes, at);
+    else this.#readChecksum(bytes.readUInt32BE(at));
+  }
+
+  #readSignature(bytes: Buffer, at: number): void {
+    if (bytes.compare(SIGNATURE, 0, SIGNATURE.length, at, at + SIGNATURE.length) !== 0)
+      this.#verdict = damaged(0);
+    else this.#expect("header", HEADER_CHUNK_BYTES);
+  }
+
+  #readHeader(chunk: Buffer): void {
+    const size = sizeIn(chunk);
+    if (size === null) this.#verdict = damaged(this.#at);
+    else this.#size = size;
+    this.#at += HEADER_CHUNK_BYTES;
+    this.#expect("head", HEAD_BYTES);
+  }
+
+  #readHead(bytes: Buffer, at: number): void {
+    this.#length = bytes.readUInt32BE(at);
+    this.#type = bytes.readUInt32BE(at + 4);
+    this.#chunks += 1;
+    if (this.#length > LARGEST || !isName(this.#type) || this.#chunks > MOST_CHUNKS) {
+      this.#verdict = damaged(this.#at);
+      return;
+    }
+    this.#checksum = crc32(bytes.subarray(at + 4, at + HEAD_BYTES));
+    if (this.#length > 0) this.#expect("data", this.#length);
+    else this.#expect("checksum", CHECKSUM_BYTES);
+  }
+
+  #readChecksum(stated: number): void {
+    this.#hasPixels ||= this.#type === IDAT && this.#length > 0;
+    if (stated !== this.#checksum) this.#verdict = damaged(this.#at);
+    else if (this.#type === IEND) this.#verdict = this.#hasPixels ? whole(this.#size) : damaged(this.#at);
+    this.#at = this.#end;
+    this.#expect("head", HEAD_BYTES);
+  }
+
+  #expect(part: Part, bytes: number): void {
+    this.#part = part;
+    this.#missing = bytes;
   }
 }
 
-/**
- * The only checksum that is verified is this chunk's, since the size is reported from it: a sum over all pixels
- * would read the whole file, and viewers differ in whether they care.
- */
-function readHeader(chunk: Buffer): Size | null {
+/** Whether a chunk's type is made of four letters. */
+function isName(type: number): boolean {
+  for (let shift = 0; shift < 32; shift += 8) {
+    const letter = ((type >>> shift) & 0xff) | 0x20;
+    if (letter < 0x61 || letter > 0x7a) return false;
+  }
+  return true;
+}
+
+function sizeIn(chunk: Buffer): Size | null {
   if (chunk.readUInt32BE(0) !== 13 || chunk.toString("latin1", 4, 8) !== "IHDR") return null;
   const width = chunk.readUInt32BE(8);
   const height = chunk.readUInt32BE(12);

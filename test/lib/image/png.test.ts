@@ -1,9 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { ArrivingImage } from "../../../src/lib/image/inspect.ts";
 import { acceptedLengths, buildPng, inspect, pngChunk, pngHeader, pngSignature } from "./builders.ts";
 
 const image = { type: "png", mediaType: "image/png", extension: "png" };
 const pixels = pngChunk("IDAT", Buffer.from([1, 2, 3]));
 const end = pngChunk("IEND");
+
+/** A chunk whose checksum is another one's. */
+function withoutMatch(chunk: Buffer): Buffer {
+  const changed = Buffer.from(chunk);
+  changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
+  return changed;
+}
 
 describe("a PNG", () => {
   it("is recognised with its size", async () => {
@@ -34,11 +42,45 @@ describe("a PNG", () => {
     });
   });
 
-  it("may have unknown chunks, and a wrong checksum over pixels or text", async () => {
+  it("may have unknown chunks", async () => {
     const text = pngChunk("tEXt", Buffer.from("a\0b"));
-    text[text.length - 1] = (text.at(-1) as number) ^ 1;
     const bytes = Buffer.concat([pngSignature, pngHeader(2, 3), text, pngChunk("zzZz"), pixels, end]);
     expect(await inspect(bytes)).toMatchObject({ ok: true, image: { width: 2, height: 3 } });
+  });
+
+  it("with any one bit changed, up to its end, is not whole", async () => {
+    const bytes = buildPng(5, 4, 8);
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes);
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(await inspect(changed), `bit ${bit}`).toMatchObject({ ok: false });
+    }
+  });
+
+  it("is what it is in whatever pieces it arrives", async () => {
+    const whole = buildPng(40, 30, 16);
+    const broken = Buffer.from(whole);
+    broken[100] = (broken[100] ?? 0) ^ 1;
+    for (const bytes of [whole, broken, whole.subarray(0, -1), Buffer.from("no PNG at all")]) {
+      for (let piece = 1; piece < 70; piece++) {
+        const arriving = new ArrivingImage();
+        for (let at = 0; at < bytes.length; at += piece) arriving.write(bytes.subarray(at, at + piece));
+        const file = {
+          size: bytes.length,
+          read: (at: number, length: number) => bytes.subarray(at, at + length),
+        };
+        expect(await arriving.inspect(file)).toEqual(await inspect(bytes));
+      }
+    }
+  });
+
+  it("of eight million empty chunks is given up in a moment", async () => {
+    const empty = pngChunk("zzZz");
+    const many = Buffer.alloc(8_000_000 * empty.length, empty);
+    const bytes = Buffer.concat([pngSignature, pngHeader(2, 2), many, pixels, end]);
+    const before = process.cpuUsage();
+    expect(await inspect(bytes)).toMatchObject({ problem: "incomplete" });
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1_000);
   });
 
   it("is walked across the windows in which it is read", async () => {
@@ -53,6 +95,9 @@ describe("a PNG", () => {
 
   const broken: Array<[string, Buffer[]]> = [
     ["without pixels", [pngHeader(2, 2), end]],
+    ["whose pixels are no bytes", [pngHeader(2, 2), pngChunk("IDAT"), pngChunk("IDAT"), end]],
+    ["whose pixels do not match their checksum", [pngHeader(2, 2), withoutMatch(pixels), end]],
+    ["whose end does not match its checksum", [pngHeader(2, 2), pixels, withoutMatch(end)]],
     ["whose first chunk is another", [pngChunk("tEXt", Buffer.alloc(13)), pngHeader(2, 2), pixels, end]],
     ["that is no pixels wide", [pngHeader(0, 2), pixels, end]],
     ["that is higher than the format allows", [pngHeader(2, 0x8000_0000), pixels, end]],
