@@ -1,5 +1,5 @@
 import { ImggenError } from "../lib/errors.ts";
-import type { Intent } from "../store/task.ts";
+import type { TaskRecord } from "../store/task.ts";
 import type { TaskDeps } from "./deps.ts";
 import { BudgetExceededError } from "./errors.ts";
 
@@ -11,14 +11,17 @@ type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits">;
  * too many stay.
  * @returns what to tell the user; null where it may be sent
  */
-export async function overDailyLimit(
-  { service, credits }: Intent,
-  deps: LimitDeps,
-): Promise<ImggenError | null> {
+export async function overDailyLimit(record: TaskRecord, deps: LimitDeps): Promise<ImggenError | null> {
   const { dailyCredits, ledger, clock } = deps;
+  const { service, credits } = record.intent;
   if (dailyCredits === null || credits === 0) return null;
   try {
-    const spent = await ledger.creditsSince(startOfDay(clock.now()), service.keyId);
+    // Before the others are read: of two that come to the limit at once, each then sees the other.
+    await ledger.announce(record);
+    const midnight = startOfDay(clock.now());
+    if ((await ledger.creditsSince(midnight, service.keyId)) <= dailyCredits) return null;
+    // What others have withdrawn meanwhile may have been counted: before it is refused, that is put right.
+    const spent = await ledger.recountCreditsSince(midnight, service.keyId);
     return spent <= dailyCredits ? null : exceeded(spent - (credits ?? 0), credits ?? 0, dailyCredits);
   } catch (error) {
     // Where the day cannot be summed, the limit cannot be kept.
@@ -42,7 +45,7 @@ export async function checkDailyLimit(
   if (dailyCredits === null) return;
   if (undocumented > 0 && !allowUndocumented) throw uncountable();
   if (credits === 0) return;
-  const spent = await ledger.creditsSince(startOfDay(clock.now()), keyId);
+  const spent = await ledger.recountCreditsSince(startOfDay(clock.now()), keyId);
   if (spent + credits > dailyCredits) throw exceeded(spent, credits, dailyCredits);
 }
 

@@ -56,7 +56,7 @@ export async function buyOwned(owned: OwnedTask, order: GenerateOrder, deps: Tas
     warnings.push(message);
     deps.onProgress({ type: "ledger_trouble", message });
   });
-  const tooMuch = await overDailyLimit(owned.record.intent, deps);
+  const tooMuch = await overDailyLimit(owned.record, deps);
   const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
   const attempts = new RecordedAttempts(journal, deps.clock, deps.connection.service.submitTimeoutMs);
   const purchase: Purchase = tooMuch

@@ -4,7 +4,7 @@ import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { whileInUse } from "../lib/while-in-use.ts";
 import { type LedgerEntry, listFolder, namesIn, readEntry } from "./ledger-entry.ts";
-import { creditsByName, doneFolder, doneName, hasTag, ID_LENGTH, idOfName } from "./ledger-name.ts";
+import { doneFolder, doneName, hasTag, ID_LENGTH } from "./ledger-name.ts";
 import type { TaskEvent, TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
 
@@ -111,18 +111,14 @@ export class DoneTasks {
     return found;
   }
 
-  /**
-   * Counts what each task of an account has cost that was begun since a moment.
-   * @param since an id sorts after it
-   * @param credits by the tasks' ids: what is here is added, or takes the place of what was counted before
-   */
-  async countSince(since: string, keyId: string, credits: Map<string, number>): Promise<void> {
-    const creditsOf = creditsByName(keyId);
-    const firstDay = path.dirname(doneFolder(since));
-    for (const day of listFolder(this.#folder).filter((each) => each >= firstDay)) {
-      for await (const { name } of this.#namesOf(day)) {
-        const id = idOfName(name);
-        if (id !== undefined && id >= since) credits.set(id, creditsOf(name));
+  /** The names of the tasks that were begun in the minute of an id, or later, in no order. */
+  *namesSince(id: string): Generator<string> {
+    const from = doneFolder(id);
+    for (const day of namesIn(this.#folder)) {
+      if (day < path.dirname(from)) continue;
+      for (const minute of namesIn(path.join(this.#folder, day))) {
+        const folder = path.join(day, minute);
+        if (folder >= from) yield* namesIn(path.join(this.#folder, folder));
       }
     }
   }

@@ -19,7 +19,8 @@ import {
   timeOfId,
 } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
-import { isSameRequest, mayBePaid, type Progress, type ServiceIdentity, type TaskRecord } from "./task.ts";
+import { Spending } from "./spending.ts";
+import { isSameRequest, type Progress, type ServiceIdentity, type TaskRecord } from "./task.ts";
 
 /** Well below the number of open files that systems allow a process. */
 const FILES_AT_ONCE = 32;
@@ -39,6 +40,8 @@ export class LedgerReader {
   readonly clock: Pick<Clock, "now">;
   /** Who is at work on this machine. */
   readonly processes: Processes;
+  /** Of the account and the day that were asked for last. */
+  #spending: { key: string; spending: Spending } | null = null;
 
   constructor(stateFolder: string, clock: Pick<Clock, "now">, processes: Processes) {
     this.clock = clock;
@@ -164,20 +167,23 @@ export class LedgerReader {
   }
 
   /**
-   * What an account has been charged since a moment, or may have been: documented costs alone.
+   * What an account has been charged since a moment, or may have been: documented costs alone. It has every task
+   * that was announced by now; one that was refused or withdrawn in the last seconds may still count.
    * @param sinceMs milliseconds since the epoch
    */
   async creditsSince(sinceMs: number, keyId: string): Promise<number> {
-    const since = timeOfId(sinceMs);
-    // The unfinished first: what is put away between the two looks is in both, and counts once.
-    const counted = new Map<string, number>();
-    for (const entry of await this.unfinished()) {
-      if (entry.kind !== "task" || entry.record.id < since || !mayBePaid(entry.record)) continue;
-      const { id, intent } = entry.record;
-      if (intent.service.keyId === keyId) counted.set(id, intent.credits ?? 0);
-    }
-    await this.guarded(() => this.done.countSince(since, keyId, counted));
-    return [...counted.values()].reduce((sum, credits) => sum + credits, 0);
+    const key = `${sinceMs} ${keyId}`;
+    const known = this.#spending?.key === key ? this.#spending.spending : null;
+    const readOpen = (name: string) => this.#readOpen(name);
+    const spending = known ?? new Spending(this.folder, readOpen, this.done, timeOfId(sinceMs), keyId);
+    this.#spending = { key, spending };
+    return this.guarded(() => spending.total(this.clock.now()));
+  }
+
+  /** As `creditsSince`, with everything read anew: exactly what the ledger says. */
+  async recountCreditsSince(sinceMs: number, keyId: string): Promise<number> {
+    this.#spending = null;
+    return this.creditsSince(sinceMs, keyId);
   }
 
   async *#search(

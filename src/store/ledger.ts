@@ -5,6 +5,7 @@ import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
+import { Announced } from "./announced.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, hasClaims, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
@@ -133,6 +134,11 @@ export class Ledger extends LedgerReader {
     const { type: _type, v: _v, id: _id, at: submittedAt, owner, until = null, ...intent } = line;
     const record: TaskRecord = { id, intent, owner, submittedAt, progress: { status: "intended", until } };
     return { record, file, claimed: false, release };
+  }
+
+  /** Tells processes that keep a daily limit of a task that is about to be submitted. @throws StateFolderError */
+  async announce(record: TaskRecord): Promise<void> {
+    await this.guarded(() => new Announced(this.folder).add(record));
   }
 
   /**

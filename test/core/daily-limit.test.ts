@@ -88,14 +88,14 @@ describe("a purchase that is written down and not yet sent", () => {
     const { deps, buy } = await newDay(4);
     await buy(2);
     const { record } = await buy(2);
-    expect(await overDailyLimit(record.intent, deps)).toBeNull();
+    expect(await overDailyLimit(record, deps)).toBeNull();
   });
 
   it("may not where it is one too many; what was spent without it is told", async () => {
     const { deps, buy } = await newDay(4);
     await buy(3);
     const { record } = await buy(2);
-    expect(await overDailyLimit(record.intent, deps)).toMatchObject({
+    expect(await overDailyLimit(record, deps)).toMatchObject({
       type: "budget_exceeded",
       message: "3 credits were spent today, this costs 2 more, and dailyCredits is 4.",
     });
@@ -104,7 +104,7 @@ describe("a purchase that is written down and not yet sent", () => {
   it("is told of both, where two come to the limit at once: never too many stay", async () => {
     const { deps, buy } = await newDay(2);
     const both = await Promise.all([buy(2), buy(2)]);
-    const answers = await Promise.all(both.map(({ record }) => overDailyLimit(record.intent, deps)));
+    const answers = await Promise.all(both.map(({ record }) => overDailyLimit(record, deps)));
     expect(answers.map((answer) => answer?.type)).toEqual(["budget_exceeded", "budget_exceeded"]);
   });
 
@@ -114,20 +114,21 @@ describe("a purchase that is written down and not yet sent", () => {
     const other = await buy(2);
     await other.file.record(EVENTS.not_sent);
     await finishTask(ledger, other);
-    expect(await overDailyLimit(one.record.intent, deps)).toBeNull();
+    expect(await overDailyLimit(one.record, deps)).toBeNull();
   });
 
   it("may be sent where there is no limit, or where it costs nothing", async () => {
     const { deps, buy } = await newDay(1);
     const { record } = await buy(5);
-    expect(await overDailyLimit(record.intent, { ...deps, dailyCredits: null })).toBeNull();
-    expect(await overDailyLimit({ ...record.intent, credits: 0 }, deps)).toBeNull();
+    expect(await overDailyLimit(record, { ...deps, dailyCredits: null })).toBeNull();
+    expect(await overDailyLimit({ ...record, intent: { ...record.intent, credits: 0 } }, deps)).toBeNull();
   });
 
   it("may not be sent where the day cannot be summed: the limit could not be kept", async () => {
-    const { deps, state } = await newDay(10);
+    const { deps, state, buy } = await newDay(10);
+    const { record } = await buy(1);
     // A name that is too long for the system is as unreadable as a folder can be, even for root.
     const ledger = new Ledger(path.join(state, "x".repeat(300)), deps.clock, someProcesses(1).as(1));
-    expect(await overDailyLimit(INTENT, { ...deps, ledger })).toBeInstanceOf(StateFolderError);
+    expect(await overDailyLimit(record, { ...deps, ledger })).toBeInstanceOf(StateFolderError);
   });
 });

@@ -9,7 +9,7 @@ import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import { PICTURE, type ProgramWorld, programWorld } from "../support/program-world.ts";
 import { response, type ServiceScript } from "../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
+import { completedAt, inTurn, late, pause, silence, stillRunning } from "../support/scripts.ts";
 import { stopped } from "../support/started.ts";
 
 const BATCH = ["batch", "p.txt", "-m", "z-image", "--yes", "--name", "{slug}", "--poll-interval", "100ms"];
@@ -156,4 +156,24 @@ it("--overwrite in two processes on one batch: neither replaces the other's imag
   const runs = await Promise.all([world.run(overwriting), world.run(overwriting)]);
   for (const run of runs) expect(run.code, run.stderr).toBe(0);
   expect(await picturesIn(world)).toBe(24);
+});
+
+it("a second SIGINT in a batch --json: the summary line is the last, it counts every row, and exit 130 at once", async () => {
+  const { world, server, args } = await batchOf(8, {
+    submit: (request, socket) => (server.submits().length <= 2 ? accepts : silence)(request, socket),
+  });
+  const program = world.start([...args, "--json", "--concurrency", "3"]);
+  const end = finished(program);
+  while (server.submits().length < 5) await pause(10);
+  program.kill("SIGINT");
+  await pause(300);
+  const secondMs = performance.now();
+  program.kill("SIGINT");
+  const run = await end;
+  expect(performance.now() - secondMs).toBeLessThan(1_000);
+  expect(run.code).toBe(130);
+  const lines = jsonLines(run.stdout);
+  const summary = lines.at(-1) as Record<string, unknown>;
+  expect(summary).toMatchObject({ type: "summary", rows: 8, saved: 2, unknown: 3, notSent: 3, failed: 3 });
+  expect(lines).toHaveLength(3);
 });

@@ -154,6 +154,7 @@ export const MUST_BE_SURVIVED = {
   Batch: [
     "the same batch twice at once",
     "SIGINT in a batch",
+    "SIGINT twice in a batch with `--json`",
     "SIGKILL in a batch",
     "full disk behind a batch's standard output",
     "reader of a batch's standard output gone",

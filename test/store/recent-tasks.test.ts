@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { promises } from "node:fs";
+import { appendFile, readdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
 import type { Intent, TaskEvent } from "../../src/store/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
@@ -83,6 +86,101 @@ describe("what an account was charged since a moment", () => {
   it("is nothing where there is no ledger yet", async () => {
     const { ledger } = await newLedger();
     expect(await ledger.creditsSince(0, KEY)).toBe(0);
+  });
+});
+
+describe("what an account was charged, asked again and again", () => {
+  const end: TaskEvent[] = [accepted, completed, saved];
+
+  /** A ledger that is asked, and another process's of the same tasks. */
+  async function twoLedgers() {
+    const clock = fakeClock();
+    const state = await temporaryFolder();
+    const processes = someProcesses(1, 2);
+    const [own, other] = [1, 2].map((pid) => new Ledger(state, clock, processes.as(pid))) as [Ledger, Ledger];
+    const since = clock.now();
+    const spent = () => own.creditsSince(since, KEY);
+    expect(await spent()).toBe(0);
+    return { clock, own, other, spent, since };
+  }
+
+  it("has every task that another process has begun by then, finished in between or not", async () => {
+    const { clock, other, spent } = await twoLedgers();
+    let sum = 0;
+    for (let round = 0; round < 40; round++) {
+      await other.announce((await task(other, { credits: 1 }, accepted)).record);
+      await other.announce((await task(other, { credits: 2 }, ...end)).record);
+      sum += 3;
+      expect(await spent()).toBe(sum);
+      clock.advance(round % 3 === 0 ? 0 : 97_000);
+    }
+  });
+
+  it("keeps what finishes much later, and gives up what was withdrawn once all is listed again", async () => {
+    const { clock, other, spent } = await twoLedgers();
+    expect(await spent()).toBe(0);
+    const [late, gone] = [
+      await other.begin({ ...INTENT, credits: 5 }),
+      await other.begin({ ...INTENT, credits: 7 }),
+    ];
+    for (const { record } of [late, gone]) await other.announce(record);
+    expect(await spent()).toBe(12);
+    clock.advance(10 * MINUTE);
+    expect(await spent()).toBe(12);
+    for (const event of end) await late.file.record(event);
+    await finishTask(other, late);
+    await gone.file.record(not_sent);
+    await finishTask(other, gone);
+    expect(await spent()).toBeGreaterThanOrEqual(5);
+    clock.advance(6_000);
+    expect(await spent()).toBe(5);
+  });
+
+  it("has what nobody has announced some seconds later", async () => {
+    const { clock, other, spent } = await twoLedgers();
+    await task(other, { credits: 3 }, ...end);
+    await task(other, { credits: 4 }, accepted);
+    clock.advance(6_000);
+    expect(await spent()).toBe(7);
+  });
+
+  it("passes over announcements that are damaged, of another key or of another day", async () => {
+    const { other, spent } = await twoLedgers();
+    const announced = path.join(other.folder, "announced");
+    await other.announce((await task(other, { credits: 1 }, accepted)).record);
+    const service = { ...INTENT.service, keyId: "fedcba9876543210" };
+    await other.announce((await task(other, { credits: 2, service }, accepted)).record);
+    const [day = ""] = await readdir(announced);
+    await appendFile(path.join(announced, day), "../x 0123456789abcdef 64\n20260131T1200");
+    await other.announce((await task(other, { credits: 4 }, accepted)).record);
+    await writeFile(path.join(announced, "2001-01-01"), "20010101T120000000-00000001 0123456789abcdef 8\n");
+    expect(await spent()).toBe(5);
+  });
+
+  it("is exact when it is counted anew", async () => {
+    const { clock, own, other, since } = await twoLedgers();
+    const gone = await other.begin({ ...INTENT, credits: 7 });
+    await other.announce(gone.record);
+    expect(await own.creditsSince(since, KEY)).toBe(7);
+    clock.advance(10 * MINUTE);
+    expect(await own.creditsSince(since, KEY)).toBe(7);
+    await gone.file.record(refused);
+    await finishTask(other, gone);
+    expect(await own.recountCreditsSince(since, KEY)).toBe(0);
+  });
+
+  it("reads each task once, however often it is asked", async () => {
+    const { clock, other, spent } = await twoLedgers();
+    for (let row = 0; row < 30; row++) await task(other, { credits: 1 }, accepted);
+    expect(await spent()).toBe(0);
+    clock.advance(6_000);
+    const reads = vi.spyOn(promises, "readFile");
+    onTestFinished(() => reads.mockRestore());
+    for (let time = 0; time < 20; time++) {
+      expect(await spent()).toBe(30);
+      clock.advance(6_000);
+    }
+    expect(reads.mock.calls.length).toBe(30);
   });
 });
 

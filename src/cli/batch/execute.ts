@@ -3,7 +3,7 @@ import { findBatch, identifyBatch } from "../../core/batch/batch-folder.ts";
 import { noteEarlierImages } from "../../core/batch/earlier-images.ts";
 import { Gate } from "../../core/batch/gate.ts";
 import { planPlaced, preparePlace } from "../../core/batch/place.ts";
-import type { Cost } from "../../core/batch/plan.ts";
+import type { Cost, PlannedRow } from "../../core/batch/plan.ts";
 import type { RowEnd } from "../../core/batch/row-end.ts";
 import { type BatchPlace, type BatchRow, batchId } from "../../core/batch/rows.ts";
 import { runRows } from "../../core/batch/run.ts";
@@ -38,6 +38,8 @@ export interface BatchOrder {
   requestTimeoutMs: number | undefined;
   /** What a row is called in a word to a person. */
   nameOf: (row: BatchRow) => string;
+  /** Tells how the batch stands when a second signal ends the program at once; null where only its end is told. */
+  onCutOff: ((result: BatchResult) => Promise<void>) | null;
 }
 
 /** How a batch ended. */
@@ -107,18 +109,54 @@ async function runAgreed(
   const gate = new Gate(connection.service, { clock, random, onOutage, onPause });
   const tally = new Tally(order.nameOf);
   const run = { place, wait, claims, gate, deps, outage: { error: null } };
+  const result = () => {
+    const stopped = gate.stopped ?? reasonOf(signal);
+    return { tally, rows: plan.rows.length, charged: plan.charged, stopped };
+  };
+  const left = new Set(plan.rows);
+  const begun = new Set<PlannedRow>();
+  let isCutOff = false;
+  const cutOff = async () => {
+    isCutOff = true;
+    for (const row of left) begun.has(row) ? tally.abandon(row) : tally.leave(row);
+    await order.onCutOff?.(result());
+  };
   const options = {
     concurrency,
     patienceMs: PATIENCE_WITH_OTHERS_MS,
-    onStart: () => progress.begin(),
+    onStart(row: PlannedRow) {
+      begun.add(row);
+      progress.begin();
+    },
     async onEnd(end: RowEnd) {
+      // The last line was told already.
+      if (isCutOff) return;
+      left.delete(end.row);
       tally.add(end);
       progress.end(end, tally);
       await onEnd(end);
     },
   };
-  for (const row of await runRows(plan.rows, options, run)) tally.leave(row);
-  return { tally, rows: plan.rows.length, charged: plan.charged, stopped: gate.stopped ?? reasonOf(signal) };
+  const unended = await withLastWord(order.onCutOff && cutOff, session, () =>
+    runRows(plan.rows, options, run),
+  );
+  for (const row of unended) tally.leave(row);
+  return result();
+}
+
+/** Has something said when a second signal ends the program in the middle of some work. */
+async function withLastWord<Result>(
+  lastWord: (() => Promise<void>) | null,
+  { context }: Session,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const usual = context.lastWord;
+  if (lastWord !== null) context.lastWord = lastWord;
+  try {
+    return await work();
+  } finally {
+    context.lastWord = usual;
+  }
 }
 
 /** Which rows of the batch count for the budget beside those of this run; null for none. */

@@ -6,7 +6,7 @@ import { type BatchRow, isRepeat } from "../../core/batch/rows.ts";
 import { parseShard } from "../../core/batch/shard.ts";
 import { COLUMNS } from "../../core/manifest/columns.ts";
 import { type Allowance, costText, rowsText } from "../batch/costs.ts";
-import { executeBatch } from "../batch/execute.ts";
+import { type BatchResult, executeBatch } from "../batch/execute.ts";
 import {
   addBatchOptions,
   addBatchPlaceOptions,
@@ -68,13 +68,19 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     allowance: allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: BatchRow) => `line ${line}`,
+    onCutOff: (result: BatchResult) => tell(result, session),
   };
   if (flags.dryRun) return dryRun(source, defaults, order.allowance, session);
   const rows = await readRows(source, defaults, session);
   const result = await executeBatch({ ...order, rows }, session, (end) => showRow(end, session));
-  if (session.options.json) await session.json(summaryJson(result));
-  else for (const line of summaryLines(result, session)) await session.console.note(line);
+  await tell(result, session);
   return exitCodeOfBatch(result);
+}
+
+/** The last line for a script, or the last lines for a person. */
+async function tell(result: BatchResult, session: Session): Promise<void> {
+  if (session.options.json) return session.json(summaryJson(result));
+  for (const line of summaryLines(result, session)) await session.console.note(line);
 }
 
 /** All rows, once every one is known to be good. @throws ManifestError naming every bad one */

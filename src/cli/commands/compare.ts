@@ -78,6 +78,8 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     allowance: allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: cellLabel,
+    // One document, and only of the whole.
+    onCutOff: null,
   };
   const ends: RowEnd[] = [];
   const result = await executeBatch(order, session, async (end) => void ends.push(end));
