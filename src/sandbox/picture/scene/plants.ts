@@ -48,7 +48,9 @@ const darker = (color: Rgb) => brighter(color, 0.8);
 function kindOf(stage: Stage, kind: Plants[1]): PlantName | null {
   const draw = stage.random("plant");
   const { flower, isWinter, setting } = stage;
-  if (isExcluded(stage, kind === "flower" || kind === "grass" || kind === "cactus" ? kind : "tree forest"))
+  if (
+    isExcluded(stage, kind === "flower" || kind === "grass" || kind === "cactus" ? kind : "tree pine forest")
+  )
     return null;
   if (kind === "flower") return isWinter ? null : (flower ?? draw.pick(["daisy", "daisy", "tulip", "poppy"]));
   if (kind !== "leafy") return kind;

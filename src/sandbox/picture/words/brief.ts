@@ -63,17 +63,12 @@ export function readBrief(order: Order): Brief {
   const land = firstMeaning(wanted, table.LAND_WORDS) ?? draw.pick(["summer", "summer", "spring", "autumn"]);
   const light = firstMeaning(wanted, table.LIGHT_WORDS) ?? usualLight(setting, land, draw);
   const tune = tuning(model, references, draw);
-  const colors = wanted
-    .map((word) => meaning(word, table.COLOR_WORDS))
-    .filter((color) => color !== undefined);
   return {
     seed,
-    light: recolored(
-      setting === "space" ? { ...LIGHTS[light], tint: [0.9, 0.9, 0.95] } : LIGHTS[light],
-      tune,
-    ),
-    land: recolored(LANDS[land], tune),
-    colors,
+    // Nothing in space lies in the shadow of the night.
+    light: recolored({ ...LIGHTS[light], ...(setting === "space" && { tint: [0.9, 0.9, 0.95] }) }, tune),
+    land: recolored({ ...LANDS[land], ...(excluded.has("snow") && { snow: 0 }) }, tune),
+    colors: wanted.map((word) => meaning(word, table.COLOR_WORDS)).filter(isColor),
     accent: accentOf(wanted),
     grade: gradeOf(words),
     style: styleOf(wanted) ?? handOf(model).style,
@@ -136,9 +131,12 @@ function tuning(model: string, references: string, draw: Random): Tune {
   return (color) => mix(tuned(color, turn, vivid), cast, Math.abs(warmth));
 }
 
+function isColor(value: unknown): value is Rgb {
+  return Array.isArray(value) && typeof value[0] === "number";
+}
+
 /** The same with all colours tuned. A tint is no colour, and stays as it is. */
 function recolored<T extends Light | Land>(of: T, tune: Tune): T {
-  const isColor = (value: unknown): value is Rgb => Array.isArray(value) && typeof value[0] === "number";
   const entries = Object.entries(of).map(([key, value]) => {
     if (key === "tint" || !Array.isArray(value)) return [key, value];
     return [key, isColor(value) ? tune(value) : value.map(tune)];

@@ -67,6 +67,11 @@ describe("a prompt", () => {
     expect(brief("a cat, no colours").grade).toBeDefined();
   });
 
+  test("that rules out snow gets none, on the mountains either", () => {
+    expect(brief("mountains at noon").land.snow).toBeGreaterThan(0);
+    expect(brief("mountains at noon, no snow").land.snow).toBe(0);
+  });
+
   test.each(["a beach without people", "a mountain, no castle", "never a cat, but a lake"])(
     "%j has no subject: the one it names is ruled out",
     (prompt) => {
