@@ -104,7 +104,6 @@ export const SETTINGS = {
     ["hill", 0.42, 0.03, 0.6, 2, 0.12, "near"],
     ["plants", "grass", 60, 0.04, 0.1, 0],
     ["subject", "ground", 0.46],
-    ["prop", "trunks", 0.8],
     ["plants", "grass", 22, 0.11, 0, 1.05],
   ],
   meadow: [
