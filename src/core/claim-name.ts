@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
-import type { Processes } from "../lib/processes.ts";
+import { isSameMachine, type Processes } from "../lib/processes.ts";
 import { sweepClaims, takeClaim } from "../store/claim.ts";
 import { foldedName } from "./published-names.ts";
 
@@ -16,8 +16,16 @@ const PREFIX = ".imggen-";
  */
 export async function claimName(file: string, processes: Processes): Promise<(() => Promise<void>) | null> {
   const digest = createHash("sha256").update(foldedName(file)).digest("hex").slice(0, 16);
-  const result = await takeClaim(path.dirname(file), `${PREFIX}${digest}`, null, processes);
+  const result = await takeClaim(path.dirname(file), `${PREFIX}${digest}`, null, patient(processes));
   return result.held ? null : () => result.claim.release();
+}
+
+/**
+ * Nobody here can tell whether a process of another machine is alive, and to take its reservation would replace its
+ * image. What one leaves behind costs no more than a number.
+ */
+function patient({ self, isAlive }: Processes): Processes {
+  return { self, isAlive: (other) => !isSameMachine(other, self) || isAlive(other) };
 }
 
 /**
@@ -27,5 +35,5 @@ export async function claimName(file: string, processes: Processes): Promise<(()
 export async function sweepReservations(folder: string, processes: Processes): Promise<void> {
   const names = await promises.readdir(folder).catch(() => []);
   const ours = names.filter((name) => name.startsWith(PREFIX));
-  await sweepClaims(folder, ours, async () => true, processes);
+  await sweepClaims(folder, ours, async () => true, patient(processes));
 }
