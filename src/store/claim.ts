@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
@@ -24,17 +25,36 @@ export async function takeClaim(
   firstOwner: ProcessIdentity | null,
   processes: Processes,
 ): Promise<ClaimResult> {
-  if (firstOwner && processes.isAlive(firstOwner)) return { held: true, by: firstOwner };
+  if (isAtWork(firstOwner, processes)) return { held: true, by: firstOwner };
   for (let generation = 1; ; generation++) {
     const file = path.join(folder, `${id}.claim-${generation}`);
     if (await createClaim(file, processes.self)) {
       return { held: false, claim: { release: () => letGo(folder, id, file) } };
     }
-    const owner = await readOwner(file);
+    const owner = await holderOf(file, processes);
     // Let go in this very moment: the number is free again, and passing it by would make two holders.
     if (owner === "gone") generation -= 1;
-    else if (owner && processes.isAlive(owner)) return { held: true, by: owner };
+    else if (owner) return { held: true, by: owner };
   }
+}
+
+/**
+ * Whose a claim is; null where whoever made it died without letting it go. A process may let go and end between the
+ * moment its claim is read and the moment it is found dead, and the number be another's by then: so only a claim that
+ * still names it after that was never let go of.
+ */
+async function holderOf(file: string, processes: Processes): Promise<ProcessIdentity | "gone" | null> {
+  const owner = await readOwner(file);
+  if (owner === "gone" || (owner && processes.isAlive(owner))) return owner;
+  return isDeepStrictEqual(await readOwner(file), owner) ? null : "gone";
+}
+
+/** Whether the first owner of a thing is alive, so that nobody may claim it. */
+export function isAtWork(
+  firstOwner: ProcessIdentity | null,
+  processes: Processes,
+): firstOwner is ProcessIdentity {
+  return firstOwner !== null && processes.isAlive(firstOwner);
 }
 
 /**
@@ -61,8 +81,7 @@ export async function sweepClaims(
     const [, id, draft] = /^(.+)\.claim-\d+(\.\w+)?$/.exec(name) ?? [];
     if (id === undefined || (draft === undefined && (await isTask(id)))) continue;
     const file = path.join(folder, name);
-    const owner = await readOwner(file);
-    if (owner !== "gone" && !(owner && processes.isAlive(owner))) removeIfPresent(file);
+    if ((await holderOf(file, processes)) === null) removeIfPresent(file);
   }
 }
 

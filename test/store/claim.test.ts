@@ -1,6 +1,8 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Processes } from "../../src/lib/processes.ts";
 import { type ClaimResult, removeClaims, takeClaim } from "../../src/store/claim.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
@@ -45,6 +47,29 @@ describe("claiming a thing", () => {
     world.die(2);
     expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ held: false });
   });
+
+  it.each([
+    ["and another has it", 3, { held: true, by: identity(3) }, ["task.claim-1"]],
+    ["and nobody has it", null, { held: false }, ["task.claim-1"]],
+  ])(
+    "is not misled by an owner that lets go and ends while it is asked after, %s",
+    async (_what, next, result, files) => {
+      const folder = await temporaryFolder();
+      await takeClaim(folder, "task", null, someProcesses(1, 2).as(2));
+      const file = path.join(folder, "task.claim-1");
+      const processes: Processes = {
+        ...someProcesses(1, 3).as(1),
+        isAlive({ pid }) {
+          if (pid !== 2) return true;
+          rmSync(file);
+          if (next !== null) writeFileSync(file, JSON.stringify(identity(next)));
+          return false;
+        },
+      };
+      expect(await takeClaim(folder, "task", null, processes)).toMatchObject(result);
+      expect(await readdir(folder)).toEqual(files);
+    },
+  );
 
   it("gives it again once it was released", async () => {
     const folder = await temporaryFolder();
