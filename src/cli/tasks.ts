@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Connection, TaskDeps } from "../core/deps.ts";
 import type { TaskProgressEvent } from "../core/events.ts";
 import type { ResumeDeps } from "../core/resume.ts";
@@ -13,6 +14,8 @@ export async function withTasks<Result>(
   requestTimeoutMs: number | undefined,
   work: (deps: ResumeDeps) => Promise<Result>,
 ): Promise<Result> {
+  // Every task that is waited for listens to it, so many listeners are no leak to warn of.
+  setMaxListeners(0, session.context.signal);
   const connections = new Connections(session, requestTimeoutMs);
   const progress = await createProgress(session.console, session.context);
   const onProgress = (event: TaskProgressEvent) => progress.show(event);

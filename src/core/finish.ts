@@ -23,40 +23,58 @@ export interface PaidTask {
   saved: readonly (SavedFile | null)[];
 }
 
-/** Waits for a task and saves its images. Never throws: whatever happens is in the report. */
+/**
+ * Waits for a task and saves its images. Never throws: whatever happens is in the report.
+ * @param seen how the wait ended, where it is over already
+ */
 export async function finishTask(
   task: PaidTask,
   report: TaskReport,
   wait: WaitSettings,
   deps: TaskDeps,
+  seen: WaitResult | null = null,
 ): Promise<TaskReport> {
-  deps.onProgress({ type: "waiting", taskId: task.taskId });
-  const now = deps.clock.now();
-  const ageMs = task.acceptedAtMs === null ? Number.POSITIVE_INFINITY : now - task.acceptedAtMs;
-  const cadence = wait.cadence ?? (await deps.cadences.of(report.request));
-  const timeoutMs = waitTimeoutMs(wait, report.request);
-  const waited = await waitForTask(
-    task.taskId,
-    { cadence, timeoutMs, ageMs, lookAtOnce: task.recovering },
-    deps,
-  );
+  const waited = seen ?? (await awaitTask(task, report, wait, deps));
   if (waited.outcome === "completed") {
     await deps.cadences.learn(report.request, waited);
     return saveTask(task, waited, report, deps);
   }
   if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);
   await task.journal?.release();
+  return leftUnfinished(task.taskId, waited, report, deps);
+}
+
+/** Waits for a task. Nothing is written about it. */
+export async function awaitTask(
+  { taskId, acceptedAtMs, recovering }: Pick<PaidTask, "taskId" | "acceptedAtMs" | "recovering">,
+  { request }: TaskReport,
+  wait: WaitSettings,
+  deps: TaskDeps,
+): Promise<WaitResult> {
+  deps.onProgress({ type: "waiting", taskId });
+  const ageMs = acceptedAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.now() - acceptedAtMs;
+  const cadence = wait.cadence ?? (await deps.cadences.of(request));
+  const options = { cadence, timeoutMs: waitTimeoutMs(wait, request), ageMs, lookAtOnce: recovering };
+  return waitForTask(taskId, options, deps);
+}
+
+/** A wait that ended before the task did. */
+export type EarlyEnd = Exclude<WaitResult, { outcome: "completed" | "failed" }>;
+
+/** A task that was not seen to end, as it is reported. */
+export function leftUnfinished(
+  taskId: string,
+  waited: EarlyEnd,
+  report: TaskReport,
+  deps: Pick<TaskDeps, "signal">,
+): TaskReport {
   const isRunning = waited.outcome === "timeout" && waited.trouble === null;
   const charged = isRunning ? "yes" : report.charged;
-  const error = unfinished(waited, task.taskId, deps);
+  const error = unfinished(waited, taskId, deps);
   return { ...report, status: "running", charged, error, resumable: true };
 }
 
-function unfinished(
-  waited: Exclude<WaitResult, { outcome: "completed" | "failed" }>,
-  taskId: string,
-  deps: TaskDeps,
-): ImggenError {
+function unfinished(waited: EarlyEnd, taskId: string, deps: Pick<TaskDeps, "signal">): ImggenError {
   switch (waited.outcome) {
     case "refused":
       return waited.error;

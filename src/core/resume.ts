@@ -14,6 +14,7 @@ import { Journal } from "./journal.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { isWhole } from "./save.ts";
 import { putAwayUnsent } from "./settle.ts";
+import type { WaitResult } from "./wait.ts";
 import type { WaitSettings } from "./wait-settings.ts";
 
 export interface ResumeOptions {
@@ -32,15 +33,24 @@ export interface ResumeDeps {
 
 /** Finishes a task by its id, the service's or the ledger's. Never throws an expected error: it is in the report. */
 export async function resumeById(id: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
-  const record = await deps.ledger.find(id);
+  return resumeNamed(id, await deps.ledger.find(id), options, deps);
+}
+
+/** As `resumeById`, where the ledger was asked already. @param record null where it has no such task */
+export async function resumeNamed(
+  id: string,
+  record: TaskRecord | null,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
   if (record) return resumeFound(record, options, deps);
   return reported(reportOfId(id), () => adopt(id, options, deps));
 }
 
 /**
  * Finishes one task that was asked for. A failed one is polled again: the service may have completed it since. A saved
- * one may be wanted again: somewhere else, or because its files
- * are gone or no longer what was saved. Never throws an expected error.
+ * one may be wanted again: somewhere else, or because its files are gone or no longer what was saved. Never throws an
+ * expected error.
  */
 export async function resumeFound(
   record: TaskRecord,
@@ -57,22 +67,27 @@ export async function resumeFound(
   return reported(reportOf(record), () => saveUnowned(record, progress, options, deps));
 }
 
-/** Finishes one task of the ledger, from wherever its former process left it. */
+/**
+ * Finishes one task of the ledger, from wherever its former process left it.
+ * @param seen how the wait for it ended, where it was waited for already
+ */
 export function resumeRecord(
   record: TaskRecord,
   options: ResumeOptions,
   deps: ResumeDeps,
+  seen: WaitResult | null = null,
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
     if (owned === "held") return stillHeld(record);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
-    return finishOwned(owned, options, deps);
+    return finishOwned(owned, options, deps, seen);
   });
 }
 
-async function reported(report: TaskReport, run: () => Promise<TaskReport>): Promise<TaskReport> {
+/** What `run` reports; an expected error goes into the report. */
+export async function reported(report: TaskReport, run: () => Promise<TaskReport>): Promise<TaskReport> {
   try {
     return await run();
   } catch (error) {
@@ -81,11 +96,15 @@ async function reported(report: TaskReport, run: () => Promise<TaskReport>): Pro
   }
 }
 
-/** Takes a task that this process owns as far as it goes. Never throws an expected error. */
+/**
+ * Takes a task that this process owns as far as it goes. Never throws an expected error.
+ * @param seen how the wait for it ended, where it was waited for already
+ */
 export async function finishOwned(
   owned: OwnedTask,
   options: ResumeOptions,
   deps: ResumeDeps,
+  seen: WaitResult | null = null,
 ): Promise<TaskReport> {
   const { record } = owned;
   const { progress, intent } = record;
@@ -119,7 +138,7 @@ export async function finishOwned(
     // Where another place is asked for, all of it is wanted there.
     saved: progress.status === "completed" && options.destination === null ? progress.partlySaved : [],
   };
-  return finishTask(task, report, options.wait, taskDeps);
+  return finishTask(task, report, options.wait, taskDeps, seen);
 }
 
 /** The standard output that a task was bought for is gone; its image becomes a file. */
@@ -127,7 +146,7 @@ export function recoveryDestination(destination: Destination): Destination {
   return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
 }
 
-function stillHeld(record: TaskRecord): TaskReport {
+export function stillHeld(record: TaskRecord): TaskReport {
   const report = reportOf(record);
   const message = `Another process is at work on task ${report.taskId ?? record.id}.`;
   return { ...report, error: new PendingError(message, { charged: report.charged }) };

@@ -1,10 +1,10 @@
 import type { TaskState } from "../api/schema.ts";
 import { ImggenError } from "../lib/errors.ts";
-import type { Destination } from "../store/task.ts";
+import type { Destination, TaskRecord } from "../store/task.ts";
 import type { TaskDeps } from "./deps.ts";
 import { lookOnce } from "./look.ts";
 import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
-import { type ResumeDeps, resumeById } from "./resume.ts";
+import { type ResumeDeps, resumeNamed } from "./resume.ts";
 import { waitForTask } from "./wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "./wait-settings.ts";
 
@@ -17,7 +17,16 @@ export interface StatusOptions {
 
 /** How a task stands. Never throws an expected error: it is in the report. */
 export async function taskStatus(id: string, options: StatusOptions, deps: ResumeDeps): Promise<TaskReport> {
-  const record = await deps.ledger.find(id);
+  return statusOf(id, await deps.ledger.find(id), options, deps);
+}
+
+/** As `taskStatus`, where the ledger was asked already. @param record null where it has no such task */
+export async function statusOf(
+  id: string,
+  record: TaskRecord | null,
+  options: StatusOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
   const known = record ? reportOf(record) : reportOfId(id);
   // Without a task id there is nothing to look at; what is known of it is all there is.
   if (record && known.taskId === null) return known;
@@ -30,7 +39,7 @@ export async function taskStatus(id: string, options: StatusOptions, deps: Resum
     const { destination, wait } = options;
     if (destination === null || report.status !== "completed") return report;
     const timeout = wait ?? { timeoutMs: 0, cadence: null };
-    return await resumeById(id, { wait: timeout, destination, fallback: () => destination }, deps);
+    return await resumeNamed(id, record, { wait: timeout, destination, fallback: () => destination }, deps);
   } catch (error) {
     if (error instanceof ImggenError) return { ...known, error };
     throw error;

@@ -78,6 +78,11 @@ export function taskTag(taskId: string): string {
   return `t${digest(taskId)}`;
 }
 
+/** The tag of the service's id in a finished task's name; undefined where it has none. */
+export function taskTagOf(name: string): string | undefined {
+  return /\.(t[0-9a-f]+)\./.exec(name)?.[1];
+}
+
 /** By what was asked for, and of whom. */
 export function requestTag(request: GenerationRequest, service: ServiceIdentity): string {
   return `r${digest(canonical({ ...request, ...service }))}`;

@@ -16,6 +16,7 @@ import {
   openName,
   requestTag,
   taskTag,
+  taskTagOf,
   timeOfId,
 } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
@@ -123,12 +124,26 @@ export class LedgerReader {
 
   /** The newest task with this id, the service's or the ledger's own. */
   async find(id: string): Promise<TaskRecord | null> {
-    const tag = taskTag(id);
-    const byEither = this.#search(
-      (name) => hasTag(name, tag) || idOfName(name) === id,
-      ({ id: own, progress }) => own === id || ("taskId" in progress && progress.taskId === id),
-    );
-    return (await byEither.next()).value ?? null;
+    return (await this.findEach([id])).get(id) ?? null;
+  }
+
+  /** The newest task with each of these ids, in one pass over the ledger. An id that it lacks is left out. */
+  async findEach(ids: readonly string[]): Promise<Map<string, TaskRecord>> {
+    const found = new Map<string, TaskRecord>();
+    const missing = new Set(ids);
+    const tags = new Set(ids.map(taskTag));
+    const isWanted = (name: string) => {
+      const tag = taskTagOf(name);
+      return (tag !== undefined && tags.has(tag)) || missing.has(idOfName(name) ?? "");
+    };
+    for await (const entry of this.#newestFirst(isWanted)) {
+      if (entry.kind !== "task") continue;
+      const { id, progress } = entry.record;
+      for (const each of "taskId" in progress ? [id, progress.taskId] : [id])
+        if (missing.delete(each)) found.set(each, entry.record);
+      if (missing.size === 0) break;
+    }
+    return found;
   }
 
   /** The newest task that a file with these bytes was saved from. @param sha256 in hex */

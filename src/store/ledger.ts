@@ -7,7 +7,7 @@ import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { Announced } from "./announced.ts";
 import { dropBallast, keepBallast } from "./ballast.ts";
-import { type Claim, hasClaims, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
+import { type Claim, hasClaims, isAtWork, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, timeOfId } from "./ledger-name.ts";
@@ -162,6 +162,16 @@ export class Ledger extends LedgerReader {
       await publishOnce(file, restored);
       await syncFolder(path.dirname(restored));
     });
+  }
+
+  /**
+   * Whether the process that began a task is still at work on it. One that has taken it over since is only found when
+   * the task is claimed.
+   */
+  isHeld(record: TaskRecord): boolean {
+    const { self } = this.processes;
+    if (mayBeUnderWay(record, self, this.clock.now())) return true;
+    return isAtWork(ownerOf(record, this.fileOf(record.id), self), this.processes);
   }
 
   /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */

@@ -49,7 +49,7 @@ describe("after a crash, resume leaves each request bought once and each image s
   it("whatever another process did in the middle of it", { timeout }, async () => {
     const { resumes, generateAndResume, generations } = TOGETHER;
     expectSound("two processes", [
-      await tryPoint(resumes, trouble("poll: arrived", "stall"), program),
+      await tryPoint(resumes, trouble("download: half", "stall"), program),
       await tryPoint(generateAndResume, trouble("poll: arrived", "stall"), program),
       await tryPoint(generations, trouble("download: half", "stall"), program),
     ]);

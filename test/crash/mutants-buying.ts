@@ -32,15 +32,15 @@ export const BUYING_MUTANTS: Mutant[] = [
         replace: "renameSync(draft, file); return true;",
       },
     ],
-    shows: { scenario: TOGETHER.resumes, at: trouble("poll: arrived", "stall") },
+    shows: { scenario: TOGETHER.resumes, at: trouble("download: half", "stall") },
   },
   {
     bug: "a living owner is not respected",
     edits: [
       {
         file: "store/claim.ts",
-        find: "  if (firstOwner && processes.isAlive(firstOwner)) return { held: true, by: firstOwner };\n",
-        replace: "",
+        find: "return firstOwner !== null && processes.isAlive(firstOwner);",
+        replace: "return false;",
       },
     ],
     shows: { scenario: TOGETHER.generateAndResume, at: trouble("poll: arrived", "stall") },

@@ -128,7 +128,7 @@ export const TOGETHER = {
   resumes: {
     ...RESUMED,
     name: "two resumes at once",
-    steps: [generate("a fox", "--no-wait"), { ...resume, beside: { step: resume, when: "poll: arrived" } }],
+    steps: [generate("a fox", "--no-wait"), { ...resume, beside: { step: resume, when: "download: half" } }],
   },
   generateAndResume: {
     ...PLAIN,

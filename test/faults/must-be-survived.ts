@@ -171,6 +171,12 @@ export const MUST_BE_SURVIVED = {
     "two processes whose rows end as unknown",
     "a torn claim of a row",
   ],
+  "Many tasks": [
+    "a finished task behind running ones",
+    "SIGINT while thousands are waited for",
+    "the same for a script",
+    "many ids among thousands of tasks",
+  ],
   Secrets: [
     "settings that others can read",
     "corrupt settings",

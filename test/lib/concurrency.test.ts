@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mapConcurrent } from "../../src/lib/concurrency.ts";
+import { mapConcurrent, Slots } from "../../src/lib/concurrency.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -46,5 +46,34 @@ describe("mapping with several calls at once", () => {
     await expect(failing).rejects.toThrow("stop");
     await pause(30);
     expect(begun.length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("slots", () => {
+  it("let so many run at once, and the others in their order", async () => {
+    const slots = new Slots(2);
+    const begun: number[] = [];
+    const ends: (() => void)[] = [];
+    const all = [1, 2, 3, 4].map((item) =>
+      slots.run(() => {
+        begun.push(item);
+        return new Promise<void>((resolve) => ends.push(resolve));
+      }),
+    );
+    expect(begun).toEqual([1, 2]);
+    ends[1]?.();
+    await pause(0);
+    expect(begun).toEqual([1, 2, 3]);
+    ends[0]?.();
+    await pause(0);
+    expect(begun).toEqual([1, 2, 3, 4]);
+    for (const end of ends) end();
+    await Promise.all(all);
+  });
+
+  it("are given back by work that fails", async () => {
+    const slots = new Slots(1);
+    await expect(slots.run(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(await slots.run(async () => 7)).toBe(7);
   });
 });

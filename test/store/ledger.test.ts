@@ -206,6 +206,29 @@ describe("the unfinished tasks", () => {
   });
 });
 
+describe("tasks by their ids", () => {
+  it("are found in one pass, unfinished and finished, by either id; the newest counts", async () => {
+    const { ledger, clock } = await newLedger();
+    const tasks = [];
+    for (const taskId of ["task-1", "task-2", "task-1"]) {
+      const task = await begin(ledger);
+      await task.file.record({ ...EVENTS.accepted, taskId });
+      clock.advance(1000);
+      tasks.push(task);
+    }
+    const [first, second, third] = tasks.map(({ record }) => record.id);
+    if (tasks[1]) await finishTask(ledger, tasks[1]);
+    const found = await ledger.findEach(["task-1", "task-2", first ?? "", "task-9"]);
+    expect([...found].map(([id, record]) => [id, record.id]).sort()).toEqual(
+      [
+        ["task-1", third],
+        ["task-2", second],
+        [first, first],
+      ].sort(),
+    );
+  });
+});
+
 describe("all tasks, newest first,", () => {
   it("are the unfinished and the finished in one order", async () => {
     const { ledger, clock } = await newLedger();

@@ -6,9 +6,9 @@ import {
 } from "../../core/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../core/file-name.ts";
 import type { TaskReport } from "../../core/report.ts";
-import { type ResumeDeps, type ResumeOptions, resumeById, resumeRecord } from "../../core/resume.ts";
+import type { ResumeDeps, ResumeOptions } from "../../core/resume.ts";
+import { type ResumeTarget, resumeMany } from "../../core/resume-many.ts";
 import { dismissTask } from "../../core/settle.ts";
-import { mapConcurrent } from "../../lib/concurrency.ts";
 import { UsageError } from "../../lib/errors.ts";
 import type { TaskRecord } from "../../store/task.ts";
 import type { RunWith } from "../command.ts";
@@ -18,6 +18,7 @@ import { reportJson } from "../json.ts";
 import { openLedger } from "../ledger.ts";
 import { describeOddity, type Oddity } from "../oddities.ts";
 import { exitCodeOfReport, renderReport } from "../render.ts";
+import { isInterrupted, type Resumed, resumedJson, tellInterrupted } from "../resume-output.ts";
 import type { Session } from "../session.ts";
 import { withTasks } from "../tasks.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "../wait-options.ts";
@@ -34,8 +35,6 @@ Examples:
   $ imggen resume task_3f9c
   $ imggen resume task_3f9c --output fox.png
   $ imggen resume 20261121T143052118-9c41d07e --dismiss`;
-
-const AT_ONCE = 4;
 
 export function register(command: Command, runWith: RunWith): void {
   command
@@ -54,22 +53,17 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   if (flags.dismiss) return runDismiss(session, ids);
   const options = await resumeOptions(flags, session);
   const resumed = await withTasks(session, requestTimeout(flags), async (deps) => {
-    if (ids.length === 0) return resumeAll(options, session, deps);
-    const tasks = [...new Set(ids)];
-    requireFolderForSeveral(options.destination, tasks.length);
-    const reports = await mapConcurrent(tasks, AT_ONCE, (id) => resumeById(id, options, deps));
-    return { reports, unreadable: [] };
+    const { targets, oddities } = await tasksToResume(ids, session, deps);
+    requireFolderForSeveral(options.destination, targets.length);
+    for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
+    const reports = await resumeTargets(targets, options, session, deps);
+    // Housekeeping: the next resume tries again where this one cannot.
+    if (ids.length === 0 && !session.context.signal.aborted) await deps.ledger.sweep().catch(() => {});
+    return { reports, unreadable: oddities.filter(({ kind }) => kind === "damaged" || kind === "newer") };
   });
   const exitCode = exitCodeOf(resumed);
   await show(resumed, ids, exitCode, session);
   return exitCode;
-}
-
-/** What became of the tasks, and the files of which nobody can say. */
-interface Resumed {
-  reports: TaskReport[];
-  /** Damaged, or of a newer version: each may well be a paid task. */
-  unreadable: Oddity[];
 }
 
 async function runDismiss(session: Session, ids: string[]): Promise<number> {
@@ -98,44 +92,75 @@ async function resumeOptions(flags: ResumeFlags, session: Session): Promise<Resu
   return { wait: await waitSettings(flags, session), destination, fallback };
 }
 
-/** Every unfinished task; under `--sandbox` the sandbox's alone. */
-async function resumeAll(options: ResumeOptions, session: Session, deps: ResumeDeps): Promise<Resumed> {
-  const entries = await deps.ledger.unfinished();
-  const all = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : []));
+/** The tasks with these ids; without any, every unfinished one, newest first. Under `--sandbox` the sandbox's alone. */
+async function tasksToResume(
+  ids: readonly string[],
+  session: Session,
+  { ledger }: ResumeDeps,
+): Promise<{ targets: ResumeTarget[]; oddities: Oddity[] }> {
+  if (ids.length > 0) {
+    const records = await ledger.findEach(ids);
+    return {
+      targets: [...new Set(ids)].map((id) => ({ id, record: records.get(id) ?? null })),
+      oddities: [],
+    };
+  }
+  const entries = await ledger.unfinished();
+  const all = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
   const inSandbox = ({ intent }: TaskRecord) => intent.service.baseUrl === SANDBOX_SERVICE;
   const records = session.options.sandbox ? all.filter(inSandbox) : all;
-  requireFolderForSeveral(options.destination, records.length);
   const oddities = entries.filter((entry) => entry.kind !== "task");
-  const unreadable = oddities.filter(({ kind }) => kind === "damaged" || kind === "newer");
-  for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
-  const ended = await mapConcurrent(records, AT_ONCE, (record) => resumeRecord(record, options, deps));
-  // Housekeeping: the next resume tries again where this one cannot.
-  await deps.ledger.sweep().catch(() => {});
-  // What never became a task is put away without a word: there is nothing to finish.
-  return { reports: ended.filter(({ status }) => status !== "refused"), unreadable };
+  return { targets: records.map((record) => ({ id: null, record })), oddities };
+}
+
+/** Resumes tasks, and tells a person of each as it ends; after a signal, of all that are left at once. */
+async function resumeTargets(
+  targets: readonly ResumeTarget[],
+  options: ResumeOptions,
+  session: Session,
+  deps: ResumeDeps,
+): Promise<TaskReport[]> {
+  const { signal } = session.context;
+  const forPeople = !session.options.json;
+  const left = new Set(targets.filter(({ record }) => record === null || "taskId" in record.progress));
+  const tellOfRest = () => {
+    if (forPeople && targets.length > 1) void tellInterrupted([...left].map(idOf), session);
+  };
+  signal.addEventListener("abort", tellOfRest, { once: true });
+  const reports = await resumeMany(targets, options, deps, async (report, target) => {
+    left.delete(target);
+    const isTold = isInterrupted(report) && targets.length > 1;
+    if (forPeople && !isTold && !isNothing(report, target)) await renderReport(report, session);
+  });
+  signal.removeEventListener("abort", tellOfRest);
+  return reports.filter((report, at) => !isNothing(report, targets[at]));
+}
+
+/** What never became a task is put away without a word where nobody has named it: there is nothing to finish. */
+function isNothing({ status }: TaskReport, target: ResumeTarget | undefined): boolean {
+  return target?.id === null && status === "refused";
+}
+
+function idOf({ id, record }: ResumeTarget): string {
+  if (record && "taskId" in record.progress) return record.progress.taskId;
+  return id ?? record?.id ?? "";
 }
 
 /** What nobody knows the outcome of outweighs the rest: only the user can settle it. */
 function exitCodeOf({ reports, unreadable }: Resumed): number {
   const codes = reports.map(exitCodeOfReport);
   const unknown = EXIT_CODES.outcome_unknown;
-  if (reports.some(({ error }) => error?.type === "interrupted")) return worstOf(codes);
+  if (reports.some(isInterrupted)) return worstOf(codes);
   return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstOf(codes);
 }
 
-async function show(
-  { reports, unreadable }: Resumed,
-  ids: string[],
-  exitCode: number,
-  session: Session,
-): Promise<void> {
+async function show(resumed: Resumed, ids: string[], exitCode: number, session: Session): Promise<void> {
+  const { reports, unreadable } = resumed;
   const [only] = reports;
   if (session.options.json) {
-    const tasks = reports.map(reportJson);
-    if (ids.length === 1 && only) return session.json(reportJson(only));
-    const rest = unreadable.map((oddity) => ({ file: oddity.file, message: describeOddity(oddity) }));
-    return session.json({ ok: exitCode === 0, tasks, ...(rest.length > 0 && { unreadable: rest }) });
+    return session.json(
+      ids.length === 1 && only ? reportJson(only) : resumedJson(resumed, exitCode, session),
+    );
   }
-  for (const report of reports) await renderReport(report, session);
   if (reports.length === 0 && unreadable.length === 0) await session.console.note("Nothing is unfinished.");
 }

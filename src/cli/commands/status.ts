@@ -5,8 +5,8 @@ import {
   resolveFileDestination,
 } from "../../core/destination.ts";
 import type { TaskReport } from "../../core/report.ts";
-import { taskStatus } from "../../core/status.ts";
-import { mapConcurrent } from "../../lib/concurrency.ts";
+import { withPacedPolls } from "../../core/resume-many.ts";
+import { statusOf } from "../../core/status.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { RunWith } from "../command.ts";
 import { worstOf } from "../exit-codes.ts";
@@ -27,8 +27,6 @@ Examples:
   $ imggen status task_3f9c
   $ imggen status task_3f9c --wait --output fox.png
   $ imggen status task_3f9c task_81ab --json`;
-
-const AT_ONCE = 4;
 
 export function register(command: Command, runWith: RunWith): void {
   command
@@ -54,13 +52,17 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
   requireFolderForSeveral(destination, tasks.length);
   if (destination) await prepareDestination(destination);
   const options = { wait: flags.wait ? settings : null, destination };
-  const codes = await withTasks(session, requestTimeout(flags), (deps) =>
-    mapConcurrent(tasks, AT_ONCE, async (id) => {
-      const report = await taskStatus(id, options, deps);
-      await show(report, session);
-      return exitCodeOfReport(report);
-    }),
-  );
+  const codes = await withTasks(session, requestTimeout(flags), async (deps) => {
+    const records = await deps.ledger.findEach(tasks);
+    const paced = withPacedPolls(deps);
+    return Promise.all(
+      tasks.map(async (id) => {
+        const report = await statusOf(id, records.get(id) ?? null, options, paced);
+        await show(report, session);
+        return exitCodeOfReport(report);
+      }),
+    );
+  });
   return worstOf(codes);
 }
 

@@ -5,6 +5,7 @@ import { troubleText } from "../../api/trouble.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../models/request.ts";
+import { pollAtPace } from "../paced-polls.ts";
 import { Breaker, type BreakerDeps, type Ticket } from "./breaker.ts";
 import { Pace, type PaceDeps } from "./pace.ts";
 
@@ -120,16 +121,8 @@ export class Pass implements ImageService {
     return this.#gate.enter(signal).catch(() => null);
   }
 
-  async poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
-    const { pace, service } = this.#gate;
-    const leftMs = pace.leftMs;
-    // The wait for this task would be over before its turn: that is for the wait itself to judge.
-    if (timeoutMs !== undefined && leftMs > timeoutMs) return tooBusy(leftMs);
-    // A signal ends the wait; the poll itself then says so.
-    await pace.pause(signal).catch(() => {});
-    const reply = await service.poll(taskId, timeoutMs, signal);
-    if (reply.outcome === "retry" && reply.rateLimited) pace.slowDown(reply.retryAfterMs);
-    return reply;
+  poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
+    return pollAtPace(this.#gate.service, this.#gate.pace, taskId, timeoutMs, signal);
   }
 
   /** Gives back what was not used. */
@@ -152,11 +145,6 @@ export class Pass implements ImageService {
 function tooLong(ms: number): ServiceError {
   const wait = formatDuration(ms);
   return new ServiceError(`The service is busy (HTTP 429) and asks to wait ${wait}.`, { charged: "no" });
-}
-
-function tooBusy(retryAfterMs: number): PollReply {
-  const why = "the service is busy (HTTP 429)";
-  return { outcome: "retry", why, rateLimited: true, retryAfterMs, trouble: null };
 }
 
 function notTried(): SubmitReply {

@@ -66,6 +66,11 @@ export class Pace {
     this.#width = Math.max(1, Math.floor(Math.min(this.#width, this.#underWay) / 2));
   }
 
+  /** The service answered something else than 429: the next 429 begins with a short pause again. */
+  answered(): void {
+    this.#refusals = 0;
+  }
+
   /** The service took a submit. */
   speedUp(): void {
     this.#refusals = 0;

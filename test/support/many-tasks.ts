@@ -1,0 +1,32 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { keyFingerprint } from "../../src/lib/fingerprint.ts";
+import { timeOfId } from "../../src/store/ledger-name.ts";
+import { CANARY, type ProgramWorld } from "./program-world.ts";
+import { linesOf } from "./records.ts";
+import { identity } from "./some-processes.ts";
+
+/** Puts charged tasks into a world's ledger as dead processes left them: `task-0` is the oldest. */
+export async function plantTasks(world: ProgramWorld, count: number): Promise<void> {
+  const folder = path.join(world.home, "state", "tasks", "open");
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const service = { baseUrl: world.server?.baseUrl ?? "", keyId: keyFingerprint(CANARY) };
+  const destination = {
+    kind: "folder",
+    folder: world.out,
+    template: "{task}.{ext}",
+    overwrite: false,
+  } as const;
+  const startMs = Date.now() - 3_600_000;
+  for (let number = 0; number < count; number++) {
+    const at = new Date(startMs + 10 * number).toISOString();
+    const request = { prompt: `fox ${number}`, model: "gamma-image-2" };
+    const owner = { ...identity(1), host: "gone" };
+    const id = `${timeOfId(Date.parse(at))}-${number.toString(16).padStart(8, "0")}`;
+    const lines = linesOf(
+      { type: "intent", v: 1, at, owner, request, service, credits: 2, destination },
+      { type: "accepted", at, taskId: `task-${number}` },
+    );
+    await writeFile(path.join(folder, `${id}.jsonl`), lines, { mode: 0o600 });
+  }
+}
