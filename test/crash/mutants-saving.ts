@@ -91,4 +91,20 @@ export const SAVING_MUTANTS: Mutant[] = [
     ],
     shows: { scenario: TOGETHER.generations, at: trouble("download: half", "stall") },
   },
+  {
+    bug: "without hard links, publishing replaces what has the name",
+    edits: [
+      {
+        file: "lib/publish.ts",
+        find: '    if (await nameIsTaken(target)) return "exists";',
+        replace: "",
+      },
+    ],
+    shows: { scenario: SCENARIOS.noHardLinks, at: UNDISTURBED },
+  },
+  {
+    bug: "the reservation of a name is not given up",
+    edits: [{ file: "lib/publish.ts", find: "    await release();", replace: "" }],
+    shows: { scenario: SCENARIOS.noHardLinks, at: UNDISTURBED },
+  },
 ];
