@@ -6,13 +6,13 @@ import { defineConfig } from "rolldown";
 // what a command needs to check a request; the ledger; and what buys. Each takes along what it imports and no
 // file before it has taken.
 const TOGETHER = {
-  start: "cli/main",
-  command: "cli/(commands/generate|purchase|failure|json|session)",
-  account: "(cli/(account|format)|lib/redact)",
-  early: "cli/open-early",
-  ledger: "(cli/ledger|core/(history|report))",
+  start: "cli/app/main",
+  command: "cli/(commands/generate|flags/generate-flags|app/(failure|session)|output/report-json)",
+  account: "(cli/(account/account|output/colors)|lib/redact)",
+  early: "cli/tasks/open-early",
+  ledger: "(cli/tasks/ledger|core/task/(history|report))",
   // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
-  wire: "(cli/(buy|render)|api/public-address)",
+  wire: "(cli/(tasks/generate|output/render)|api/public-address)",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,
@@ -24,7 +24,7 @@ const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
 // The program is built as CommonJS, which Node starts in two thirds of the time that the same code takes as
 // ES modules; the package's API is an ES module.
 export default defineConfig([
-  { ...common(), input: { main: "src/cli/main.ts" }, output: output("cjs", "cjs") },
+  { ...common(), input: { main: "src/cli/app/main.ts" }, output: output("cjs", "cjs") },
   { ...common(), input: { index: "src/core/index.ts" }, output: output("esm", "js") },
 ]);
 

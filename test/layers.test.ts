@@ -142,10 +142,10 @@ const OWNERS: Record<string, string[]> = {
   ],
   "ipaddr.js": ["api/public-address.ts"],
   conf: ["store/settings.ts"],
-  ora: ["cli/progress.ts"],
-  chalk: ["cli/format.ts"],
+  ora: ["cli/output/progress.ts"],
+  chalk: ["cli/output/colors.ts"],
   commander: ["cli/"],
-  "string-width": ["cli/table.ts"],
+  "string-width": ["cli/output/table.ts"],
   "zod/mini": ["store/task-lines.ts", "sandbox/"],
   "csv-parse": ["core/manifest/csv.ts"],
   hono: ["sandbox/http.ts"],
@@ -184,12 +184,17 @@ function isBelow(name: string, folder: string): boolean {
 describe("text that goes out", () => {
   it("is written by the console alone, and by what asks for a key", () => {
     const writing = FILES.filter(({ text }) => /\b(?:stdout|stderr|output)\s*\.\s*write\(/.test(text));
-    expect(writing.map(({ name }) => name)).toEqual(["cli/ask-hidden.ts"]);
+    expect(writing.map(({ name }) => name)).toEqual(["cli/input/ask-hidden.ts"]);
   });
 
   it("is escaped by the console and the spinner; tables measure it and hints quote it escaped", () => {
     const escaping = FILES.filter(({ imports }) => imports.some(({ to }) => to === "lib/escape.ts"));
-    const owners = ["cli/console.ts", "cli/progress.ts", "cli/shell-word.ts", "cli/table.ts"];
+    const owners = [
+      "cli/output/console.ts",
+      "cli/output/progress.ts",
+      "cli/output/shell-word.ts",
+      "cli/output/table.ts",
+    ];
     expect(escaping.map(({ name }) => name).sort()).toEqual(owners);
   });
 });
@@ -221,12 +226,12 @@ describe("the process", () => {
     const touching = FILES.filter(
       (file) => namesProcess(file) || file.imports.some(({ to }) => /^(node:)?process$/.test(to)),
     );
-    expect(touching.map(({ name }) => name).sort()).toEqual(["cli/context.ts", "lib/processes.ts"]);
+    expect(touching.map(({ name }) => name).sort()).toEqual(["cli/app/context.ts", "lib/processes.ts"]);
   });
 
   it("is ended nowhere but in its context", () => {
     const ending = FILES.filter(({ text }) => /\bprocess\s*\.\s*(exit|abort|reallyExit)\b/.test(text));
-    expect(ending.map(({ name }) => name).filter((name) => name !== "cli/context.ts")).toEqual([]);
+    expect(ending.map(({ name }) => name).filter((name) => name !== "cli/app/context.ts")).toEqual([]);
   });
 });
 

@@ -1,10 +1,10 @@
 import type { Clock } from "../lib/clock.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
+import { troubleText } from "./connection-errors.ts";
 import type { ReplyHeaders } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
 import { parseRetryAfter } from "./retry.ts";
-import { troubleText } from "./trouble.ts";
 
 /** Takes a file's bytes as they arrive. `write` may hold the sender back with the flow it is handed. */
 export interface ByteSink {

@@ -1,10 +1,10 @@
 import type { ImggenError } from "../lib/errors.ts";
+import { troubleText } from "./connection-errors.ts";
 import { excerptOf } from "./excerpt.ts";
 import type { ReplyHeaders, TransportError } from "./exchange.ts";
-import { pollRefusal, refusal } from "./refusal.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { type Envelope, parseEnvelope, parseTaskId, parseTaskState, type TaskState } from "./schema.ts";
-import { troubleText } from "./trouble.ts";
+import { pollRefusal, refusal } from "./service-errors.ts";
 
 /** A reply as it came. */
 export interface Reply {

@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { keyMasker } from "../lib/redact.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { HttpClient } from "./client.ts";
+import { troubleText } from "./connection-errors.ts";
 import { decoded } from "./decode.ts";
 import type { HttpRequest } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
@@ -13,7 +14,6 @@ import {
   readSubmit,
   type SubmitReply,
 } from "./replies.ts";
-import { troubleText } from "./trouble.ts";
 
 export type { PollReply, SubmitReply } from "./replies.ts";
 

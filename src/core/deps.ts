@@ -3,9 +3,9 @@ import type { ImageService } from "../api/service.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { ServiceIdentity } from "../store/task.ts";
-import type { Cadences } from "./cadences.ts";
-import type { OnTaskProgress } from "./events.ts";
-import type { PublishedNames } from "./published-names.ts";
+import type { PublishedNames } from "./images/published-names.ts";
+import type { Cadences } from "./polling/schedules.ts";
+import type { OnTaskProgress } from "./task/progress-events.ts";
 
 /** An account at a service, connected. */
 export interface Connection {

@@ -14,22 +14,22 @@ export type { CheckedRequest, GenerationRequest, RequestDraft } from "../models/
 export { Ledger } from "../store/ledger.ts";
 export type { LedgerEntry } from "../store/ledger-entry.ts";
 export type { Destination, SavedFile, ServiceIdentity, TaskRecord } from "../store/task.ts";
-export { checkBudget } from "./budget.ts";
+export type { Connection, TaskDeps } from "./deps.ts";
+export { InterruptedError } from "./errors.ts";
+export { type DestinationWish, resolveDestination } from "./images/destination.ts";
+export { checkBudget } from "./limits/request-budget.ts";
 export {
   automaticCadence,
   type Cadence,
   type CompletionInterval,
   learnedCadence,
   uniformCadence,
-} from "./cadence.ts";
-export { Cadences } from "./cadences.ts";
-export type { Connection, TaskDeps } from "./deps.ts";
-export { type DestinationWish, resolveDestination } from "./destination.ts";
-export { InterruptedError } from "./errors.ts";
-export type { OnTaskProgress, TaskProgressEvent } from "./events.ts";
-export { type GenerateOrder, generate } from "./generate.ts";
-export { recentTasks } from "./history.ts";
-export type { TaskReport } from "./report.ts";
-export { type ResumeDeps, type ResumeOptions, resumeById, resumeRecord } from "./resume.ts";
-export { type StatusOptions, taskStatus } from "./status.ts";
-export type { WaitSettings } from "./wait-settings.ts";
+} from "./polling/index.ts";
+export { Cadences } from "./polling/schedules.ts";
+export type { WaitSettings } from "./polling/wait-settings.ts";
+export { type GenerateOrder, generate } from "./task/generate.ts";
+export { recentTasks } from "./task/history.ts";
+export type { OnTaskProgress, TaskProgressEvent } from "./task/progress-events.ts";
+export type { TaskReport } from "./task/report.ts";
+export { type ResumeDeps, type ResumeOptions, resumeById, resumeRecord } from "./task/resume.ts";
+export { type StatusOptions, taskStatus } from "./task/status.ts";

@@ -12,7 +12,7 @@ import { StateFolderError } from "./errors.ts";
 import type { TaskClaim } from "./ledger.ts";
 import { type LedgerEntry, listFolder } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
-import { removeOld } from "./leftovers.ts";
+import { removeOld } from "./old-drafts.ts";
 import type { TaskRecord } from "./task.ts";
 
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;

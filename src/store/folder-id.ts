@@ -5,7 +5,7 @@ import { errorCode } from "../lib/error-code.ts";
 import { UsageError } from "../lib/errors.ts";
 import { readPublished } from "../lib/publish.ts";
 import { createWhole, isDraftOf } from "../lib/write-whole.ts";
-import { removeOld } from "./leftovers.ts";
+import { removeOld } from "./old-drafts.ts";
 
 /** The file in a batch's output folder that holds the folder's id, so that a folder that was moved is known again. */
 export const FOLDER_ID_FILE = ".imggen-batch";

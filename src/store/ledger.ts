@@ -6,14 +6,14 @@ import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { Announced } from "./announced.ts";
-import { dropBallast, keepBallast } from "./ballast.ts";
 import { type Claim, hasClaims, isAtWork, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import { removeOld } from "./leftovers.ts";
+import { removeOld } from "./old-drafts.ts";
 import { hold, isOwnerGone, LONGEST_SUBMIT_MS, letGo, mayBeUnderWay, ownerOf } from "./owners.ts";
+import { dropBallast, keepBallast } from "./reserve-file.ts";
 import { type Intent, LEDGER_VERSION, type TaskEvent, type TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
 

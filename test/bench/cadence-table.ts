@@ -1,6 +1,6 @@
 // Mean delay (d) and mean looks (p) of the learned cadence, each over the reference client's on the same tasks,
 // and how much more than the least possible delay that is for as many looks.
-import { learnedCadence } from "../../src/core/cadence.ts";
+import { learnedCadence } from "../../src/core/polling/index.ts";
 import {
   type Durations,
   draw,

@@ -21,7 +21,7 @@ async function bundled() {
   const entry = `
 export { doneFolder, doneName, timeOfId } from ${source("store/ledger-name.ts")};
 export { Ledger } from ${source("store/ledger.ts")};
-export { Journal } from ${source("core/journal.ts")};
+export { Journal } from ${source("core/task/task-writer.ts")};
 export { systemClock } from ${source("lib/clock.ts")};
 export { systemProcesses } from ${source("lib/processes.ts")};`;
   const input = path.join(folder, "ledger.mjs");

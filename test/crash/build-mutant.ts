@@ -30,7 +30,7 @@ export async function buildMutant(edits: readonly Edit[], folder: string): Promi
       return changed === code ? null : { code: changed };
     },
   };
-  const input = { main: path.join(ROOT, "src/cli/main.ts") };
+  const input = { main: path.join(ROOT, "src/cli/app/main.ts") };
   const bundle = await rolldown({
     input,
     platform: "node",

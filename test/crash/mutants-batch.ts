@@ -27,7 +27,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row that another process has claimed is claimed once more",
     edits: [
       {
-        file: "core/batch/buy-row.ts",
+        file: "core/batch/submit-row.ts",
         find: BEGIN,
         replace: `  const owned = await deps.ledger.beginAs(id, intent, attempt);
   row.attempts.push(id);
@@ -41,7 +41,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row is claimed after its task is begun",
     edits: [
       {
-        file: "core/batch/buy-row.ts",
+        file: "core/batch/submit-row.ts",
         find: BEGIN,
         replace: `  const owned = await deps.ledger.beginAs(id, intent, null);
   await claims.claim(row.key, row.attempts.push(id), id);
@@ -55,7 +55,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row is claimed after its request was sent",
     edits: [
       {
-        file: "core/batch/buy-row.ts",
+        file: "core/batch/submit-row.ts",
         find: BEGIN,
         replace: `  const owned = await deps.ledger.beginAs(id, intent, null);
   row.attempts.push(id);
@@ -63,7 +63,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
 `,
       },
       {
-        file: "core/batch/buy-row.ts",
+        file: "core/batch/submit-row.ts",
         find: BUY,
         replace: `${BUY}    if (begun === null) await run.claims.claim(row.key, row.attempts.length, row.attempts.at(-1) ?? "");
 `,
@@ -124,14 +124,14 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "equal rows are one",
-    edits: [{ file: "core/batch/rows.ts", find: "?? 0) + 1;", replace: "?? 1) + 0;" }],
+    edits: [{ file: "core/batch/batch-row.ts", find: "?? 0) + 1;", replace: "?? 1) + 0;" }],
     shows: { scenario: BATCHES.fresh, at: UNDISTURBED },
   },
   {
     bug: "a task that cannot be read is taken for none",
     edits: [
       {
-        file: "core/batch/standing.ts",
+        file: "core/batch/row-state.ts",
         find: `if (entry.kind !== "task") return "unknown";`,
         replace: `if (entry.kind !== "task") return "new";`,
       },
@@ -142,7 +142,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row of unknown outcome is bought again without being asked",
     edits: [
       {
-        file: "core/batch/recover-row.ts",
+        file: "core/batch/resume-row.ts",
         find: "  if (resubmits) return buyRow(row, null, run);\n",
         replace: '  if (record.id !== "") return buyRow(row, null, run);\n',
       },
@@ -153,7 +153,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a request that is bought again is not put aside",
     edits: [
       {
-        file: "core/batch/recover-row.ts",
+        file: "core/batch/resume-row.ts",
         find: '    if (resubmits && !(await putAside(owned.record, run))) return "again";\n',
         replace: "",
       },
@@ -164,7 +164,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a saved row is bought again",
     edits: [
       {
-        file: "core/batch/recover-row.ts",
+        file: "core/batch/resume-row.ts",
         find: "return savedBefore(row, record, run);",
         replace: "return buyRow(row, null, run);",
       },
@@ -175,7 +175,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "an accepted row is bought again",
     edits: [
       {
-        file: "core/batch/recover-row.ts",
+        file: "core/batch/resume-row.ts",
         find: "return finishRow(row, record, run);",
         replace: "return buyRow(row, null, run);",
       },
@@ -186,12 +186,12 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row whose owner waits out a 429 counts as new",
     edits: [
       {
-        file: "core/batch/row.ts",
+        file: "core/batch/run-row.ts",
         find: `entry.record.progress.status === "rate_limited";`,
         replace: "run === null;",
       },
       {
-        file: "core/batch/standing.ts",
+        file: "core/batch/row-state.ts",
         find: `progress.isOwnerGone ? "new" : "waiting"`,
         replace: `"new"`,
       },

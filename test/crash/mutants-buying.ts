@@ -8,7 +8,7 @@ export const BUYING_MUTANTS: Mutant[] = [
     bug: "a request of unknown outcome is sent again",
     edits: [
       {
-        file: "core/resume.ts",
+        file: "core/task/resume.ts",
         find: "  if (isUnknown(record)) {\n",
         replace: `  if (isUnknown(record)) {
     const account = await deps.depsFor(intent.service, record.id);
@@ -67,7 +67,7 @@ export const BUYING_MUTANTS: Mutant[] = [
     bug: "a wait that ran out counts as the task's failure",
     edits: [
       {
-        file: "core/finish.ts",
+        file: "core/task/finish.ts",
         find: `  if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);`,
         replace: `  if (waited.outcome === "failed" || waited.outcome === "timeout") return recordFailure(task, null, report, deps);`,
       },
@@ -78,7 +78,7 @@ export const BUYING_MUTANTS: Mutant[] = [
     bug: "the attempt after a 429 is not recorded before it is sent",
     edits: [
       {
-        file: "core/attempts.ts",
+        file: "core/task/submit-record.ts",
         find: `    return this.#journal.announce({ type: "submitting", at: isoTime(now), until });`,
         replace: `    return until === "" ? this.#journal.announce({ type: "submitting", at: until, until }) : null;`,
       },

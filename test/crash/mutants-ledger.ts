@@ -8,12 +8,12 @@ export const LEDGER_MUTANTS: Mutant[] = [
     bug: "the task id is printed before it is on disk",
     edits: [
       {
-        file: "core/generate.ts",
+        file: "core/task/generate.ts",
         find: `  await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });\n`,
         replace: "",
       },
       {
-        file: "core/generate.ts",
+        file: "core/task/generate.ts",
         find: `  deps.onProgress({ type: "accepted", taskId });\n`,
         replace: `  deps.onProgress({ type: "accepted", taskId });
   await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
@@ -26,7 +26,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
     bug: "the task is polled while its id is still being written",
     edits: [
       {
-        file: "core/generate.ts",
+        file: "core/task/generate.ts",
         find: `  await journal.write({ type: "accepted"`,
         replace: `  void journal.write({ type: "accepted"`,
       },
@@ -68,7 +68,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
     bug: "a task is put away before it is recorded as saved",
     edits: [
       {
-        file: "core/finish.ts",
+        file: "core/task/finish.ts",
         find: `  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
   await task.journal?.finish();
 `,

@@ -8,12 +8,12 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "publishing replaces what has the name",
     edits: [
       {
-        file: "core/save.ts",
+        file: "core/images/save-images.ts",
         find: "  if (!destination.overwrite) return publish",
         replace: "  if (false) return publish",
       },
       {
-        file: "core/published-names.ts",
+        file: "core/images/published-names.ts",
         find: "    return !this.#earlier.has(key) && there.mtimeMs < sinceMs;",
         replace: "    return true;",
       },
@@ -24,12 +24,12 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "an image is published before it was checked",
     edits: [
       {
-        file: "core/fetch-image.ts",
+        file: "core/images/download-image.ts",
         find: "  if (!inspection.ok) {",
         replace: "  if (inspection === undefined) {",
       },
       {
-        file: "core/fetch-image.ts",
+        file: "core/images/download-image.ts",
         find: "image: inspection.image }",
         replace: `image: inspection.image ?? { mediaType: "image/png", extension: "png", width: 1, height: 1 } }`,
       },
@@ -38,7 +38,7 @@ export const SAVING_MUTANTS: Mutant[] = [
   },
   {
     bug: "an image's bytes are not synced before it is published",
-    edits: [{ file: "core/file-sink.ts", find: "    await this.#file.sync();\n", replace: "" }],
+    edits: [{ file: "core/images/file-sink.ts", find: "    await this.#file.sync();\n", replace: "" }],
     shows: {
       scenario: SCENARIOS.plain,
       at: /^power cut: bytes at operation \d+, (open out|sync out|unlink .*\.part)$/,
@@ -46,7 +46,13 @@ export const SAVING_MUTANTS: Mutant[] = [
   },
   {
     bug: "the folder of a published image is not synced",
-    edits: [{ file: "core/save.ts", find: "    await syncFolder(path.dirname(file));\n", replace: "" }],
+    edits: [
+      {
+        file: "core/images/save-images.ts",
+        find: "    await syncFolder(path.dirname(file));\n",
+        replace: "",
+      },
+    ],
     shows: {
       scenario: SCENARIOS.plain,
       at: /^power cut: names at operation \d+, (rename|close|readFile) .*\.jsonl$/,
@@ -56,7 +62,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "an image that was published before the crash is saved again",
     edits: [
       {
-        file: "core/save.ts",
+        file: "core/images/save-images.ts",
         find: "    if (order.recovering && !isOurs && (await",
         replace: "    if (false && !isOurs && (await",
       },
@@ -67,7 +73,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "what a crashed download left is never removed",
     edits: [
       {
-        file: "core/save.ts",
+        file: "core/images/save-images.ts",
         find: "  if (order.recovering && order.owned) await",
         replace: "  if (false) await",
       },
@@ -78,12 +84,12 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "two processes share the name of a temporary file",
     edits: [
       {
-        file: "core/save.ts",
+        file: "core/images/save-images.ts",
         find: "ownedName(kind, processes.self)",
         replace: `".imggen-download.part"`,
       },
       {
-        file: "core/fetch-image.ts",
+        file: "core/images/download-image.ts",
         find: "() => DiskFile.createInBackground(temporary, 0o600)",
         replace:
           "() => DiskFile.createInBackground(temporary, 0o600).catch(() => DiskFile.openToAppend(temporary))",

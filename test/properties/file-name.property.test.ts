@@ -9,7 +9,7 @@ import {
   safeName,
   slugOf,
   templateProblem,
-} from "../../src/core/file-name.ts";
+} from "../../src/core/images/file-name.ts";
 import { holds } from "../support/holds.ts";
 
 /** Pieces that lead out of a folder, act, are reserved somewhere, or are long in bytes. */

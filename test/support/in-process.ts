@@ -1,7 +1,7 @@
 import path from "node:path";
-import type { Context } from "../../src/cli/context.ts";
-import type { OutputStream } from "../../src/cli/output-stream.ts";
-import { run } from "../../src/cli/run.ts";
+import type { Context } from "../../src/cli/app/context.ts";
+import { run } from "../../src/cli/app/run.ts";
+import type { OutputStream } from "../../src/cli/output/output-stream.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { expectNoKeyShown } from "./canary.ts";
@@ -39,10 +39,22 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
   running.add(pid);
   const stdout = memoryStream(options.terminal);
   const stderr = memoryStream(options.terminal);
-  const context: Context = {
+  const context = testContext(options, pid, { stdout: stdout.stream, stderr: stderr.stream });
+  const code = await run(args, context).finally(() => running.delete(pid));
+  const shown = { stdout: stdout.text(), stderr: stderr.text() };
+  expectNoKeyShown(shown);
+  return { code, ...shown };
+}
+
+/** What a command knows of the world, for a test that runs only a part of one. */
+export function testContext(
+  options: RunOptions,
+  pid = 0,
+  streams = { stdout: memoryStream().stream, stderr: memoryStream().stream },
+): Context {
+  return {
     stdin: inputStream(options),
-    stdout: stdout.stream,
-    stderr: stderr.stream,
+    ...streams,
     env: { IMGGEN_HOME: options.home, ...options.env },
     resolvePath: (file) => path.resolve(options.cwd ?? options.home, file),
     clock: options.clock ?? systemClock,
@@ -53,10 +65,6 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
     random: () => 0,
     askHidden: async () => options.answer ?? "",
   };
-  const code = await run(args, context).finally(() => running.delete(pid));
-  const shown = { stdout: stdout.text(), stderr: stderr.text() };
-  expectNoKeyShown(shown);
-  return { code, ...shown };
 }
 
 function processesAs(pid: number): Processes {

@@ -4,7 +4,7 @@ import {
   learnedCadence,
   spreadCadence,
   uniformCadence,
-} from "../../src/core/cadence.ts";
+} from "../../src/core/polling/index.ts";
 
 /** Draws a task's duration, milliseconds. */
 export type Durations = (random: () => number) => number;

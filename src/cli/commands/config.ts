@@ -5,13 +5,13 @@ import { DEFAULT_MODEL } from "../../models/matrix.ts";
 import { canonicalQuality } from "../../models/quality.ts";
 import { isWellFormedRatio } from "../../models/ratio.ts";
 import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
-import { checkBaseUrl } from "../account.ts";
-import type { RunWith } from "../command.ts";
-import { CONFIRM_ABOVE_CREDITS, type Effective } from "../effective-settings.ts";
-import { colorsFor, headingPaint } from "../format.ts";
-import { durationOption, wholeNumberOption } from "../options.ts";
-import type { Session } from "../session.ts";
-import { table } from "../table.ts";
+import { checkBaseUrl } from "../account/account.ts";
+import { CONFIRM_ABOVE_CREDITS, type Effective } from "../account/effective-settings.ts";
+import type { RunWith } from "../app/command.ts";
+import type { Session } from "../app/session.ts";
+import { durationOption, wholeNumberOption } from "../flags/values.ts";
+import { colorsFor, headingPaint } from "../output/colors.ts";
+import { table } from "../output/table.ts";
 
 const EXAMPLES = `
 Examples:

@@ -1,10 +1,15 @@
 import type { Command } from "commander";
 import { checkRequest } from "../../models/check.ts";
-import type { RunWith } from "../command.ts";
-import { addDraftOptions, type DraftFlags, readDraft } from "../draft.ts";
-import { readPrompt } from "../prompt.ts";
-import { addPlaceOptions, addPurchaseOptions, type PurchaseFlags, purchase } from "../purchase.ts";
-import type { Session } from "../session.ts";
+import type { RunWith } from "../app/command.ts";
+import type { Session } from "../app/session.ts";
+import {
+  addPlaceOptions,
+  addPurchaseOptions,
+  type PurchaseFlags,
+  purchase,
+} from "../flags/generate-flags.ts";
+import { addDraftOptions, type DraftFlags, readDraft } from "../flags/request-flags.ts";
+import { readPrompt } from "../input/prompt.ts";
 
 interface GenerateOptions extends DraftFlags, PurchaseFlags {
   promptFile?: string;

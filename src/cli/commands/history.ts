@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { recentTasks } from "../../core/history.ts";
-import { reportOf, type TaskReport } from "../../core/report.ts";
-import type { RunWith } from "../command.ts";
-import { colorsFor, headingPaint } from "../format.ts";
-import { openLedger } from "../ledger.ts";
-import { describeOddity } from "../oddities.ts";
-import { wholeNumberOption } from "../options.ts";
-import type { Session } from "../session.ts";
-import { table } from "../table.ts";
-import { shorten } from "../text.ts";
+import { recentTasks } from "../../core/task/history.ts";
+import { reportOf, type TaskReport } from "../../core/task/report.ts";
+import type { RunWith } from "../app/command.ts";
+import type { Session } from "../app/session.ts";
+import { wholeNumberOption } from "../flags/values.ts";
+import { colorsFor, headingPaint } from "../output/colors.ts";
+import { table } from "../output/table.ts";
+import { shorten } from "../output/text.ts";
+import { describeOddity } from "../output/unreadable-entries.ts";
+import { openLedger } from "../tasks/ledger.ts";
 
 interface HistoryOptions {
   limit?: string;

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { AuthRequiredError } from "../../api/errors.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { maskKey } from "../../lib/redact.ts";
-import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../account.ts";
-import type { RunWith } from "../command.ts";
-import { readLine } from "../read-line.ts";
-import type { Session } from "../session.ts";
+import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../account/account.ts";
+import type { RunWith } from "../app/command.ts";
+import type { Session } from "../app/session.ts";
+import { readLine } from "../input/read-line.ts";
 
 interface LoginOptions {
   baseUrl?: string;
@@ -74,7 +74,7 @@ async function askKey(session: Session): Promise<string> {
 
 /** Asks for a task that does not exist, which costs nothing: only a refused key is answered with login_required. */
 async function verify(baseUrl: string, apiKey: string, session: Session): Promise<boolean> {
-  const { lookAtNothing } = await import("../verify-key.ts");
+  const { lookAtNothing } = await import("../account/verify-key.ts");
   const answer = await lookAtNothing(baseUrl, apiKey, session);
   if (answer.outcome === "refused" && answer.error instanceof AuthRequiredError) {
     throw new AuthRequiredError(answer.error.message, {

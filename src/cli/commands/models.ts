@@ -3,9 +3,9 @@ import { UsageError } from "../../lib/errors.ts";
 import { InvalidRequestError } from "../../models/errors.ts";
 import { findModels, type ModelFilter, nearestModels, resolveModel } from "../../models/find.ts";
 import type { Kind, Model } from "../../models/matrix.ts";
-import type { RunWith } from "../command.ts";
-import { wholeNumberOption } from "../options.ts";
-import type { Session } from "../session.ts";
+import type { RunWith } from "../app/command.ts";
+import type { Session } from "../app/session.ts";
+import { wholeNumberOption } from "../flags/values.ts";
 
 interface ModelsOptions {
   kind?: string;
@@ -46,7 +46,10 @@ async function runModels(
     await session.json(models);
     return 0;
   }
-  const [format, { table }] = await Promise.all([import("../format.ts"), import("../table.ts")]);
+  const [format, { table }] = await Promise.all([
+    import("../output/colors.ts"),
+    import("../output/table.ts"),
+  ]);
   const { context, options: flags } = session;
   const paint = format.headingPaint(format.colorsFor(context.stdout, context.env, flags.color !== false));
   if (chosen && models.length > 0) await session.console.result(describe(chosen), paint);
@@ -105,7 +108,7 @@ function creditsText(credits: Model["credits"]): string {
     .join(" ");
 }
 
-function overview(models: readonly Model[], table: typeof import("../table.ts").table): string[] {
+function overview(models: readonly Model[], table: typeof import("../output/table.ts").table): string[] {
   const headings = ["MODEL", "KIND", "RATIOS", "QUALITIES", "IMAGES", "REFERENCES", "CREDITS"];
   const short = (text: string) => (text === UNDOCUMENTED ? "?" : text);
   const rows = models.map((model) => [

@@ -1,11 +1,16 @@
 import type { Command } from "commander";
-import { findPurchase } from "../../core/rerun.ts";
+import { findPurchase } from "../../core/task/rerun.ts";
 import { checkRequest } from "../../models/check.ts";
 import { draftOf } from "../../models/wire.ts";
-import type { RunWith } from "../command.ts";
-import { openLedger } from "../ledger.ts";
-import { addPlaceOptions, addPurchaseOptions, type PurchaseFlags, purchase } from "../purchase.ts";
-import type { Session } from "../session.ts";
+import type { RunWith } from "../app/command.ts";
+import type { Session } from "../app/session.ts";
+import {
+  addPlaceOptions,
+  addPurchaseOptions,
+  type PurchaseFlags,
+  purchase,
+} from "../flags/generate-flags.ts";
+import { openLedger } from "../tasks/ledger.ts";
 
 const EXAMPLES = `
 Examples:

@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { errorCode } from "../../lib/error-code.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
-import type { RunWith } from "../command.ts";
-import { exitCodeOf } from "../exit-codes.ts";
-import { durationOption, wholeNumberOption } from "../options.ts";
-import { isOfPort, startInSandboxFolder } from "../sandbox-folder.ts";
-import type { Session } from "../session.ts";
+import type { RunWith } from "../app/command.ts";
+import { exitCodeOf } from "../app/exit-codes.ts";
+import type { Session } from "../app/session.ts";
+import { durationOption, wholeNumberOption } from "../flags/values.ts";
+import { isOfPort, startInSandboxFolder } from "../tasks/sandbox-folder.ts";
 
 interface SandboxFlags {
   port?: string;

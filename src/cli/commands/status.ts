@@ -3,18 +3,18 @@ import {
   prepareDestination,
   requireFolderForSeveral,
   resolveFileDestination,
-} from "../../core/destination.ts";
-import type { TaskReport } from "../../core/report.ts";
-import { withPacedPolls } from "../../core/resume-many.ts";
-import { statusOf } from "../../core/status.ts";
+} from "../../core/images/destination.ts";
+import type { TaskReport } from "../../core/task/report.ts";
+import { withPacedPolls } from "../../core/task/resume-many.ts";
+import { statusOf } from "../../core/task/status.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import type { RunWith } from "../command.ts";
-import { worstOf } from "../exit-codes.ts";
-import { reportJson } from "../json.ts";
-import { exitCodeOfReport, renderReport } from "../render.ts";
-import type { Session } from "../session.ts";
-import { withTasks } from "../tasks.ts";
-import { requestTimeout, type WaitFlags, waitSettings } from "../wait-options.ts";
+import type { RunWith } from "../app/command.ts";
+import { worstOf } from "../app/exit-codes.ts";
+import type { Session } from "../app/session.ts";
+import { requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
+import { exitCodeOfReport, renderReport } from "../output/render.ts";
+import { reportJson } from "../output/report-json.ts";
+import { withTasks } from "../tasks/with-tasks.ts";
 
 interface StatusOptions extends WaitFlags {
   wait?: boolean;

@@ -4,7 +4,7 @@ import type { Labels } from "../../models/labels.ts";
 import type { CheckedRequest, RequestDraft } from "../../models/request.ts";
 import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
-import { type BatchRow, RowKeys } from "./rows.ts";
+import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { inShard, rowDigest, type Shard } from "./shard.ts";
 
 /** What holds for every row that does not say otherwise. */

@@ -1,7 +1,7 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { TaskDeps } from "../deps.ts";
-import { reportOf } from "../report.ts";
+import { reportOf } from "../task/report.ts";
 
 const TASKS_AT_ONCE = 16;
 

@@ -3,8 +3,8 @@ import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBePaid } from "../../store/task.ts";
 import { type Attempt, type Attempted, readAttempt, readReplacement } from "./attempts.ts";
-import type { BatchRow } from "./rows.ts";
-import { type Standing, standingOf } from "./standing.ts";
+import type { BatchRow } from "./batch-row.ts";
+import { type Standing, standingOf } from "./row-state.ts";
 
 /** A row, and what earlier runs have made of it. */
 export interface PlannedRow extends BatchRow, Attempted {

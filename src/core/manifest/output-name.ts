@@ -1,6 +1,6 @@
 import path from "node:path";
-import { LONGEST_NAME_BYTES } from "../file-name.ts";
-import { portableNameProblem } from "../portable-name.ts";
+import { LONGEST_NAME_BYTES } from "../images/file-name.ts";
+import { portableNameProblem } from "../images/portable-name.ts";
 import { quoted } from "./quoted.ts";
 
 /** Short of what any platform takes for a whole path, as the output folder comes before it. */

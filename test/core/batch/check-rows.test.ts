@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { BatchRow } from "../../../src/core/batch/batch-row.ts";
 import {
   checkRows,
   isRow,
   type ManifestProblem,
   type RowDefaults,
 } from "../../../src/core/batch/check-rows.ts";
-import type { BatchRow } from "../../../src/core/batch/rows.ts";
 import { parseShard } from "../../../src/core/batch/shard.ts";
 import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
 

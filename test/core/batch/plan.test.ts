@@ -1,8 +1,8 @@
 import { appendFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import type { BatchRow } from "../../../src/core/batch/batch-row.ts";
 import { planBatch } from "../../../src/core/batch/plan.ts";
-import type { BatchRow } from "../../../src/core/batch/rows.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent, TaskEvent } from "../../../src/store/task.ts";

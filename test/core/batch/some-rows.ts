@@ -1,8 +1,8 @@
+import { type BatchRow, RowKeys } from "../../../src/core/batch/batch-row.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
-import type { RowEnd } from "../../../src/core/batch/row-end.ts";
-import { type BatchRow, RowKeys } from "../../../src/core/batch/rows.ts";
+import type { RowEnd } from "../../../src/core/batch/row-result.ts";
 import { rowDigest } from "../../../src/core/batch/shard.ts";
-import type { TaskReport } from "../../../src/core/report.ts";
+import type { TaskReport } from "../../../src/core/task/report.ts";
 
 /** Rows of a manifest, one for each prompt, at 2 credits each. */
 export function rowsOf(...prompts: string[]): BatchRow[] {

@@ -1,0 +1,73 @@
+import { SETTING_NAMES, type SettingName, type Settings } from "../../store/settings-file.ts";
+import type { Environment } from "../app/context.ts";
+import { wholeNumberOption } from "../flags/values.ts";
+
+type SettingSource = "flag" | "environment" | "config" | "default";
+
+/** A value and where it came from. `label` names that place in messages. */
+export interface Effective {
+  value: string;
+  source: SettingSource;
+  label: string;
+}
+
+const VARIABLES: Partial<Record<SettingName, string>> = {
+  apiKey: "IMGGEN_API_KEY",
+  baseUrl: "IMGGEN_BASE_URL",
+  model: "IMGGEN_MODEL",
+  output: "IMGGEN_OUTPUT",
+  timeout: "IMGGEN_TIMEOUT",
+};
+
+/** Default of `confirmAbove`. */
+export const CONFIRM_ABOVE_CREDITS = 100;
+
+/** Settings as they apply: flag over environment over config file. The file is read once, when it is needed. */
+export class EffectiveSettings {
+  readonly #env: Environment;
+  readonly #read: () => Settings;
+  #file: Settings | undefined;
+
+  /** @param read reads the config file @throws SettingsError */
+  constructor(env: Environment, read: () => Settings) {
+    this.#env = env;
+    this.#read = read;
+  }
+
+  /** The value that applies; undefined where nobody set one. @throws SettingsError */
+  async get(
+    name: SettingName,
+    flag?: { value: string | undefined; label: string },
+  ): Promise<Effective | undefined> {
+    if (flag?.value !== undefined) return { value: flag.value, source: "flag", label: flag.label };
+    const variable = VARIABLES[name];
+    const fromEnv = variable && this.#env[variable];
+    if (variable && fromEnv) return { value: fromEnv, source: "environment", label: variable };
+    this.#file ??= this.#read();
+    const fromFile = this.#file[name];
+    if (fromFile === undefined) return undefined;
+    return { value: fromFile, source: "config", label: `${name} in the config` };
+  }
+
+  /** Above so many credits a batch asks first. Default 100. @throws UsageError where the config holds no number */
+  async confirmAbove(): Promise<number> {
+    return (await this.#credits("confirmAbove")) ?? CONFIRM_ABOVE_CREDITS;
+  }
+
+  /** What a key may spend in a day, in credits; null where there is no limit. @throws UsageError */
+  dailyCredits(): Promise<number | null> {
+    return this.#credits("dailyCredits");
+  }
+
+  async #credits(name: "confirmAbove" | "dailyCredits"): Promise<number | null> {
+    const setting = await this.get(name);
+    return setting ? wholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
+  }
+
+  /** Every setting's name with what applies to it. */
+  async all(): Promise<[SettingName, Effective | undefined][]> {
+    const entries: [SettingName, Effective | undefined][] = [];
+    for (const name of SETTING_NAMES) entries.push([name, await this.get(name)]);
+    return entries;
+  }
+}

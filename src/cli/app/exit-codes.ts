@@ -1,0 +1,40 @@
+import { InterruptedError } from "../../core/errors.ts";
+import { type ErrorType, ImggenError } from "../../lib/errors.ts";
+
+/** What a script can rely on: the exit code of each kind of failure. */
+export const EXIT_CODES: Record<Exclude<ErrorType, "interrupted">, number> = {
+  internal: 1,
+  usage: 2,
+  invalid_request: 2,
+  budget_exceeded: 2,
+  auth_required: 3,
+  insufficient_credits: 4,
+  subscription_required: 4,
+  generation_failed: 5,
+  service_error: 5,
+  pending: 6,
+  network: 7,
+  save_failed: 8,
+  outcome_unknown: 9,
+  partial: 10,
+};
+
+/** 128 plus the signal's number, as shells count. */
+const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** A task that was looked at and is still running: no failure, and not done either. */
+export const STILL_RUNNING = EXIT_CODES.pending;
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof InterruptedError) return SIGNAL_CODES[error.signal];
+  if (error instanceof ImggenError && error.type !== "interrupted") return EXIT_CODES[error.type];
+  return EXIT_CODES.internal;
+}
+
+/** From worst to best, for commands over several tasks. */
+const WORST_FIRST = [130, 143, 129, 1, 2, 3, 4, 7, 8, 5, 6, 9, 10];
+
+/** The code that several outcomes end with together. */
+export function worstOf(codes: readonly number[]): number {
+  return WORST_FIRST.find((code) => codes.includes(code)) ?? 0;
+}

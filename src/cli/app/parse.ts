@@ -1,0 +1,59 @@
+import { CommanderError } from "commander";
+import { UsageError } from "../../lib/errors.ts";
+import type { Console } from "../output/console.ts";
+import type { Context } from "./context.ts";
+import { buildProgram } from "./program.ts";
+
+/**
+ * Parses a command line and runs the command that it names.
+ * @param flags the words before `--`
+ * @returns the exit code
+ * @throws UsageError where the line makes no sense, or whatever the command throws
+ */
+export async function parseAndRun(
+  argv: readonly string[],
+  { flags, json }: { flags: readonly string[]; json: boolean },
+  console: Console,
+  context: Context,
+): Promise<number> {
+  const outcome = { exitCode: 0 };
+  let shown = "";
+  const program = await buildProgram(argv, context, outcome, (text) => {
+    shown += text;
+  });
+  try {
+    await program.parseAsync(argv, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw usageError(error, flags);
+    await showText(shown, json, console);
+  }
+  return outcome.exitCode;
+}
+
+/** `--help` and `--version`, as text or as the one JSON document. */
+async function showText(text: string, json: boolean, console: Console): Promise<void> {
+  if (json) await console.json({ ok: true, text: text.trimEnd() });
+  else await console.result(text.replace(/\n$/, "").split("\n"));
+}
+
+/** The parser's complaint in our form. */
+function usageError(error: CommanderError, words: readonly string[]): UsageError {
+  const command = words.find((word) => !word.startsWith("-"));
+  const help = `See imggen ${command === undefined ? "" : `${command} `}--help.`;
+  if (error.code === "commander.help") {
+    return new UsageError(`imggen ${command} needs to be told what to do.`, { hint: help, cause: error });
+  }
+  if (error.code === "commander.excessArguments" && command === "generate") {
+    return new UsageError("The prompt is more than one word to the shell.", {
+      hint: 'Put it in quotes: imggen generate "a red fox"',
+      cause: error,
+    });
+  }
+  const [message = "", ...more] = error.message.replace(/^error: /, "").split("\n");
+  const suggestion = more.join(" ").replace(/^\(|\)$/g, "");
+  return new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, "."), {
+    hint: suggestion || help,
+    cause: error,
+  });
+}

@@ -1,0 +1,54 @@
+import { InterruptedError } from "../../core/errors.ts";
+import { VERSION } from "../../lib/version.ts";
+import { Console } from "../output/console.ts";
+import type { Context } from "./context.ts";
+
+/**
+ * Runs one command line. Whatever happens ends here: as an exit code, with the result on standard output and
+ * one clear word on standard error.
+ */
+export async function run(argv: readonly string[], context: Context): Promise<number> {
+  // Read by hand, because an error in the command line must be told in JSON too.
+  const end = argv.indexOf("--");
+  const flags = end === -1 ? argv : argv.slice(0, end);
+  const json = flags.includes("--json");
+  const color = !flags.includes("--no-color");
+  const console = new Console(context, { quiet: false });
+  context.lastWord = async ({ signal }) => {
+    if (console.hasAnswered) return;
+    const hint = "What may have been charged: imggen history. What was paid for: imggen resume";
+    const error = new InterruptedError(signal, { charged: "unknown", hint });
+    await reportFailure(error, { json, color }, console, context);
+  };
+  try {
+    if (argv.length === 1 && argv[0] === "--version") {
+      // Scripts ask for it alone, and it needs no parser.
+      await console.result(VERSION);
+      return 0;
+    }
+    const { parseAndRun } = await import("./parse.ts");
+    return await parseAndRun(argv, { flags, json }, console, context);
+  } catch (error) {
+    return await reportFailure(error, { json, color }, console, context);
+  }
+}
+
+async function reportFailure(
+  error: unknown,
+  { json, color }: { json: boolean; color: boolean },
+  console: Console,
+  context: Context,
+): Promise<number> {
+  const { describeFailure, failureLines } = await import("./failure.ts");
+  const failure = describeFailure(error);
+  if (json) {
+    const { failureJson } = await import("../output/report-json.ts");
+    const told = console.json(failureJson(failure));
+    // Standard output itself is what failed: standard error is left.
+    await told.catch(() => console.error(failureLines(failure)));
+  } else {
+    const { colorsFor, errorPaint } = await import("../output/colors.ts");
+    await console.error(failureLines(failure), errorPaint(colorsFor(context.stderr, context.env, color)));
+  }
+  return failure.exitCode;
+}

@@ -1,0 +1,64 @@
+import { PublishedNames } from "../../core/images/published-names.ts";
+import type { SettingsStore } from "../../store/settings.ts";
+import { readSettings, settingsFile } from "../../store/settings-file.ts";
+import { EffectiveSettings } from "../account/effective-settings.ts";
+import { Console } from "../output/console.ts";
+import { shellWord } from "../output/shell-word.ts";
+import { type Context, type Folders, foldersOf } from "./context.ts";
+
+/** Flags that every command takes. */
+export interface GlobalOptions {
+  json?: boolean;
+  quiet?: boolean;
+  verbose?: boolean;
+  color?: boolean;
+  sandbox?: boolean;
+}
+
+/** What one run of a command works with: the world, the global flags, and what both lead to. */
+export class Session {
+  readonly context: Context;
+  readonly options: GlobalOptions;
+  readonly console: Console;
+  readonly settings: EffectiveSettings;
+  /** Shared by all accounts that the command works with. */
+  readonly published: PublishedNames;
+
+  readonly #argv: readonly string[];
+  #folders: Folders | undefined;
+
+  constructor(context: Context, options: GlobalOptions, argv: readonly string[]) {
+    this.context = context;
+    this.options = options;
+    this.#argv = argv;
+    this.console = new Console(context, { quiet: options.quiet === true });
+    this.published = new PublishedNames(context.clock.now());
+    this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
+  }
+
+  /** Where settings and state live: not every command needs to know. @throws UsageError as `foldersOf` */
+  get folders(): Folders {
+    this.#folders ??= foldersOf(this.context);
+    return this.#folders;
+  }
+
+  /** The command that is running, as it can be pasted into a shell. @param flag one more, where it lacks it */
+  commandLine(flag?: string): string {
+    const end = this.#argv.indexOf("--");
+    const at = end === -1 ? this.#argv.length : end;
+    const lacks = flag !== undefined && !this.#argv.slice(0, at).includes(flag);
+    const words = lacks ? this.#argv.toSpliced(at, 0, flag) : this.#argv;
+    return ["imggen", ...words.map((word) => shellWord(word))].join(" ");
+  }
+
+  /** The settings to be changed. Loaded late: most commands only read them. */
+  async settingsStore(): Promise<SettingsStore> {
+    const { SettingsStore } = await import("../../store/settings.ts");
+    return new SettingsStore(this.folders.config, this.context.processes);
+  }
+
+  /** The one JSON document of a command's success. */
+  async json(value: unknown): Promise<void> {
+    await this.console.json(value);
+  }
+}

@@ -1,0 +1,72 @@
+import { isRepeat } from "../../../core/batch/batch-row.ts";
+import type { BatchPlan, Cost } from "../../../core/batch/plan.ts";
+import { BudgetExceededError } from "../../../core/errors.ts";
+import { checkBatchBudget, likelyCredits } from "../../../core/limits/batch-budget.ts";
+import { HIGHEST_COST } from "../../../models/cost.ts";
+import type { Session } from "../../app/session.ts";
+import { canAsk, confirmed } from "../../input/confirm.ts";
+import { creditsText } from "../../output/text.ts";
+
+/** What a person allows a batch to cost. */
+export interface Allowance {
+  /** `--max-credits`; null for no cap. */
+  cap: number | null;
+  yes: boolean;
+  /** Whether requests without a documented cost may pass under a cap. */
+  allowUndocumented: boolean;
+}
+
+/** `1160 credits`, with what nobody can say. */
+export function costText({ rows, credits, undocumented }: Cost): string {
+  if (undocumented === 0) return creditsText(credits);
+  if (undocumented === rows) return "cost not documented";
+  return `${creditsText(credits)}, and ${undocumented} rows whose cost is not documented`;
+}
+
+/**
+ * Says what a batch will cost, holds it to its budget, and above the limit asks the person at the terminal.
+ * @throws BudgetExceededError where it may not be bought; nothing was sent
+ */
+export async function agreeOnCosts(plan: BatchPlan, allowed: Allowance, session: Session): Promise<void> {
+  if (allowed.cap !== null) checkBatchBudget(plan, allowed.cap, allowed.allowUndocumented);
+  await session.console.note(planText(plan));
+  const confirmAbove = await session.settings.confirmAbove();
+  const credits = likelyCredits(plan.toBuy);
+  if (allowed.yes || credits <= confirmAbove) return;
+  const isEstimate = plan.toBuy.undocumented > 0;
+  if (canAsk(session)) return ask(`Spend ${isEstimate ? "perhaps " : ""}${credits} credits?`, session);
+  if (allowed.cap !== null) return;
+  const costs = isEstimate ? "may cost" : "costs";
+  throw new BudgetExceededError(
+    `The batch ${costs} ${credits} credits, more than ${confirmAbove} (confirmAbove), and there is no terminal to confirm on.`,
+    { hint: "Nothing was sent. Allow it with --yes, or set its budget with --max-credits <n>." },
+  );
+}
+
+async function ask(question: string, session: Session): Promise<void> {
+  if (await confirmed(question, session)) return;
+  throw new BudgetExceededError("You did not agree to the cost.", { hint: "Nothing was sent." });
+}
+
+/** `12 rows`, with how many of them are the equals of earlier ones. */
+export function rowsText(rows: number, repeats: number): string {
+  const text = `${rows} ${rows === 1 ? "row" : "rows"}`;
+  return repeats === 0 ? text : `${text} (${repeats} ${repeats === 1 ? "repeats" : "repeat"} an earlier row)`;
+}
+
+function planText({ rows, toBuy, charged }: BatchPlan): string {
+  const count = (standing: string) => rows.filter((row) => row.standing === standing).length;
+  const parts = [rowsText(rows.length, rows.filter(({ key }) => isRepeat(key)).length)];
+  if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
+  if (count("unfinished") > 0) parts.push(`${count("unfinished")} paid for and unfinished`);
+  if (charged.credits > 0) parts.push(`${creditsText(charged.credits)} charged or perhaps charged before`);
+  parts.push(toBuy.rows === 0 ? "nothing to buy" : `${toBuy.rows} to buy: ${costText(toBuy)}`);
+  return `${parts.join(", ")}.${estimateText(toBuy)}`;
+}
+
+/** What the question for a person's consent counts undocumented costs as; empty where there are none. */
+function estimateText(toBuy: Cost): string {
+  if (toBuy.undocumented === 0) return "";
+  const each = toBuy.undocumented === 1 ? "it counts" : "each counts";
+  return ` For confirmAbove ${each} as ${HIGHEST_COST} credits: ${likelyCredits(toBuy)} in all.`;
+}

@@ -1,0 +1,96 @@
+import type { Tally } from "../../../core/batch/counts.ts";
+import type { Cost } from "../../../core/batch/plan.ts";
+import type { RowEnd } from "../../../core/batch/row-result.ts";
+import type { ErrorType } from "../../../lib/errors.ts";
+import { EXIT_CODES, exitCodeOf } from "../../app/exit-codes.ts";
+import { describeFailure } from "../../app/failure.ts";
+import type { Session } from "../../app/session.ts";
+import { failureJson, reportJson } from "../../output/report-json.ts";
+import { costText } from "./costs.ts";
+import type { BatchResult } from "./execute.ts";
+
+/** A row as scripts get it: the object of `generate`, and which row it is. */
+export function rowJson({ row, outcome, report, error }: RowEnd): object {
+  const place = { row: row.row, line: row.line };
+  if (report) return { ...reportJson(report), ...place, ...(outcome === "skipped" && { skipped: true }) };
+  return { ...failureJson(describeFailure(error)), files: [], warnings: [], ...place };
+}
+
+/** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */
+export function summaryJson({ tally, rows, charged }: BatchResult) {
+  const { saved, skipped, unknown, pending, notSent, cost } = tally;
+  const failed = tally.failed + pending + notSent;
+  const warnings = tally.drifts.map(([what, count]) => `${what} (${rowsText(count)})`);
+  return {
+    type: "summary" as const,
+    rows,
+    saved,
+    failed,
+    unknown,
+    skipped,
+    pending,
+    notSent,
+    credits: documented(cost),
+    creditsBefore: documented(charged),
+    warnings,
+  };
+}
+
+/** null where the sum would leave something out that nobody can know. */
+function documented({ credits, undocumented }: Cost): number | null {
+  return undocumented > 0 ? null : credits;
+}
+
+/** What became of a batch, and what a person can do about it. */
+export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
+  const { saved, skipped, failed, unknown, pending, notSent, cost } = tally;
+  const counts = [
+    `${saved + skipped} saved${skipped > 0 ? ` (${skipped} of them before)` : ""}`,
+    failed > 0 && `${failed} failed`,
+    unknown > 0 && `${unknown} of unknown outcome`,
+    pending > 0 && `${pending} paid for and unfinished`,
+    notSent > 0 && `${notSent} not sent`,
+  ].filter(Boolean);
+  const spent = cost.rows === 0 ? "Nothing was bought." : `Bought now: ${costText(cost)}.`;
+  const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spent}`];
+  for (const { error, names, count } of tally.troubles) {
+    const more = count > names.length ? ", …" : "";
+    lines.push(`  ${count} × ${error.message} (${names.join(", ")}${more})`);
+  }
+  for (const [what, count] of tally.drifts) lines.push(`  warning: ${what} (${rowsText(count)})`);
+  if (stopped) lines.push(`Stopped: ${stopped.message}`);
+  return [...lines, ...nextSteps(tally, session)];
+}
+
+function nextSteps(tally: Tally, session: Session): string[] {
+  const { failed, refused, unknown, pending, notSent } = tally;
+  const steps: string[] = [];
+  if (pending + notSent + refused > 0) steps.push(`Go on with: ${session.commandLine()}`);
+  if (unknown > 0) {
+    const again = session.commandLine("--resubmit-unknown");
+    steps.push(`Rows of unknown outcome may have been charged; to buy them again: ${again}`);
+  }
+  if (failed > refused)
+    steps.push(
+      "A row that was bought and failed is not bought again by itself: change it, or imggen rerun <task id>",
+    );
+  return steps;
+}
+
+function rowsText(count: number): string {
+  return count === 1 ? "1 row" : `${count} rows`;
+}
+
+/** What ends a batch with a code of its own: the account, or a signal. */
+const TELLING: ReadonlySet<ErrorType> = new Set([
+  "auth_required",
+  "insufficient_credits",
+  "subscription_required",
+  "interrupted",
+]);
+
+/** 0 where every row is saved; else why it ended early, or that some rows are not. */
+export function exitCodeOfBatch({ tally, stopped }: BatchResult): number {
+  if (stopped && TELLING.has(stopped.type)) return exitCodeOf(stopped);
+  return tally.isComplete ? 0 : EXIT_CODES.partial;
+}

@@ -1,0 +1,153 @@
+import type { Command } from "commander";
+import { type Cell, type Comparison, compareCells } from "../../../core/batch/compare.ts";
+import { add, noCost } from "../../../core/batch/plan.ts";
+import type { RowEnd } from "../../../core/batch/row-result.ts";
+import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
+import { UsageError } from "../../../lib/errors.ts";
+import type { GivenFields } from "../../../models/request-fields.ts";
+import type { RunWith } from "../../app/command.ts";
+import type { Session } from "../../app/session.ts";
+import {
+  addBatchOptions,
+  addBatchPlaceOptions,
+  allowanceOf,
+  type BatchFlags,
+  concurrencyOf,
+  placeOf,
+} from "../../flags/batch-flags.ts";
+import { addDraftOption, type DraftFlags } from "../../flags/request-flags.ts";
+import { collect } from "../../flags/values.ts";
+import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
+import { colorsFor, headingPaint } from "../../output/colors.ts";
+import type { Paint } from "../../output/console.ts";
+import { costText } from "../batch/costs.ts";
+import { executeBatch } from "../batch/execute.ts";
+import { exitCodeOfBatch, rowJson, summaryJson, summaryLines } from "../batch/summary.ts";
+import { cellLabel, comparisonTable, plannedTable } from "./table.ts";
+
+interface CompareOptions extends BatchFlags, Pick<DraftFlags, "image"> {
+  model?: string[];
+  ratio?: string[];
+  quality?: string[];
+}
+
+/** What is the same for all cells. How many images one makes is left to the service. */
+type SharedFields = Required<Omit<GivenFields, "prompt" | keyof Cell | "maxImages">>;
+
+const TEMPLATE = "{slug}-{model}-{ratio}-{quality}-{task}.{ext}";
+
+const EXAMPLES = `
+Examples:
+  $ imggen compare "a red fox" -m gamma-image-2,delta-Image --sandbox
+  $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
+  $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .argument("<prompt>", "what the images show")
+    .option("-m, --model <ids>", "models, parted by commas, see imggen models", collect)
+    .option("-r, --ratio <ratios>", "aspect ratios, parted by commas", collect)
+    .option("-q, --quality <qualities>", "qualities, parted by commas", collect);
+  addBatchOptions(addBatchPlaceOptions(addDraftOption(command, "image")))
+    .option("--no-validate", "send it even where the model matrix forbids it")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runCompare));
+}
+
+async function runCompare(session: Session, prompt: string, flags: CompareOptions): Promise<number> {
+  const axes = {
+    models: await axis("model", flags.model, session),
+    ratios: await axis("ratio", flags.ratio, session),
+    qualities: await axis("quality", flags.quality, session),
+  };
+  const shared: SharedFields = { image: flags.image };
+  const comparison = compareCells(prompt, axes, shared, flags.validate);
+  if (comparison.rows.length === 0) throw nothingAllowed(comparison);
+  for (const { checked } of comparison.rows)
+    for (const warning of checked.warnings) await session.console.warn(warning);
+  if (flags.dryRun) return dryRun(comparison, flags, session);
+  const order = {
+    rows: comparison.rows,
+    place: await placeOf(flags, session, TEMPLATE),
+    wait: await waitSettings(flags, session),
+    concurrency: concurrencyOf(flags),
+    resubmitUnknown: false,
+    shard: null,
+    // Comparisons in one folder have nothing to do with each other.
+    budgetOf: "rows" as const,
+    allowance: allowanceOf(flags),
+    requestTimeoutMs: requestTimeout(flags),
+    nameOf: cellLabel,
+    // One document, and only of the whole.
+    onCutOff: null,
+  };
+  const ends: RowEnd[] = [];
+  const result = await executeBatch(order, session, async (end) => void ends.push(end));
+  ends.sort((a, b) => a.row.row - b.row.row);
+  if (session.options.json) {
+    const { credits } = summaryJson(result);
+    await session.json({
+      ok: result.tally.isComplete,
+      cells: ends.map(rowJson),
+      skipped: skippedJson(comparison),
+      credits,
+    });
+  } else {
+    await session.console.result(comparisonTable(ends, comparison), paintOf(session));
+    for (const line of summaryLines(result, session)) await session.console.note(line);
+  }
+  return exitCodeOfBatch(result);
+}
+
+/** The values of one axis: the flag's, or the one that the settings name. */
+async function axis(
+  name: "model" | "ratio" | "quality",
+  flag: string[] | undefined,
+  { settings }: Session,
+): Promise<string[]> {
+  const setting = flag === undefined ? await settings.get(name) : undefined;
+  const values = (flag ?? [setting?.value ?? ""]).flatMap((each) => each.split(","));
+  return [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
+}
+
+function nothingAllowed({ skipped }: Comparison): UsageError {
+  const [first] = skipped;
+  const more = skipped.length > 1 ? ` (and ${skipped.length - 1} more)` : "";
+  return new UsageError(`Nothing is left to compare: ${first?.reason}${more}`, {
+    hint: "Nothing was sent. imggen models shows what each model takes.",
+  });
+}
+
+function paintOf({ context, options }: Session): Paint {
+  return headingPaint(colorsFor(context.stdout, context.env, options.color !== false));
+}
+
+function skippedJson({ skipped }: Comparison): object[] {
+  return skipped.map(({ cell: { model, ratio, quality }, reason }) => ({
+    model: model ?? null,
+    ratio: ratio ?? null,
+    quality: quality ?? null,
+    reason,
+  }));
+}
+
+async function dryRun(comparison: Comparison, flags: CompareOptions, session: Session): Promise<number> {
+  const toBuy = noCost();
+  for (const { checked } of comparison.rows) add(toBuy, checked.credits);
+  const { cap, allowUndocumented } = allowanceOf(flags);
+  if (cap !== null)
+    checkBatchBudget({ toBuy, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
+  if (!session.options.json) {
+    await session.console.result(plannedTable(comparison), paintOf(session));
+    await session.console.note(`${costText(toBuy)}, nothing was sent`);
+    return 0;
+  }
+  await session.json({
+    ok: true,
+    dryRun: true,
+    cells: comparison.rows.map(({ checked: { request, credits } }) => ({ request, credits })),
+    skipped: skippedJson(comparison),
+    credits: toBuy.undocumented > 0 ? null : toBuy.credits,
+  });
+  return 0;
+}

@@ -1,0 +1,55 @@
+import type { BatchRow } from "../../../core/batch/batch-row.ts";
+import type { Cell, Comparison } from "../../../core/batch/compare.ts";
+import type { RowEnd } from "../../../core/batch/row-result.ts";
+import type { GenerationRequest } from "../../../models/request.ts";
+import { table } from "../../output/table.ts";
+
+const HEADINGS = ["MODEL", "RATIO", "QUALITY", "CREDITS", "SECONDS", "SIZE", "FILE"];
+
+/** A cell as its row is spoken of. */
+export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): string {
+  return [request.model, request.ratio, request.quality].filter(Boolean).join(" ");
+}
+
+/** What came of each cell, and at the end the cells that were skipped. */
+export function comparisonTable(ends: readonly RowEnd[], comparison: Comparison): string[] {
+  return table(HEADINGS, [...ends.map(endedCells), ...comparison.skipped.map(skippedCells)]);
+}
+
+/** What each cell would cost. */
+export function plannedTable(comparison: Comparison): string[] {
+  const planned = comparison.rows.map(({ checked: { request, credits } }) => [
+    ...axesOf(request),
+    creditsCell(credits),
+    "-",
+    "-",
+    "-",
+  ]);
+  return table(HEADINGS, [...planned, ...comparison.skipped.map(skippedCells)]);
+}
+
+function endedCells({ row, outcome, report, error }: RowEnd): string[] {
+  const { request, credits } = row.checked;
+  const [file] = report?.files ?? [];
+  const elapsedMs = report?.elapsedMs ?? null;
+  return [
+    ...axesOf(request),
+    creditsCell(credits),
+    elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
+    file ? `${file.width}×${file.height}` : "-",
+    file?.path ?? `${outcome.replace("_", " ")}: ${error?.message ?? ""}`,
+  ];
+}
+
+function skippedCells({ cell, reason }: { cell: Cell; reason: string }): string[] {
+  const { model = "-", ratio = "-", quality = "-" } = cell;
+  return [model, ratio, quality, "-", "-", "-", `skipped: ${reason}`];
+}
+
+function axesOf({ model, ratio = "-", quality = "-" }: GenerationRequest): string[] {
+  return [model, ratio, quality];
+}
+
+function creditsCell(credits: number | null): string {
+  return credits === null ? "?" : String(credits);
+}

@@ -1,0 +1,166 @@
+import type { Command } from "commander";
+import {
+  prepareDestination,
+  requireFolderForSeveral,
+  resolveFileDestination,
+} from "../../../core/images/destination.ts";
+import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
+import { dismissTask } from "../../../core/task/dismiss.ts";
+import type { TaskReport } from "../../../core/task/report.ts";
+import type { ResumeDeps, ResumeOptions } from "../../../core/task/resume.ts";
+import { type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
+import { UsageError } from "../../../lib/errors.ts";
+import type { TaskRecord } from "../../../store/task.ts";
+import type { RunWith } from "../../app/command.ts";
+import { EXIT_CODES, worstOf } from "../../app/exit-codes.ts";
+import type { Session } from "../../app/session.ts";
+import { requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
+import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { reportJson } from "../../output/report-json.ts";
+import { describeOddity, type Oddity } from "../../output/unreadable-entries.ts";
+import { SANDBOX_SERVICE } from "../../tasks/connections.ts";
+import { openLedger } from "../../tasks/ledger.ts";
+import { withTasks } from "../../tasks/with-tasks.ts";
+import { isInterrupted, type Resumed, resumedJson, tellInterrupted } from "./output.ts";
+
+interface ResumeFlags extends WaitFlags {
+  output?: string;
+  overwrite?: boolean;
+  dismiss?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen resume
+  $ imggen resume task_3f9c
+  $ imggen resume task_3f9c --output fox.png
+  $ imggen resume 20261121T143052118-9c41d07e --dismiss`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .argument("[taskId...]", "ids of tasks; none: every unfinished one")
+    .option("-o, --output <path>", "save there, and not where the task was to be saved")
+    .option("--overwrite", "replace existing files")
+    .option("--timeout <duration>", "how long to wait for each task (default: 180s, 600s for 4K)")
+    .option("--poll-interval <duration>", "look at a steady interval, 100ms or more")
+    .option("--request-timeout <duration>", "limit of a single request")
+    .option("--dismiss", "put requests of unknown outcome aside: they are not asked about again")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runResume));
+}
+
+async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
+  if (flags.dismiss) return runDismiss(session, ids);
+  const options = await resumeOptions(flags, session);
+  const resumed = await withTasks(session, requestTimeout(flags), async (deps) => {
+    const { targets, oddities } = await tasksToResume(ids, session, deps);
+    requireFolderForSeveral(options.destination, targets.length);
+    for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
+    const reports = await resumeTargets(targets, options, session, deps);
+    // Housekeeping: the next resume tries again where this one cannot.
+    if (ids.length === 0 && !session.context.signal.aborted) await deps.ledger.sweep().catch(() => {});
+    return { reports, unreadable: oddities.filter(({ kind }) => kind === "damaged" || kind === "newer") };
+  });
+  const exitCode = exitCodeOf(resumed);
+  await show(resumed, ids, exitCode, session);
+  return exitCode;
+}
+
+async function runDismiss(session: Session, ids: string[]): Promise<number> {
+  if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to put aside.");
+  const deps = { ledger: openLedger(session), clock: session.context.clock };
+  const reports: TaskReport[] = [];
+  for (const id of new Set(ids)) {
+    const record = await deps.ledger.find(id);
+    if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
+    reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, deps));
+    for (const warning of reports.at(-1)?.warnings ?? []) await session.console.warn(warning);
+    await session.console.note(`${record.id} is put aside. imggen history still shows it.`);
+  }
+  if (session.options.json) await session.json({ ok: true, tasks: reports.map(reportJson) });
+  return 0;
+}
+
+async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeOptions> {
+  const { output, overwrite = false } = flags;
+  const { resolvePath } = session.context;
+  const destination =
+    output === undefined ? null : await resolveFileDestination({ output, overwrite, resolvePath });
+  if (destination) await prepareDestination(destination);
+  const fallback = () =>
+    ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite }) as const;
+  return { wait: await waitSettings(flags, session), destination, fallback };
+}
+
+/** The tasks with these ids; without any, every unfinished one, newest first. Under `--sandbox` the sandbox's alone. */
+async function tasksToResume(
+  ids: readonly string[],
+  session: Session,
+  { ledger }: ResumeDeps,
+): Promise<{ targets: ResumeTarget[]; oddities: Oddity[] }> {
+  if (ids.length > 0) {
+    const records = await ledger.findEach(ids);
+    return {
+      targets: [...new Set(ids)].map((id) => ({ id, record: records.get(id) ?? null })),
+      oddities: [],
+    };
+  }
+  const entries = await ledger.unfinished();
+  const all = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
+  const inSandbox = ({ intent }: TaskRecord) => intent.service.baseUrl === SANDBOX_SERVICE;
+  const records = session.options.sandbox ? all.filter(inSandbox) : all;
+  const oddities = entries.filter((entry) => entry.kind !== "task");
+  return { targets: records.map((record) => ({ id: null, record })), oddities };
+}
+
+/** Resumes tasks, and tells a person of each as it ends; after a signal, of all that are left at once. */
+async function resumeTargets(
+  targets: readonly ResumeTarget[],
+  options: ResumeOptions,
+  session: Session,
+  deps: ResumeDeps,
+): Promise<TaskReport[]> {
+  const { signal } = session.context;
+  const forPeople = !session.options.json;
+  const left = new Set(targets.filter(({ record }) => record === null || "taskId" in record.progress));
+  const tellOfRest = () => {
+    if (forPeople && targets.length > 1) void tellInterrupted([...left].map(idOf), session);
+  };
+  signal.addEventListener("abort", tellOfRest, { once: true });
+  const reports = await resumeMany(targets, options, deps, async (report, target) => {
+    left.delete(target);
+    const isTold = isInterrupted(report) && targets.length > 1;
+    if (forPeople && !isTold && !isNothing(report, target)) await renderReport(report, session);
+  });
+  signal.removeEventListener("abort", tellOfRest);
+  return reports.filter((report, at) => !isNothing(report, targets[at]));
+}
+
+/** What never became a task is put away without a word where nobody has named it: there is nothing to finish. */
+function isNothing({ status }: TaskReport, target: ResumeTarget | undefined): boolean {
+  return target?.id === null && status === "refused";
+}
+
+function idOf({ id, record }: ResumeTarget): string {
+  if (record && "taskId" in record.progress) return record.progress.taskId;
+  return id ?? record?.id ?? "";
+}
+
+/** What nobody knows the outcome of outweighs the rest: only the user can settle it. */
+function exitCodeOf({ reports, unreadable }: Resumed): number {
+  const codes = reports.map(exitCodeOfReport);
+  const unknown = EXIT_CODES.outcome_unknown;
+  if (reports.some(isInterrupted)) return worstOf(codes);
+  return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstOf(codes);
+}
+
+async function show(resumed: Resumed, ids: string[], exitCode: number, session: Session): Promise<void> {
+  const { reports, unreadable } = resumed;
+  const [only] = reports;
+  if (session.options.json) {
+    return session.json(
+      ids.length === 1 && only ? reportJson(only) : resumedJson(resumed, exitCode, session),
+    );
+  }
+  if (reports.length === 0 && unreadable.length === 0) await session.console.note("Nothing is unfinished.");
+}

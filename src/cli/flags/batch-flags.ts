@@ -1,0 +1,79 @@
+import type { Command } from "commander";
+import type { BatchPlace } from "../../core/batch/batch-row.ts";
+import { realFolder } from "../../core/batch/row-files.ts";
+import { DEFAULT_TEMPLATE, templateProblem } from "../../core/images/file-name.ts";
+import { UsageError } from "../../lib/errors.ts";
+import type { Session } from "../app/session.ts";
+import type { Allowance } from "../commands/batch/costs.ts";
+import { wholeNumberOption } from "./values.ts";
+import type { WaitFlags } from "./wait-flags.ts";
+
+/** Flags of every command that buys many requests. */
+export interface BatchFlags extends WaitFlags {
+  output?: string;
+  name?: string;
+  overwrite?: boolean;
+  concurrency?: string;
+  maxCredits?: string;
+  yes?: boolean;
+  dryRun?: boolean;
+  validate: boolean;
+}
+
+const DEFAULT_CONCURRENCY = 4;
+const MOST_CONCURRENCY = 256;
+
+export function addBatchPlaceOptions(command: Command): Command {
+  return command
+    .option("-o, --output <dir>", "folder for the images (default: the current one)")
+    .option(
+      "--name <template>",
+      "file name, of {slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}",
+    )
+    .option("--overwrite", "replace existing files");
+}
+
+export function addBatchOptions(command: Command): Command {
+  return command
+    .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`)
+    .option("--max-credits <n>", "total budget, earlier runs included")
+    .option("--yes", "do not ask: neither for the cost nor for a folder that was filled from elsewhere")
+    .option("--dry-run", "check everything, show what it costs, send nothing")
+    .option("--timeout <duration>", "how long to wait for each result (default: 180s, 600s for 4K)")
+    .option("--poll-interval <duration>", "look at a steady interval, 100ms or more (default: automatic)")
+    .option(
+      "--request-timeout <duration>",
+      "limit of a single request (default: submit 120s, poll 15s, idle download 30s)",
+    );
+}
+
+export function concurrencyOf({ concurrency }: BatchFlags): number {
+  if (concurrency === undefined) return DEFAULT_CONCURRENCY;
+  return wholeNumberOption("--concurrency", concurrency, { min: 1, max: MOST_CONCURRENCY });
+}
+
+/** The cap in credits; null where there is none. @throws UsageError */
+function capOf({ maxCredits }: BatchFlags): number | null {
+  return maxCredits === undefined ? null : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
+}
+
+/** What the batch may cost. @throws UsageError */
+export function allowanceOf(flags: BatchFlags): Allowance {
+  return { cap: capOf(flags), yes: flags.yes === true, allowUndocumented: !flags.validate };
+}
+
+/** Where the images go: always a folder. @throws UsageError */
+export async function placeOf(
+  flags: BatchFlags,
+  session: Session,
+  template = DEFAULT_TEMPLATE,
+): Promise<BatchPlace> {
+  const output = await session.settings.get("output", { value: flags.output, label: "--output" });
+  if (output?.value === "-")
+    throw new UsageError(`${output.label} - takes one image; many images need a folder.`);
+  if (output?.value.includes("\0")) throw new UsageError("--output holds a NUL character.");
+  const problem = flags.name === undefined ? null : templateProblem(flags.name);
+  if (problem) throw new UsageError(`--name ${JSON.stringify(flags.name)}: ${problem}.`);
+  const folder = await realFolder(session.context.resolvePath(output?.value || "."));
+  return { folder, template: flags.name ?? template, overwrite: flags.overwrite === true };
+}

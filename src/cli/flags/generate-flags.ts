@@ -1,0 +1,126 @@
+import path from "node:path";
+import type { Command } from "commander";
+import { resolveDestination } from "../../core/images/destination.ts";
+import { checkBudget } from "../../core/limits/request-budget.ts";
+import type { TaskReport } from "../../core/task/report.ts";
+import type { CheckedRequest } from "../../models/request.ts";
+import type { TaskRecord } from "../../store/task.ts";
+import type { Session } from "../app/session.ts";
+import { reportJson } from "../output/report-json.ts";
+import { creditsText } from "../output/text.ts";
+import { requireOneImageOut } from "./standard-output.ts";
+import { wholeNumberOption } from "./values.ts";
+import { requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
+
+/** Flags of every command that buys one request: what it may cost, and what becomes of its result. */
+export interface PurchaseFlags extends WaitFlags {
+  output?: string;
+  name?: string;
+  overwrite?: boolean;
+  dryRun?: boolean;
+  wait: boolean;
+  maxCredits?: string;
+  reuse?: boolean;
+  validate: boolean;
+}
+
+/** Adds the flags that say where the images go. */
+export function addPlaceOptions(command: Command): Command {
+  return command
+    .option("-o, --output <path>", "file, folder (ends in /), or - for standard output")
+    .option(
+      "--name <template>",
+      "file name in a folder, of {slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}",
+    )
+    .option("--overwrite", "replace existing files");
+}
+
+/** Adds the flags of the purchase itself. */
+export function addPurchaseOptions(command: Command): Command {
+  return command
+    .option("--dry-run", "check, show the request and its cost, send nothing")
+    .option("--no-wait", "return as soon as the service has taken the task")
+    .option("--timeout <duration>", "how long to wait for the result (default: 180s, 600s for 4K)")
+    .option("--poll-interval <duration>", "look at a steady interval, 100ms or more (default: automatic)")
+    .option(
+      "--request-timeout <duration>",
+      "limit of a single request (default: submit 120s, poll 15s, idle download 30s)",
+    )
+    .option("--max-credits <n>", "refuse what would cost more");
+}
+
+/**
+ * Buys one request as its flags say, and shows what became of it.
+ * @param repeated the task that the user buys once more; where its outcome is unknown, this settles it
+ * @returns the exit code
+ */
+export async function purchase(
+  checked: CheckedRequest,
+  flags: PurchaseFlags,
+  session: Session,
+  repeated: TaskRecord | null = null,
+): Promise<number> {
+  const requestTimeoutMs = requestTimeout(flags);
+  const wait = await waitSettings(flags, session);
+  const output = await session.settings.get("output", { value: flags.output, label: "--output" });
+  const toStandardOutput = output?.value === "-";
+  if (toStandardOutput) requireOneImageOut(checked, flags, session, output.label);
+  const { name, overwrite = false } = flags;
+  const { resolvePath } = session.context;
+  const place = () => resolveDestination({ output: output?.value, name, overwrite, resolvePath });
+  if (flags.reuse && !flags.dryRun) {
+    const { reuse } = await import("../tasks/reuse.ts");
+    const options = { wait: flags.wait ? wait : null, destination: toStandardOutput ? await place() : null };
+    const report = await reuse(checked, options, requestTimeoutMs, session);
+    if (report) {
+      const misled = flags.output !== undefined && liesElsewhere(report, resolvePath(flags.output));
+      const warnings = misled ? [...report.warnings, NOT_MOVED] : report.warnings;
+      return showReport({ ...report, warnings }, session);
+    }
+  }
+  checkCap(checked, flags);
+  const destination = await place();
+  for (const warning of checked.warnings) await session.console.warn(warning);
+  if (flags.dryRun) return showDryRun(checked, session);
+  const { openEarly } = await import("../tasks/open-early.ts");
+  const early = await openEarly(session);
+  const { buy } = await import("../tasks/generate.ts");
+  const order = { checked, destination, wait: flags.wait ? wait : null };
+  const terms = { repeated, requestTimeoutMs, early, allowUndocumented: !flags.validate };
+  return showReport(await buy({ ...order, ...terms }, session), session);
+}
+
+/** Whether something was saved, and nothing of it under this name or in this folder. */
+function liesElsewhere({ files }: TaskReport, place: string): boolean {
+  const places = files.flatMap((file) => (file.path === null ? [] : [file.path, path.dirname(file.path)]));
+  return places.length > 0 && !places.includes(place);
+}
+
+const NOT_MOVED = "--output was not used: --reuse leaves the images where they were saved.";
+
+function checkCap(checked: CheckedRequest, { maxCredits, validate }: PurchaseFlags): void {
+  if (maxCredits === undefined) return;
+  checkBudget(checked, wholeNumberOption("--max-credits", maxCredits, { min: 0 }), !validate);
+}
+
+async function showReport(report: TaskReport, session: Session): Promise<number> {
+  const { exitCodeOfReport, renderReport } = await import("../output/render.ts");
+  if (session.options.json) await session.json(reportJson(report));
+  else await renderReport(report, session);
+  return exitCodeOfReport(report);
+}
+
+async function showDryRun({ request, credits, warnings }: CheckedRequest, session: Session): Promise<number> {
+  if (session.options.json) {
+    const said = warnings.length > 0 ? { warnings } : {};
+    await session.json({ ok: true, dryRun: true, request, credits, ...said });
+    return 0;
+  }
+  const body = JSON.stringify(request, null, 2).split("\n");
+  await session.console.result([
+    "POST /generate-image",
+    ...body,
+    `${creditsText(credits)}, nothing was sent`,
+  ]);
+  return 0;
+}

@@ -1,0 +1,96 @@
+import type { Command } from "commander";
+import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
+import type { RequestDraft } from "../../models/request.ts";
+import {
+  type FieldName,
+  fieldsFrom,
+  type GivenFields,
+  isFieldName,
+  REQUEST_FIELDS,
+} from "../../models/request-fields.ts";
+import { SETTING_NAMES } from "../../store/settings-file.ts";
+import type { Session } from "../app/session.ts";
+import { collect, wholeNumberOption } from "./values.ts";
+
+type FlagName = Exclude<FieldName, "prompt">;
+
+/** Flags that say what to generate, as they were given. */
+export type DraftFlags = {
+  [Name in FlagName]?: (typeof REQUEST_FIELDS)[Name] extends "texts" ? string[] : string;
+};
+
+interface Flag {
+  short?: string;
+  /** Stands for the value in the help. */
+  value: string;
+  description: string;
+}
+
+/** In the order of the help. */
+const FLAGS: Readonly<Record<FlagName, Flag>> = {
+  model: {
+    short: "-m",
+    value: "<id>",
+    description: "model, see imggen models (default: vendor1/alpha-2)",
+  },
+  ratio: { short: "-r", value: "<w:h>", description: "aspect ratio, such as 16:9, or auto" },
+  quality: {
+    short: "-q",
+    value: "<quality>",
+    description: "basic, high, 1K, 2K or 4K, as the model allows",
+  },
+  maxImages: {
+    short: "-n",
+    value: "<n>",
+    description: "number of images, 1 to 15, as the model allows",
+  },
+  image: { short: "-i", value: "<url>", description: "reference image; repeat it for several" },
+};
+
+function isFlagName(name: string): name is FlagName {
+  return isFieldName(name) && name !== "prompt";
+}
+
+/** Adds those flags to a command. */
+export function addDraftOptions(command: Command): Command {
+  return Object.keys(FLAGS).filter(isFlagName).reduce(addDraftOption, command);
+}
+
+/** Adds the flag of one field. */
+export function addDraftOption(command: Command, name: FlagName): Command {
+  const { short, value, description } = FLAGS[name];
+  const flags = `${short === undefined ? "" : `${short}, `}${FLAG_LABELS[name]} ${value}`;
+  return REQUEST_FIELDS[name] === "texts"
+    ? command.option(flags, description, collect)
+    : command.option(flags, description);
+}
+
+export interface Draft {
+  values: Omit<RequestDraft, "prompt">;
+  /** Where each value came from, for messages about it. */
+  labels: Partial<Labels>;
+}
+
+const FROM_SETTINGS = SETTING_NAMES.filter((name) => isFieldName(name));
+
+/** A request's values from flags, environment and config; what nobody set stays out. @throws UsageError */
+export async function readDraft(flags: DraftFlags, { settings }: Session): Promise<Draft> {
+  const given: DraftFlags = { ...flags };
+  const labels: { -readonly [Name in FieldName]?: string } = {};
+  for (const name of FROM_SETTINGS) {
+    const setting = await settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
+    if (setting === undefined) continue;
+    given[name] = setting.value;
+    labels[name] = setting.label;
+  }
+  const values = fieldsFrom<GivenFields>((name) =>
+    isFlagName(name) ? fromFlag(name, given[name]) : undefined,
+  );
+  return { values, labels };
+}
+
+/** @throws UsageError */
+function fromFlag(name: FlagName, given: DraftFlags[FlagName]): GivenFields[FieldName] {
+  const isNumber = REQUEST_FIELDS[name] === "number" && typeof given === "string";
+  return isNumber ? wholeNumberOption(FLAG_LABELS[name], given, { min: 0 }) : given;
+}

@@ -1,0 +1,25 @@
+import { UsageError } from "../../lib/errors.ts";
+import { resolveModel } from "../../models/find.ts";
+import type { CheckedRequest } from "../../models/request.ts";
+import type { Session } from "../app/session.ts";
+
+/**
+ * Standard output takes the bytes of one image, and nothing beside them.
+ * @param label what asked for it: the flag, or the setting
+ * @throws UsageError
+ */
+export function requireOneImageOut(
+  { request }: CheckedRequest,
+  flags: { wait: boolean },
+  { options, context }: Session,
+  label: string,
+): void {
+  const refuse = (why: string, hint?: string): never => {
+    throw new UsageError(`${label} - ${why}.`, { hint });
+  };
+  if (options.json) refuse("and --json both need standard output");
+  if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
+  if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
+  const most = request.maxImages ?? resolveModel(request.model)?.maxImages ?? 1;
+  if (most > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
+}

@@ -1,0 +1,36 @@
+import { parseDuration } from "../../lib/duration.ts";
+import { UsageError } from "../../lib/errors.ts";
+
+// Raw flag texts become domain values here, once.
+
+/** A duration in milliseconds. @throws UsageError naming the flag */
+export function durationOption(label: string, text: string, limits: { minMs?: number } = {}): number {
+  const ms = parseDuration(text);
+  if (ms === null) {
+    throw new UsageError(`${label} ${JSON.stringify(text)} is not a duration.`, {
+      hint: "Durations look like 90, 90s, 1500ms or 5m, and end at 7 days.",
+    });
+  }
+  if (ms < (limits.minMs ?? 0)) throw new UsageError(`${label} must be at least ${limits.minMs} ms.`);
+  return ms;
+}
+
+/** A whole number within limits. @throws UsageError naming the flag */
+export function wholeNumberOption(
+  label: string,
+  text: string,
+  limits: { min: number; max?: number },
+): number {
+  const max = limits.max ?? Number.MAX_SAFE_INTEGER;
+  const value = /^-?\d{1,16}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (!(value >= limits.min && value <= max)) {
+    const range = limits.max === undefined ? `${limits.min} or more` : `${limits.min} to ${limits.max}`;
+    throw new UsageError(`${label} ${JSON.stringify(text)} is not a whole number (${range}).`);
+  }
+  return value;
+}
+
+/** For a flag that may be repeated: its values in order. */
+export function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value];
+}

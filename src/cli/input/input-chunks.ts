@@ -1,0 +1,30 @@
+import { errorCode } from "../../lib/error-code.ts";
+import { UsageError } from "../../lib/errors.ts";
+import type { InputStream } from "../app/context.ts";
+
+/**
+ * The bytes of an input as they come, until a signal ends it.
+ * @param open opens it, or gives what is open already
+ * @param complaint what is said where it cannot be read, without the reason
+ * @throws UsageError where it cannot be read, the signal's reason after a signal
+ */
+export async function* inputChunks(
+  open: () => Promise<InputStream>,
+  complaint: string,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  signal.throwIfAborted();
+  let stop = () => {};
+  try {
+    const stream = await open();
+    stop = () => stream.destroy();
+    signal.addEventListener("abort", stop, { once: true });
+    for await (const chunk of stream) yield Buffer.from(chunk);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`${complaint} (${errorCode(error)}).`, { cause: error });
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  signal.throwIfAborted();
+}

@@ -1,0 +1,73 @@
+import { UsageError } from "../../lib/errors.ts";
+import { openInput } from "../../lib/open-input.ts";
+import { firstInvalidByte } from "../../lib/utf8.ts";
+import type { Context } from "../app/context.ts";
+import { inputChunks } from "./input-chunks.ts";
+
+type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
+
+// No model takes more than 20,000 characters; what is far beyond that is the wrong file.
+const LARGEST_PROMPT_BYTES = 1024 * 1024;
+
+/**
+ * The prompt from exactly one source: the argument, a file, or standard input (`-`, or no argument with input
+ * piped in). @throws UsageError where there are two, or none, or the text is no UTF-8
+ */
+export async function readPrompt(
+  argument: string | undefined,
+  file: string | undefined,
+  context: PromptContext,
+): Promise<string> {
+  if (argument !== undefined && file !== undefined) {
+    throw new UsageError("The prompt was given twice: as an argument and with --prompt-file.");
+  }
+  if (file !== undefined && file !== "-") return promptFromFile(file, context);
+  if (argument !== undefined && argument !== "-") return argument;
+  const asked = argument === "-" || file === "-";
+  if (context.stdin.isTTY && !asked) throw noPrompt();
+  const text = await promptFromInput(context);
+  if (text === "" && !asked) throw noPrompt();
+  return text;
+}
+
+function noPrompt(): UsageError {
+  return new UsageError("No prompt was given.", {
+    hint: 'Give one in quotes: imggen generate "a lighthouse at dusk"',
+  });
+}
+
+async function promptFromFile(file: string, { resolvePath, signal }: PromptContext): Promise<string> {
+  const place = resolvePath(file);
+  return decode(
+    await readAll(inputChunks(() => openInput(place), `--prompt-file ${file} cannot be read`, signal)),
+    file,
+  );
+}
+
+async function promptFromInput({ stdin, signal }: PromptContext): Promise<string> {
+  const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
+  return decode(await readAll(chunks), "standard input");
+}
+
+/** All bytes, or a few too many of what is too large, however large it is. */
+async function readAll(input: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of input) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > LARGEST_PROMPT_BYTES) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Text from bytes: strictly UTF-8, without a byte-order mark and without one line end at its end. */
+function decode(bytes: Buffer, source: string): string {
+  if (bytes.length > LARGEST_PROMPT_BYTES)
+    throw new UsageError(`The prompt in ${source} is larger than 1 MiB.`);
+  const text = bytes.toString("utf8");
+  const invalid = firstInvalidByte(bytes);
+  if (invalid !== -1)
+    throw new UsageError(`The prompt in ${source} is not valid UTF-8 (at byte ${invalid}).`);
+  return text.replace(/^\uFEFF/, "").replace(/\r?\n$/, "");
+}

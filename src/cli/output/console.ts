@@ -1,0 +1,134 @@
+import { errorCode } from "../../lib/error-code.ts";
+import { jsonSafe, printable } from "../../lib/escape.ts";
+import type { Context } from "../app/context.ts";
+import { isClosedPipe, type OutputStream } from "./output-stream.ts";
+
+/** Standard output could not take the result. */
+export class OutputError extends Error {
+  override readonly name = "OutputError";
+}
+
+/** A line, or several: only what separates them ends a line, never anything inside one. */
+export type Text = string | readonly string[];
+
+/** Colours a line that is escaped already. @param at 0 for the first line of the text */
+export type Paint = (line: string, at: number) => string;
+
+/** One part of a line of the result that a script is to use as it is. */
+export interface PathField {
+  path: string;
+}
+
+/** The contexts that have had their result, or have it under way, from whichever console. */
+const answered = new WeakSet<object>();
+
+/**
+ * The two streams and what belongs on each: results on standard output, everything else on standard error.
+ * A reader that has gone away is no failure of ours; a disk that is full behind a redirection is.
+ *
+ * Whoever writes hands over plain text, whatever it is made of: what would act on a terminal is escaped here, and
+ * nowhere else.
+ */
+export class Console {
+  readonly #streams: Pick<Context, "stdout" | "stderr">;
+  readonly #warned = new Set<string>();
+  readonly quiet: boolean;
+  /** Runs before each write, to take a spinner off the line. */
+  beforeWrite: () => void = () => {};
+  afterWrite: () => void = () => {};
+
+  constructor(streams: Pick<Context, "stdout" | "stderr">, options: { quiet: boolean }) {
+    this.#streams = streams;
+    this.quiet = options.quiet;
+  }
+
+  /** Whether anything has gone to standard output as a result. */
+  get hasAnswered(): boolean {
+    return answered.has(this.#streams);
+  }
+
+  /** The result as text. @throws OutputError where the stream failed, but not where its reader has left */
+  async result(text: Text, paint?: Paint): Promise<void> {
+    await this.#result(escaped(text, paint));
+  }
+
+  /**
+   * One line of the result, its fields two blanks apart. A path is written as it is where a script reads it, and
+   * escaped on a terminal. @throws OutputError as `result` does
+   */
+  async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {
+    const isForPeople = this.#streams.stdout.isTTY === true;
+    const shown = fields.map((field) => {
+      if (typeof field === "string") return printable(field);
+      return isForPeople ? printable(field.path) : field.path;
+    });
+    await this.#result(shown.join("  "));
+  }
+
+  /** A JSON document on one line, harmless on a terminal: it parses to the very same value. @throws OutputError */
+  async json(value: unknown): Promise<void> {
+    await this.#result(jsonSafe(JSON.stringify(value)));
+  }
+
+  async #result(safe: string): Promise<void> {
+    answered.add(this.#streams);
+    this.beforeWrite();
+    const error = await write(this.#streams.stdout, `${safe}\n`);
+    this.afterWrite();
+    if (error && !isClosedPipe(error)) {
+      throw new OutputError(`Standard output could not be written (${errorCode(error) ?? error.message}).`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Raw bytes of an image: here a reader that has left is a failure too. @throws the stream's error */
+  async imageBytes(bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    this.beforeWrite();
+    for await (const chunk of bytes) {
+      const error = await write(this.#streams.stdout, chunk);
+      if (error) throw error;
+    }
+  }
+
+  /** A question on a line of its own, which the answer is typed on. */
+  async question(text: string): Promise<void> {
+    this.beforeWrite();
+    await write(this.#streams.stderr, printable(text));
+  }
+
+  /** A word to the person at the terminal; not under `--quiet`. */
+  async note(text: Text): Promise<void> {
+    if (!this.quiet) await this.error(text);
+  }
+
+  /** A warning, once however often it is given; not under `--quiet`. */
+  async warn(message: string): Promise<void> {
+    if (this.#warned.has(message)) return;
+    this.#warned.add(message);
+    await this.note(`warning: ${message}`);
+  }
+
+  /** What even `--quiet` shows. */
+  async error(text: Text, paint?: Paint): Promise<void> {
+    this.beforeWrite();
+    await write(this.#streams.stderr, `${escaped(text, paint)}\n`);
+    this.afterWrite();
+  }
+}
+
+/** Text for a terminal. Colours are put on last, so that they are the only escape sequences in it. */
+function escaped(text: Text, paint: Paint = (line) => line): string {
+  const lines = typeof text === "string" ? [text] : text;
+  return lines.map((line, at) => paint(printable(line), at)).join("\n");
+}
+
+function write(stream: OutputStream, data: string | Uint8Array): Promise<Error | null> {
+  return new Promise((resolve) => {
+    try {
+      stream.write(data, (error) => resolve(error ?? null));
+    } catch (error) {
+      resolve(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}

@@ -1,0 +1,41 @@
+import type { TaskReport } from "../../core/task/report.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import { STILL_RUNNING } from "../app/exit-codes.ts";
+import { describeFailure, failureLines, resumeCommand } from "../app/failure.ts";
+import type { Session } from "../app/session.ts";
+import { colorsFor, errorPaint } from "./colors.ts";
+import { creditsText } from "./text.ts";
+
+/** The exit code that a report means. */
+export function exitCodeOfReport(report: TaskReport): number {
+  if (report.error) return describeFailure(report.error, report).exitCode;
+  return report.status === "running" ? STILL_RUNNING : 0;
+}
+
+/** Shows a report to a person: the result on standard output, the rest on standard error. */
+export async function renderReport(report: TaskReport, session: Session): Promise<void> {
+  const { console } = session;
+  if (report.status === "submitted" && report.taskId !== null && !report.error) {
+    await console.result(report.taskId);
+    return console.note(
+      `Submitted, ${creditsText(report.credits)}. Pick it up with: ${resumeCommand(report.taskId)}`,
+    );
+  }
+  for (const file of report.files) if (file.path !== null) await console.resultLine({ path: file.path });
+  for (const warning of report.warnings) await console.warn(warning);
+  if (report.error) return renderFailure(report.error, report, session);
+  if (report.files.length > 0) await console.note(savedLine(report));
+}
+
+async function renderFailure(error: Error, report: TaskReport, session: Session): Promise<void> {
+  const { context, options } = session;
+  const paint = errorPaint(colorsFor(context.stderr, context.env, options.color !== false));
+  await session.console.error(failureLines(describeFailure(error, report)), paint);
+}
+
+function savedLine({ files, credits, elapsedMs }: TaskReport): string {
+  const count = files.length === 1 ? "1 image" : `${files.length} images`;
+  const size = files[0]?.width ? `, ${files[0].width}×${files[0].height}` : "";
+  const time = elapsedMs === null ? "" : `, ${formatDuration(elapsedMs)}`;
+  return `Saved ${count}${size}, ${creditsText(credits)}${time}.`;
+}

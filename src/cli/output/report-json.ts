@@ -1,0 +1,31 @@
+import type { TaskReport } from "../../core/task/report.ts";
+import type { Failure } from "../app/failure.ts";
+import { describeFailure } from "../app/failure.ts";
+
+/** A task's report as scripts get it: the success object, or the failure object. */
+export function reportJson(report: TaskReport): object {
+  if (report.error) {
+    const { files, warnings } = report;
+    return { ...failureJson(describeFailure(report.error, report)), files, warnings };
+  }
+  const { taskId, status, request, credits, charged, files } = report;
+  const { submittedAt, completedAt, elapsedMs, warnings } = report;
+  return {
+    ok: true,
+    taskId,
+    status,
+    request,
+    credits,
+    charged,
+    files,
+    submittedAt,
+    completedAt,
+    elapsedMs,
+    warnings,
+    ...(report.reused && { reused: true }),
+  };
+}
+
+export function failureJson({ charged, taskId, resume, ...error }: Failure): object {
+  return { ok: false, error, taskId, charged, resume };
+}

@@ -1,0 +1,121 @@
+import { guardedLookup } from "../../api/address.ts";
+import { HttpClient, type HttpClientOptions } from "../../api/client.ts";
+import type { EarlyConnection } from "../../api/early-connection.ts";
+import { proxiesFromEnvironment } from "../../api/proxies.ts";
+import { Service } from "../../api/service.ts";
+import type { Connection } from "../../core/deps.ts";
+import { requireSameAccount } from "../../core/task/account.ts";
+import { UsageError } from "../../lib/errors.ts";
+import { keyFingerprint } from "../../lib/fingerprint.ts";
+import { keyMasker } from "../../lib/redact.ts";
+import type { ServiceIdentity } from "../../store/task.ts";
+import { configuredService } from "../account/account.ts";
+import type { Session } from "../app/session.ts";
+import { traceOf } from "../output/trace.ts";
+
+/** How tasks of the embedded sandbox name their service: its address is another one at each start. */
+export const SANDBOX_SERVICE = "sandbox";
+
+/** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
+const EMBEDDED_LATENCY_MS = 300;
+
+interface Account {
+  identity: ServiceIdentity;
+  baseUrl: string;
+  apiKey: string;
+}
+
+async function configuredAccount(session: Session): Promise<Account> {
+  const { baseUrl, apiKey } = await configuredService(session);
+  return { baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } };
+}
+
+/** Connections to accounts, made when they are first needed and closed together. */
+export class Connections {
+  readonly #session: Session;
+  readonly #requestTimeoutMs: number | undefined;
+  readonly #early: EarlyConnection | null;
+  readonly #closers: (() => Promise<void>)[] = [];
+  #configured: Promise<Connection> | undefined;
+  #sandbox: Promise<Connection> | undefined;
+
+  /** @param early what the first submit to the configured service goes over; closed with the others */
+  constructor(session: Session, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
+    this.#session = session;
+    this.#requestTimeoutMs = requestTimeoutMs;
+    this.#early = early;
+    if (early) this.#closers.push(async () => early.close());
+  }
+
+  /** The account at hand: the embedded sandbox under `--sandbox`, else the configured one. */
+  current(): Promise<Connection> {
+    return this.#session.options.sandbox ? this.#sandboxConnection() : this.#configuredConnection();
+  }
+
+  /** A task's own account. The sandbox is always at hand. @throws OtherAccountError */
+  async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
+    if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
+    if (this.#session.options.sandbox) {
+      throw new UsageError(`Task ${taskId} is not one of the sandbox.`, { hint: "Leave out --sandbox." });
+    }
+    const connection = await this.#configuredConnection();
+    requireSameAccount(identity, connection.identity, taskId);
+    return connection;
+  }
+
+  async close(): Promise<void> {
+    // One that fails must neither keep the others open nor stand in the way of a result.
+    await Promise.allSettled(this.#closers.map((close) => close()));
+  }
+
+  #configuredConnection(): Promise<Connection> {
+    this.#configured ??= configuredAccount(this.#session).then((account) => {
+      const proxies = proxiesFromEnvironment(this.#session.context.env);
+      return this.#connect(account, { proxies }, this.#early);
+    });
+    return this.#configured;
+  }
+
+  #sandboxConnection(): Promise<Connection> {
+    this.#sandbox ??= this.#startSandbox();
+    return this.#sandbox;
+  }
+
+  async #startSandbox(): Promise<Connection> {
+    const { startSandbox, SANDBOX_KEY } = await import("../../sandbox/server.ts");
+    const { startInSandboxFolder } = await import("./sandbox-folder.ts");
+    const sandbox = await startInSandboxFolder(this.#session, (folder) =>
+      startSandbox({ folder, latencyMs: EMBEDDED_LATENCY_MS }),
+    );
+    this.#closers.push(() => sandbox.close());
+    const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };
+    // Never through a proxy: it is inside this process.
+    const connection = this.#connect({ baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, identity }, {});
+    return { ...connection, taskMs: sandbox.latencyMs };
+  }
+
+  #connect(
+    { baseUrl, apiKey, identity }: Account,
+    options: HttpClientOptions,
+    early: EarlyConnection | null = null,
+  ): Connection {
+    const serviceUrl = new URL(baseUrl);
+    const onExchange = traceOf(this.#session);
+    const http = new HttpClient({ ...options, onExchange, early });
+    const downloads = new HttpClient({ ...options, onExchange, lookup: guardedLookup(serviceUrl.hostname) });
+    this.#closers.push(
+      () => http.close(),
+      () => downloads.close(),
+    );
+    const timeoutMs = this.#requestTimeoutMs;
+    const service = new Service({
+      http,
+      clock: this.#session.context.clock,
+      baseUrl,
+      apiKey,
+      submitTimeoutMs: timeoutMs,
+      pollTimeoutMs: timeoutMs,
+    });
+    return { identity, service, downloads, serviceUrl, maskKey: keyMasker(apiKey) };
+  }
+}

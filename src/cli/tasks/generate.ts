@@ -1,0 +1,78 @@
+import type { EarlyConnection } from "../../api/early-connection.ts";
+import type { TaskDeps } from "../../core/deps.ts";
+import { checkDailyLimit } from "../../core/limits/daily-limit.ts";
+import { dismissTask } from "../../core/task/dismiss.ts";
+import { type GenerateOrder, generate } from "../../core/task/generate.ts";
+import { findUnfinishedTwin } from "../../core/task/history.ts";
+import type { TaskReport } from "../../core/task/report.ts";
+import { ImggenError } from "../../lib/errors.ts";
+import { isUnknown, type TaskRecord } from "../../store/task.ts";
+import { resumeCommand } from "../app/failure.ts";
+import type { Session } from "../app/session.ts";
+import { createProgress } from "../output/progress.ts";
+import { Connections } from "./connections.ts";
+import { openLedger } from "./ledger.ts";
+import { taskDeps } from "./task-deps.ts";
+
+interface BuyOrder extends GenerateOrder {
+  /** The task that is bought once more on the user's word: no reason for a warning. */
+  repeated: TaskRecord | null;
+  /** Whether it may be bought under a limit that its cost cannot be held to. */
+  allowUndocumented: boolean;
+  requestTimeoutMs: number | undefined;
+  /** What the request is to go over, where that is open already. */
+  early: EarlyConnection | null;
+}
+
+/**
+ * Connects, says what a person should know before money is spent, and generates.
+ * @throws BudgetExceededError where the day's limit would be passed, or what `generate` throws; nothing was sent
+ */
+export async function buy(order: BuyOrder, session: Session): Promise<TaskReport> {
+  const { repeated, requestTimeoutMs, early } = order;
+  const connections = new Connections(session, requestTimeoutMs, early);
+  try {
+    const connection = await connections.current();
+    const warnings = [...order.checked.warnings];
+    const twin = await findUnfinishedTwin(openLedger(session), order.checked.request, connection.identity);
+    if (twin && twin.id !== repeated?.id) {
+      warnings.push(twinWarning(twin));
+      await session.console.warn(twinWarning(twin));
+    }
+    const progress = await createProgress(session.console, session.context);
+    const deps = await taskDeps(session, connection, (event) => progress.show(event), requestTimeoutMs);
+    const { credits } = order.checked;
+    const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
+    await checkDailyLimit(cost, connection.identity.keyId, deps, order.allowUndocumented);
+    try {
+      const report = await generate({ ...order, checked: { ...order.checked, warnings } }, deps);
+      return repeated && isUnknown(repeated) ? await settled(repeated, report, deps) : report;
+    } finally {
+      progress.stop();
+    }
+  } finally {
+    await connections.close();
+  }
+}
+
+/** The user bought again what nobody knew the outcome of: that is the answer to the older question. */
+async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
+  if (report.charged === "no") return report;
+  try {
+    await dismissTask(repeated, { why: "bought again", replacement: report.ledgerId }, deps);
+    return report;
+  } catch (error) {
+    if (!(error instanceof ImggenError)) throw error;
+    return { ...report, warnings: [...report.warnings, error.message] };
+  }
+}
+
+function twinWarning(twin: TaskRecord): string {
+  if ("taskId" in twin.progress) {
+    const { taskId } = twin.progress;
+    return `The same request is paid for and unfinished (task ${taskId}): ${resumeCommand(taskId)} finishes it at no cost. This one is bought as well.`;
+  }
+  if (twin.progress.status === "rate_limited")
+    return `Another process waits to submit the same request (${twin.id}). This one is submitted and charged too.`;
+  return `The same request was sent before, with unknown outcome (${twin.id}). This one is sent as well.`;
+}

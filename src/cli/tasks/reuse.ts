@@ -1,0 +1,23 @@
+import type { TaskReport } from "../../core/task/report.ts";
+import { type ReuseOptions, reuseEarlier } from "../../core/task/reuse.ts";
+import type { CheckedRequest } from "../../models/request.ts";
+import type { Session } from "../app/session.ts";
+import { withTasks } from "./with-tasks.ts";
+
+/** What `--reuse` finds paid for already; null where the request is new. */
+export function reuse(
+  { request }: CheckedRequest,
+  options: ReuseOptions,
+  requestTimeoutMs: number | undefined,
+  session: Session,
+): Promise<TaskReport | null> {
+  return withTasks(session, requestTimeoutMs, async (deps) => {
+    const { connection } = await deps.depsFor(null, "");
+    const report = await reuseEarlier(request, connection.identity, options, deps);
+    if (report && report.status !== "unknown") {
+      const which = report.taskId ?? report.ledgerId ?? "";
+      await session.console.note(`Paid for already as task ${which}: nothing was bought.`);
+    }
+    return report;
+  });
+}

@@ -1,0 +1,71 @@
+import { ImggenError } from "../../lib/errors.ts";
+import { checkRequest } from "../../models/check.ts";
+import type { CheckedRequest, RequestDraft } from "../../models/request.ts";
+import { type BatchRow, RowKeys } from "./batch-row.ts";
+import { rowDigest } from "./shard.ts";
+
+/** What is compared: every model with every ratio and every quality. An empty list leaves it to the service. */
+export interface Axes {
+  models: readonly string[];
+  ratios: readonly string[];
+  qualities: readonly string[];
+}
+
+/** One place in the product, as the user named it. */
+export interface Cell {
+  model: string | undefined;
+  ratio: string | undefined;
+  quality: string | undefined;
+}
+
+export interface Comparison {
+  rows: BatchRow[];
+  /** Cells that the model matrix rules out, and why. */
+  skipped: { cell: Cell; reason: string }[];
+}
+
+/**
+ * The product of the axes: the cells that the matrix allows as the rows of a batch, the others with the reason.
+ * A cell that comes twice, under two names of one model, is one.
+ * @param shared what all cells have in common
+ */
+export function compareCells(
+  prompt: string,
+  axes: Axes,
+  shared: Omit<RequestDraft, "prompt" | keyof Cell>,
+  validate: boolean,
+): Comparison {
+  const comparison: Comparison = { rows: [], skipped: [] };
+  const seen = new Set<string>();
+  const keys = new RowKeys();
+  for (const cell of cellsOf(axes)) {
+    const checked = checkCell({ ...shared, prompt, ...cell }, validate);
+    if (typeof checked === "string") {
+      comparison.skipped.push({ cell, reason: checked });
+      continue;
+    }
+    const digest = rowDigest(checked.request, undefined);
+    if (seen.has(digest)) continue;
+    seen.add(digest);
+    const row = comparison.rows.length + 1;
+    comparison.rows.push({ row, line: row, checked, output: null, key: keys.next(digest) });
+  }
+  return comparison;
+}
+
+function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
+  const orNone = (values: readonly string[]) => (values.length === 0 ? [undefined] : values);
+  return orNone(models).flatMap((model) =>
+    orNone(ratios).flatMap((ratio) => orNone(qualities).map((quality) => ({ model, ratio, quality }))),
+  );
+}
+
+/** @returns why the matrix rules it out, in words, in place of a request */
+function checkCell(draft: RequestDraft, validate: boolean): CheckedRequest | string {
+  try {
+    return checkRequest(draft, { validate });
+  } catch (error) {
+    if (error instanceof ImggenError) return error.message;
+    throw error;
+  }
+}

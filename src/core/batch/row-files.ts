@@ -1,0 +1,68 @@
+import { promises } from "node:fs";
+import path from "node:path";
+import { mapConcurrent } from "../../lib/concurrency.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import { isBelow } from "../../lib/is-below.ts";
+import { prepareDestination } from "../images/destination.ts";
+import { type BatchPlace, type BatchRow, destinationOf } from "./batch-row.ts";
+import type { ManifestProblem } from "./check-rows.ts";
+import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
+
+const FILES_AT_ONCE = 32;
+
+/** A folder's address with all links followed, as far as it exists: the same however it was reached. */
+export async function realFolder(folder: string): Promise<string> {
+  try {
+    return await promises.realpath(folder);
+  } catch (error) {
+    const parent = path.dirname(folder);
+    const code = errorCode(error);
+    if ((code !== "ENOENT" && code !== "ENOTDIR") || parent === folder) return folder;
+    return path.join(await realFolder(parent), path.basename(folder));
+  }
+}
+
+/** A plan, and what in it has no place. */
+export async function planPlaced(
+  rows: readonly BatchRow[],
+  place: BatchPlace,
+  deps: PlanDeps,
+): Promise<{ plan: BatchPlan; misplaced: ManifestProblem[] }> {
+  let suspects = new Set<number>();
+  for (;;) {
+    const plan = await planBatch(rows, deps);
+    const found = await findMisplaced(plan.rows, place);
+    // What is in the way may just have been saved for that very row, by another process: then the next plan knows.
+    const misplaced = found.filter(({ line }) => suspects.has(line));
+    if (found.length === 0 || misplaced.length > 0) return { plan, misplaced };
+    suspects = new Set(found.map(({ line }) => line));
+  }
+}
+
+/** Rows whose exact file is taken by something else, or whose folder leads out of the batch's own. */
+export async function findMisplaced(
+  rows: readonly PlannedRow[],
+  place: BatchPlace,
+): Promise<ManifestProblem[]> {
+  const problems = await mapConcurrent(rows, FILES_AT_ONCE, (row) => misplaced(row, place));
+  return problems.filter((problem) => problem !== null);
+}
+
+async function misplaced(row: PlannedRow, place: BatchPlace): Promise<ManifestProblem | null> {
+  const { line, output, standing } = row;
+  if (output === null) return null;
+  const file = path.join(place.folder, output);
+  const folder = await realFolder(path.dirname(file));
+  if (!isBelow(folder, place.folder))
+    return { line, message: `output ${JSON.stringify(output)} leads out of ${place.folder}.` };
+  if (standing !== "new" || place.overwrite || !(await promises.lstat(file).catch(() => null))) return null;
+  return { line, message: `output ${JSON.stringify(output)} exists already.` };
+}
+
+/** Proves that images can be written to every folder that rows are saved in. @throws SaveFailedError */
+export async function preparePlace(rows: readonly BatchRow[], place: BatchPlace): Promise<void> {
+  const folders = new Map<string, BatchRow>();
+  for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
+  // One after the other: where one cannot be used, no other is left half tried.
+  for (const row of folders.values()) await prepareDestination(destinationOf(row, place));
+}

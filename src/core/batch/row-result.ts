@@ -1,0 +1,108 @@
+import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
+import { type ErrorType, ImggenError } from "../../lib/errors.ts";
+import type { TaskRecord } from "../../store/task.ts";
+import { PendingError } from "../errors.ts";
+import { reportOf, type TaskReport } from "../task/report.ts";
+import type { Attempt } from "./attempts.ts";
+import type { PlannedRow } from "./plan.ts";
+import { driftWarnings } from "./result-mismatch.ts";
+
+/** How a row ended. `skipped` was saved by an earlier run. */
+export interface RowEnd {
+  row: PlannedRow;
+  outcome: "saved" | "skipped" | "failed" | "unknown" | "pending" | "not_sent";
+  /** null for a row of which nothing was begun. */
+  report: TaskReport | null;
+  error: ImggenError | null;
+  /** Whether this run bought it, or tried to. */
+  bought: boolean;
+  /** Where the images differ from what was asked. */
+  drift: string[];
+}
+
+/** A row that was taken as far as its report says. */
+export function ended(row: PlannedRow, report: TaskReport, bought: boolean): RowEnd {
+  const drift = driftWarnings(report);
+  const warnings = [...report.warnings, ...drift];
+  const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
+  return { row, outcome: outcomeOf(report), report: { ...report, error, warnings }, error, bought, drift };
+}
+
+/** The service could not finish a row's task. Unlike `generate`, the same batch does not buy it anew. */
+class RowFailedError extends GenerationFailedError {
+  constructor({ error, charged }: TaskReport) {
+    super(error?.message ?? "", {
+      key: error?.key ?? undefined,
+      charged,
+      cause: error,
+      hint: "It may have been charged. This batch does not buy it again: change the row, or imggen rerun <task id>.",
+    });
+  }
+}
+
+/** Errors that say, where nothing was charged, that the row never came to the service. */
+const NOT_SENT: ReadonlySet<ErrorType> = new Set(["network", "interrupted", "budget_exceeded"]);
+
+function outcomeOf(report: TaskReport): RowEnd["outcome"] {
+  if (report.status === "unknown") return "unknown";
+  if (report.error === null) return "saved";
+  if (report.resumable) return "pending";
+  return report.charged === "no" && NOT_SENT.has(report.error.type) ? "not_sent" : "failed";
+}
+
+export function savedEarlier(row: PlannedRow, report: TaskReport): RowEnd {
+  return { row, outcome: "skipped", report, error: null, bought: false, drift: [] };
+}
+
+/** A row that nothing can be reported of but an error. */
+export function endedWithout(outcome: RowEnd["outcome"], row: PlannedRow, error: ImggenError): RowEnd {
+  return { row, outcome, report: null, error, bought: false, drift: [] };
+}
+
+/** A row that is not sent any more. @param why what ended it for another row, or for all */
+export function notSent(row: PlannedRow, why: ImggenError | null): RowEnd {
+  return endedWithout("not_sent", row, why === null ? new NetworkError(DOWN) : new NotSentError(why));
+}
+
+const DOWN = "The service cannot be reached; this row was not sent.";
+
+/** What ended the batch, said of a row that cost nothing by it. */
+class NotSentError extends ImggenError {
+  readonly type: ErrorType;
+
+  constructor(why: ImggenError) {
+    const hint =
+      why.type === "network" && why.hint !== null ? why.hint : "It was not sent, and nothing was charged.";
+    super(why.message, { key: why.key ?? undefined, hint, charged: "no", cause: why });
+    this.type = why.type;
+  }
+}
+
+/** A row whose task another process has, and does not let go of. */
+export function stillHeld(row: PlannedRow): RowEnd {
+  const error = new PendingError("Another process is at work on this row.", { charged: "unknown" });
+  return endedWithout("pending", row, error);
+}
+
+/** A row that may have been bought, as nobody knows: it is left to the user. */
+export function leftUnknown(row: PlannedRow, record: TaskRecord): RowEnd {
+  const report = reportOf(record);
+  return ended(row, { ...report, error: report.error ?? dismissed(record) }, false);
+}
+
+function dismissed({ id }: TaskRecord): OutcomeUnknownError {
+  return new OutcomeUnknownError(`Request ${id} was dismissed: whether it was charged was never known.`, {
+    hint: "It is left as it is. To buy it again: --resubmit-unknown",
+  });
+}
+
+/**
+ * A row of which cannot be read what became of it: it may well have been charged, so it is left to the user too.
+ * @param same a task for the same request, which may be this row's
+ */
+export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | null): RowEnd {
+  const what = `What became of this row cannot be read: ${entry?.file}.`;
+  const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
+  const again = entry?.kind === "lost" ? "Submit it again, at a new charge: --resubmit-unknown" : undefined;
+  return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint: again }));
+}

@@ -1,0 +1,128 @@
+import { promises } from "node:fs";
+import { platform } from "node:os";
+import path from "node:path";
+import { DiskFile } from "../../lib/disk-file.ts";
+import { isFolder, makeFolder, removeIfPresent } from "../../lib/durable.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import { UsageError } from "../../lib/errors.ts";
+import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
+import { type Processes, systemProcesses } from "../../lib/processes.ts";
+import type { Destination } from "../../store/task.ts";
+import { SaveFailedError } from "../errors.ts";
+import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
+import { pathProblem } from "./portable-name.ts";
+
+export interface DestinationWish {
+  /** `-`, a folder, or an exact path. Default: the current folder. */
+  output?: string | undefined;
+  /** Template of `--name`. */
+  name?: string | undefined;
+  overwrite: boolean;
+  /** Makes a path absolute. @throws SaveFailedError where the working folder is needed and gone */
+  resolvePath: (file: string) => string;
+}
+
+/**
+ * Where the images are to go. Looks at the disk and changes nothing.
+ * @throws UsageError where an exact path is taken, or a name cannot be used on this platform
+ */
+export async function resolveDestination(
+  wish: DestinationWish,
+  onPlatform: NodeJS.Platform = platform(),
+): Promise<Destination> {
+  const { output, name, overwrite, resolvePath } = wish;
+  const problem = name === undefined ? null : templateProblem(name);
+  if (problem) throw new UsageError(`--name ${JSON.stringify(name)}: ${problem}.`);
+  const template = name ?? DEFAULT_TEMPLATE;
+  if (output === undefined || output === "")
+    return { kind: "folder", folder: resolvePath("."), template, overwrite };
+  if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, overwrite };
+  if (output.includes("\0")) throw new UsageError("--output holds a NUL character.");
+  const unusable = pathProblem(output, onPlatform);
+  if (unusable) {
+    throw new UsageError(`--output ${JSON.stringify(output)}: ${unusable}.`, {
+      hint: "Nothing was sent. Choose another --output.",
+    });
+  }
+  const target = resolvePath(output);
+  if (/[/\\]$/.test(output) || isFolder(target))
+    return { kind: "folder", folder: target, template, overwrite };
+  if (name !== undefined) {
+    throw new UsageError(`--name is for a folder, and --output ${output} is the name of a file.`, {
+      hint: `To make it a folder, write --output ${output}/`,
+    });
+  }
+  await refuseTaken(target, output, overwrite);
+  return { kind: "file", path: target, overwrite };
+}
+
+/** As `resolveDestination`, for commands whose standard output is for people. @throws UsageError */
+export function resolveFileDestination(wish: DestinationWish): Promise<Destination> {
+  if (wish.output !== "-") return resolveDestination(wish);
+  throw new UsageError("--output - is for generate; here it takes a file or a folder.");
+}
+
+/** One file cannot hold several tasks' images. @throws UsageError */
+export function requireFolderForSeveral(destination: Destination | null, tasks: number): void {
+  if (tasks < 2 || destination === null || destination.kind === "folder") return;
+  const place = destination.kind === "file" ? destination.path : "standard output";
+  throw new UsageError(`${tasks} tasks are to be saved, and ${place} takes one.`, {
+    hint: "Nothing was fetched. Name a folder: --output pictures/",
+  });
+}
+
+async function refuseTaken(target: string, output: string, overwrite: boolean): Promise<void> {
+  // A name without an extension gets one, and the longest of them must find room.
+  const name = path.extname(target) === "" ? `${path.basename(target)}.avif` : path.basename(target);
+  if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
+    throw new UsageError(`--output: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`);
+  }
+  const taken = await promises.lstat(target).catch(() => null);
+  if (!taken) return;
+  if (!overwrite) {
+    throw new UsageError(`${output} exists already.`, {
+      hint: "Nothing was sent. Choose another --output, or replace it with --overwrite.",
+    });
+  }
+  const end = await promises.stat(target).catch(() => taken);
+  if (!end.isFile()) throw new UsageError(`${output} is not a regular file, so it is not overwritten.`);
+}
+
+/**
+ * Makes the output folder and proves that a file can be written there, so that nothing is bought in vain.
+ * @throws SaveFailedError
+ */
+export async function prepareDestination(
+  destination: Destination,
+  processes: Processes = systemProcesses(),
+): Promise<void> {
+  if (destination.kind === "stdout") return;
+  const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
+  try {
+    await makeFolder(folder, 0o777);
+    await proveRoom(folder, processes);
+  } catch (error) {
+    throw new SaveFailedError(`Images cannot be written to ${folder} (${errorCode(error) ?? error}).`, {
+      hint: "Nothing was sent. Choose another --output.",
+      cause: error,
+    });
+  }
+}
+
+const PROBE: OwnedKind = { prefix: ".imggen-", extension: ".probe" };
+
+/**
+ * Writes a file and removes it. Its name is nobody else's, so that no other user's file or folder is in its way. What
+ * killed processes have left of it is removed, so that it never adds up.
+ */
+async function proveRoom(folder: string, processes: Processes): Promise<void> {
+  await removeAbandoned(folder, PROBE, processes, Date.now());
+  const probe = path.join(folder, ownedName(PROBE, processes.self));
+  const file = DiskFile.createExclusive(probe, 0o600);
+  try {
+    file.write(Buffer.alloc(4096, 1));
+  } finally {
+    file.close();
+    removeIfPresent(probe);
+  }
+}

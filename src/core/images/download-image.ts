@@ -1,0 +1,146 @@
+import { type ByteSink, type DownloadReply, download } from "../../api/download.ts";
+import { backoffMs, DOWNLOAD } from "../../api/retry.ts";
+import { DiskFile } from "../../lib/disk-file.ts";
+import { removeIfPossible } from "../../lib/durable.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import { ArrivingImage, type ImageInfo } from "../../lib/image/inspect.ts";
+import { withoutQuery } from "../../lib/redact.ts";
+import type { TaskDeps } from "../deps.ts";
+import { DownloadFailedError, SaveFailedError } from "../errors.ts";
+import { FileSink } from "./file-sink.ts";
+
+/** A whole, checked image in a temporary file, synced and ready for its final name. */
+export interface FetchedImage {
+  temporary: string;
+  url: string;
+  image: ImageInfo;
+  bytes: number;
+  sha256: string;
+}
+
+export interface ImageSource {
+  url: string;
+  /** Asks the service for the URL again, after this one has stopped working; null where it has none. */
+  freshUrl: () => Promise<string | null>;
+}
+
+type FetchDeps = Pick<
+  TaskDeps,
+  "connection" | "clock" | "signal" | "onProgress" | "random" | "fileMode" | "downloadIdleMs"
+>;
+
+/** Waits that the service asks for in the middle of a download are followed up to this length. */
+const MOST_PATIENCE_MS = 120_000;
+
+/**
+ * Downloads one result to `temporary`, a name that nobody else uses, and checks it: a type from the bytes, complete
+ * to the end. Up to 6 attempts; a URL that is gone is asked for again once.
+ * @throws DownloadFailedError, SaveFailedError where the disk is at fault, or the signal's reason; the task is still
+ *   resumable
+ */
+export async function fetchImage(
+  source: ImageSource,
+  temporary: string,
+  deps: FetchDeps,
+): Promise<FetchedImage> {
+  let { url } = source;
+  let refreshed = false;
+  for (let failures = 0; ; ) {
+    deps.signal.throwIfAborted();
+    const attempt = await cleanAttempt(url, temporary, deps);
+    if ("image" in attempt) return attempt;
+    deps.signal.throwIfAborted();
+    if (attempt.outcome === "forbidden") throw notSaved(attempt.why, url);
+    if (attempt.outcome === "gone") {
+      const fresh = refreshed ? null : await source.freshUrl();
+      if (fresh === null) throw notSaved(attempt.why, url);
+      refreshed = true;
+      url = fresh;
+      continue;
+    }
+    failures += 1;
+    if (failures >= DOWNLOAD.attempts) throw notSaved(`${attempt.why}, ${failures} times`, url);
+    const delayMs = backoffMs(DOWNLOAD, failures, attempt.retryAfterMs, deps.random);
+    if (delayMs > MOST_PATIENCE_MS) throw notSaved(`${attempt.why}, try again later`, url);
+    deps.onProgress({ type: "download_retry", why: attempt.why, delayMs });
+    await deps.clock.sleep(delayMs, deps.signal);
+  }
+}
+
+function notSaved(why: string, url: string): DownloadFailedError {
+  return new DownloadFailedError(`${why} (${withoutQuery(url)})`);
+}
+
+type Attempt = FetchedImage | Exclude<DownloadReply, { outcome: "done" }>;
+
+/** One attempt, which leaves a file behind only where it is whole. */
+async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
+  let attempt: Attempt | null = null;
+  try {
+    attempt = await attemptFetch(url, temporary, deps);
+    return attempt;
+  } finally {
+    if (attempt === null || !("image" in attempt)) removeIfPossible(temporary);
+  }
+}
+
+async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
+  const file = await onDisk(temporary, () => DiskFile.createInBackground(temporary, 0o600));
+  const sink = new FileSink(file);
+  const arriving = new ArrivingImage();
+  try {
+    const reply = await download(url, inspected(sink, arriving), {
+      http: deps.connection.downloads,
+      clock: deps.clock,
+      serviceUrl: deps.connection.serviceUrl,
+      maskKey: deps.connection.maskKey,
+      idleTimeoutMs: deps.downloadIdleMs,
+      signal: deps.signal,
+    });
+    if (sink.failure) throw diskFailure(temporary, sink.failure);
+    if (reply.outcome !== "done") return reply;
+    const sha256 = await onDisk(temporary, () => sink.finish());
+    return await check(file, arriving, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
+  } finally {
+    await sink.settle();
+    await onDisk(temporary, () => file.close());
+  }
+}
+
+function inspected(sink: ByteSink, image: ArrivingImage): ByteSink {
+  return {
+    write(chunk, flow) {
+      image.write(chunk);
+      sink.write(chunk, flow);
+    },
+  };
+}
+
+async function check(
+  file: DiskFile,
+  arriving: ArrivingImage,
+  fetched: Omit<FetchedImage, "image">,
+  fileMode: number,
+): Promise<Attempt> {
+  const inspection = await onDisk(fetched.temporary, () => arriving.inspect(file));
+  if (!inspection.ok) {
+    const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";
+    return { outcome: "retry", why: `${what}: ${inspection.detail}`, retryAfterMs: null };
+  }
+  await onDisk(fetched.temporary, () => file.setMode(fileMode));
+  return { ...fetched, image: inspection.image };
+}
+
+async function onDisk<Result>(file: string, action: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await action();
+  } catch (error) {
+    throw diskFailure(file, error);
+  }
+}
+
+/** The paid image is safe at the service; only this disk is at fault. */
+export function diskFailure(file: string, cause: unknown): SaveFailedError {
+  const why = errorCode(cause) ?? (cause instanceof Error ? cause.message : String(cause));
+  return new SaveFailedError(`The image could not be written (${why}): ${file}`, { charged: "yes", cause });
+}

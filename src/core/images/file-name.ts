@@ -1,0 +1,131 @@
+import path from "node:path";
+import type { GenerationRequest } from "../../models/request.ts";
+import { isReserved } from "./portable-name.ts";
+
+/** The name of a saved image where the user gives none. */
+export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";
+
+const PLACEHOLDERS = ["slug", "model", "ratio", "quality", "task", "index", "date", "time", "ext"] as const;
+type Placeholder = (typeof PLACEHOLDERS)[number];
+
+/** What file systems take for one name, in bytes. */
+export const LONGEST_NAME_BYTES = 255;
+// Room for a number (`-12345`), so that a name stays whole when it has to give way to another.
+const NUMBER_BYTES = 6;
+const SLUG_CHARACTERS = 48;
+const SHORT_ID_CHARACTERS = 8;
+
+export interface NameFacts {
+  /** null for a task of which this machine knows only the id. */
+  request: GenerationRequest | null;
+  taskId: string;
+  /** 1 for a task's first image. */
+  index: number;
+  /** Without a dot, from the image's bytes. */
+  extension: string;
+  /** Local time that the name tells. */
+  date: Date;
+}
+
+/** What is wrong with a template, in words; null where it is fine. */
+export function templateProblem(template: string): string | null {
+  if (/[/\\]/.test(template)) return "a name holds no folder; that is for --output";
+  if (/\p{Cc}/u.test(template)) return "a name holds no control character";
+  const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
+  if (unknown) return `${unknown[0]} is none of ${PLACEHOLDERS.map((name) => `{${name}}`).join(" ")}`;
+  return template.trim() === "" ? "it is empty" : null;
+}
+
+function isPlaceholder(name: string): name is Placeholder {
+  return (PLACEHOLDERS as readonly string[]).includes(name);
+}
+
+const NAMES_ITS_TYPE = /\.(\{ext\}|png|jpe?g|webp|gif|avif)$/i;
+
+/** A template's file name for one image: safe on every platform, at most 255 bytes, extension included. */
+export function renderName(template: string, facts: NameFacts): string {
+  const values = placeholderValues(facts);
+  const withExtension = NAMES_ITS_TYPE.test(template) ? template : `${template}.{ext}`;
+  const name = withExtension.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all));
+  return safeName(name);
+}
+
+function placeholderValues({
+  request,
+  taskId,
+  index,
+  extension,
+  date,
+}: NameFacts): Record<Placeholder, string> {
+  const two = (value: number) => String(value).padStart(2, "0");
+  return {
+    slug: slugOf(request?.prompt ?? ""),
+    model: (request?.model ?? "model").replaceAll("/", "-"),
+    ratio: (request?.ratio ?? "default").replaceAll(":", "x"),
+    quality: request?.quality ?? "default",
+    task: shortTaskId(taskId),
+    index: String(index),
+    date: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
+    time: `${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`,
+    ext: extension,
+  };
+}
+
+/** The prompt's words as a name: letters and digits of any script, the rest as hyphens. */
+export function slugOf(prompt: string): string {
+  const words = prompt
+    .normalize("NFC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, "-");
+  const cut = [...words.replace(/^-+/, "")].slice(0, SLUG_CHARACTERS).join("");
+  return cut.replace(/-+$/, "") || "image";
+}
+
+/** The tail of a task id, where ids differ most, reduced to letters and digits. */
+export function shortTaskId(taskId: string): string {
+  return taskId.replace(/[^A-Za-z0-9]/g, "").slice(-SHORT_ID_CHARACTERS) || "task";
+}
+
+/** What counts as an extension: short, so that a name can be cut to fit before it. */
+const EXTENSION = /\.[^.\s]{1,16}$/;
+
+/** A file name that every platform takes: no separator, no control character, no reserved name. */
+export function safeName(name: string): string {
+  const clean = withoutTail(name.replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-"));
+  const extension = EXTENSION.exec(clean)?.[0] ?? "";
+  const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
+  const free = isReserved(stem) ? `_${stem}` : stem;
+  return cutToBytes(free, LONGEST_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
+}
+
+/** A name without the dots and blanks at its end, which some platforms drop. */
+function withoutTail(name: string): string {
+  let end = name.length;
+  while (end > 0 && /[.\s]/.test(name.charAt(end - 1))) end -= 1;
+  return name.slice(0, end);
+}
+
+/** The longest prefix of whole characters that fits. */
+function cutToBytes(text: string, bytes: number): string {
+  let cut = "";
+  let used = 0;
+  for (const character of text) {
+    used += Buffer.byteLength(character);
+    if (used > bytes) break;
+    cut += character;
+  }
+  return cut;
+}
+
+/** `name.png`, `name-2.png`, `name-3.png`: the n-th of equal names, at most 255 bytes, and no two of them the same. */
+export function numberedPath(file: string, number: number): string {
+  if (number === 1) return file;
+  const { dir, base } = path.parse(file);
+  const extension = EXTENSION.exec(base)?.[0] ?? "";
+  const tail = `-${number}${extension}`;
+  const room = LONGEST_NAME_BYTES - Buffer.byteLength(tail);
+  const stem = cutToBytes(base.slice(0, base.length - extension.length), room);
+  // A name that is as long as can be, and ends in this very number.
+  const other = `${stem}${tail}` === base ? [...stem].slice(0, -1).join("") : stem;
+  return path.join(dir, other + tail);
+}

@@ -1,0 +1,102 @@
+import { createHash, type Hash } from "node:crypto";
+import type { ByteSink } from "../../api/download.ts";
+import type { DiskFile } from "../../lib/disk-file.ts";
+
+// Large writes, hashed while the one before is on its way to the disk, are what makes this fast.
+const WRITE_BYTES = 1024 * 1024;
+const MOST_QUEUED_BYTES = 4 * WRITE_BYTES;
+// What is sent to the disk while the rest is still on its way need not be waited for at the end.
+const FLUSH_BYTES = 8 * WRITE_BYTES;
+
+type Target = Pick<DiskFile, "writeChunks" | "sync" | "syncData">;
+
+/** Writes a download to an open file as it arrives, in bounded memory, and hashes it on the way. */
+export class FileSink implements ByteSink {
+  readonly #file: Target;
+  readonly #hash: Hash = createHash("sha256");
+  #queue: Buffer[] = [];
+  #queuedBytes = 0;
+  #writing: Promise<void> | null = null;
+  #unflushed = 0;
+  #flushing: Promise<void> | null = null;
+  #paused: { resume(): void } | null = null;
+  #failure: unknown = null;
+  bytes = 0;
+
+  constructor(file: Target) {
+    this.#file = file;
+  }
+
+  /** What the disk said, once it refused a write; null while all is well. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  write(chunk: Buffer, flow: { pause(): void; resume(): void }): void {
+    if (this.#failure) throw this.#failure;
+    this.bytes += chunk.length;
+    this.#hash.update(chunk);
+    this.#queue.push(chunk);
+    this.#queuedBytes += chunk.length;
+    if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
+    if (this.#queuedBytes >= MOST_QUEUED_BYTES && !this.#paused) {
+      this.#paused = flow;
+      flow.pause();
+    }
+  }
+
+  /** Gives up what is not being written yet, and waits for what is: before that is over no file may be closed. */
+  async settle(): Promise<void> {
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    await this.#writing;
+    await this.#flushing;
+  }
+
+  /** Waits for the disk. @returns the SHA-256 of all bytes, in hex. @throws what the disk said */
+  async finish(): Promise<string> {
+    while (this.#failure === null && (this.#writing || this.#queue.length > 0)) {
+      this.#startWriting();
+      await this.#writing;
+    }
+    await this.#flushing;
+    if (this.#failure) throw this.#failure;
+    await this.#file.sync();
+    return this.#hash.digest("hex");
+  }
+
+  #startWriting(): void {
+    if (this.#writing || this.#failure) return;
+    const chunks = this.#queue;
+    this.#unflushed += this.#queuedBytes;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#writing = this.#file
+      .writeChunks(chunks)
+      .catch((error: unknown) => {
+        this.#failure = error;
+      })
+      .then(() => this.#wrote());
+  }
+
+  #flush(): void {
+    if (this.#flushing || this.#unflushed < FLUSH_BYTES) return;
+    this.#unflushed = 0;
+    this.#flushing = this.#file
+      .syncData()
+      .catch((error: unknown) => {
+        this.#failure ??= error;
+      })
+      .then(() => {
+        this.#flushing = null;
+      });
+  }
+
+  #wrote(): void {
+    this.#writing = null;
+    this.#flush();
+    if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
+    this.#paused?.resume();
+    this.#paused = null;
+  }
+}

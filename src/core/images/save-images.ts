@@ -1,0 +1,247 @@
+import { createReadStream, promises } from "node:fs";
+import path from "node:path";
+import { makeFolder, removeIfPossible } from "../../lib/durable.ts";
+import { isFileOf } from "../../lib/file-digest.ts";
+import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
+import { publish } from "../../lib/publish.ts";
+import { withoutQuery } from "../../lib/redact.ts";
+import { syncFolder } from "../../lib/sync-folder.ts";
+import { whileInUse } from "../../lib/while-in-use.ts";
+import type { GenerationRequest } from "../../models/request.ts";
+import type { Destination, SavedFile } from "../../store/task.ts";
+import type { TaskDeps } from "../deps.ts";
+import { DownloadFailedError, SaveFailedError } from "../errors.ts";
+import { diskFailure, type FetchedImage, fetchImage } from "./download-image.ts";
+import { numberedPath, renderName } from "./file-name.ts";
+import { claimName, sweepReservations } from "./reserve-name.ts";
+
+export interface SaveOrder {
+  taskId: string;
+  request: GenerationRequest | null;
+  destination: Destination;
+  urls: string[];
+  /** What an earlier run saved, by the position of its URL: downloaded again only where its file is gone or changed. */
+  saved: readonly (SavedFile | null)[];
+  /** Asks the service for all result URLs again; null where it gives none. */
+  freshUrls: () => Promise<string[] | null>;
+  /** Begins the names of the temporary files; the same in every process that works on this task. */
+  stem: string;
+  /** Whether this process alone may work on the task. */
+  owned: boolean;
+  /** The time that names tell: the submit's, so that a recovery finds the same name. */
+  date: Date;
+  /** A file that a former process published just before it ended is recognised, not saved again. */
+  recovering: boolean;
+}
+
+export interface SaveResult {
+  /** One entry per result URL, in their order; null for an image that is not saved. */
+  files: (SavedFile | null)[];
+  warnings: string[];
+}
+
+/** The most images of one task that are downloaded. No model makes more than 15. */
+export const MOST_IMAGES = 16;
+/** The most URLs that a warning lists. */
+const MOST_NAMED = 4;
+
+/**
+ * Fetches, checks and publishes every image of a task, and adds each to `result` as it is published. An image that
+ * cannot be downloaded does not keep the others from being saved; a signal or a failing disk ends it at once.
+ * @throws SaveFailedError, or the signal's reason; what was saved is in `result` all the same
+ */
+export async function saveImages(order: SaveOrder, result: SaveResult, deps: TaskDeps): Promise<void> {
+  const urls = order.urls.slice(0, MOST_IMAGES);
+  const surplus = order.urls.slice(MOST_IMAGES);
+  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus));
+  result.files = urls.map(() => null);
+  const failures: DownloadFailedError[] = [];
+  for (const [at, url] of urls.entries()) {
+    deps.signal.throwIfAborted();
+    result.files[at] = await findSaved(url, at, order);
+    if (result.files[at] !== null) continue;
+    deps.onProgress({ type: "downloading", index: at + 1, count: urls.length });
+    try {
+      result.files[at] = await saveImage(url, at, order, result, deps);
+    } catch (error) {
+      if (!(error instanceof DownloadFailedError)) throw error;
+      failures.push(error);
+    }
+  }
+  const [first] = failures;
+  if (first) throw urls.length === 1 ? first : severalFailed(failures, urls.length);
+}
+
+function surplusWarning(urls: readonly string[]): string {
+  const named = urls.slice(0, MOST_NAMED).map(withoutQuery).join(", ");
+  const more = urls.length > MOST_NAMED ? `, and ${urls.length - MOST_NAMED} more` : "";
+  return (
+    `The service returned ${MOST_IMAGES + urls.length} images; the first ${MOST_IMAGES} were downloaded. ` +
+    `Not downloaded: ${named}${more}. All URLs are in the ledger.`
+  );
+}
+
+function severalFailed(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
+  const reasons = failures.map(({ reason }) => reason).join("; ");
+  const message = `${failures.length} of ${images} images could not be fetched: ${reasons}.`;
+  return new SaveFailedError(message, { charged: "yes", cause: failures[0] });
+}
+
+/**
+ * The file of an image that an earlier run saved, where it is still whole: its URL may have expired since, which
+ * must not keep the task from being finished.
+ */
+async function findSaved(url: string, at: number, { saved }: SaveOrder): Promise<SavedFile | null> {
+  const file = saved[at];
+  // The query may hold a signature, which changes from poll to poll.
+  if (!file || withoutQuery(file.url) !== withoutQuery(url)) return null;
+  return (await isWhole(file)) ? file : null;
+}
+
+/** Whether a file is still where it was saved, byte for byte. What went to standard output is the user's. */
+export async function isWhole({ path: file, ...saved }: SavedFile): Promise<boolean> {
+  return file === null || (await isFileOf(file, saved).catch(() => false));
+}
+
+async function saveImage(
+  url: string,
+  at: number,
+  order: SaveOrder,
+  result: SaveResult,
+  deps: TaskDeps,
+): Promise<SavedFile> {
+  const index = at + 1;
+  const folder = stagingFolder(order.destination, index, deps);
+  try {
+    await makeFolder(folder, folder === deps.ledger.folder ? 0o700 : 0o777);
+  } catch (error) {
+    throw diskFailure(folder, error);
+  }
+  const { processes } = deps.ledger;
+  const kind = { prefix: `.imggen-${order.stem}-${index}-`, extension: ".part" };
+  if (order.recovering && order.owned) await removeLeftovers(folder, kind, deps);
+  // Of this process alone: whoever else is at the same task must never write into what is published here.
+  const temporary = path.join(folder, ownedName(kind, processes.self));
+  const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
+  const fetched = await fetchImage({ url, freshUrl }, temporary, deps);
+  const placed = await place(fetched, index, order, result, deps);
+  const file = savedFile(fetched, placed.path);
+  result.warnings.push(...placed.warnings);
+  deps.onProgress({ type: "saved", file });
+  return file;
+}
+
+/** What a process that has ended left half done; what may be another's work is left alone. */
+async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock }: TaskDeps): Promise<void> {
+  await removeAbandoned(folder, kind, ledger.processes, clock.now());
+  await sweepReservations(folder, ledger.processes);
+}
+
+function savedFile({ url, image, bytes, sha256 }: FetchedImage, file: string | null): SavedFile {
+  const { mediaType, width, height } = image;
+  return { path: file, url, mediaType, bytes, sha256, width, height };
+}
+
+/** The folder of the final name, so that publishing never crosses a file system. */
+function stagingFolder(destination: Destination, index: number, deps: TaskDeps): string {
+  if (destination.kind === "file") return path.dirname(destination.path);
+  if (destination.kind === "stdout" && index === 1) return deps.ledger.folder;
+  return destination.folder;
+}
+
+interface Placed {
+  path: string | null;
+  warnings: string[];
+}
+
+async function place(
+  fetched: FetchedImage,
+  index: number,
+  order: SaveOrder,
+  result: SaveResult,
+  deps: TaskDeps,
+): Promise<Placed> {
+  if (order.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
+  const wanted = finalPath(fetched, index, order);
+  try {
+    const file = await publishNumbered(fetched, wanted, index, order, result, deps);
+    await syncFolder(path.dirname(file));
+    return { path: file, warnings: typeWarnings(file, fetched) };
+  } catch (error) {
+    // It is fetched again by whoever goes on; until then it would only lie about.
+    removeIfPossible(fetched.temporary);
+    throw diskFailure(wanted, error);
+  }
+}
+
+/** The path an image gets where nothing is in its way. */
+function finalPath(fetched: FetchedImage, index: number, order: SaveOrder): string {
+  const { destination, taskId, request } = order;
+  const { extension } = fetched.image;
+  if (destination.kind === "file") {
+    return path.extname(destination.path) === "" ? `${destination.path}.${extension}` : destination.path;
+  }
+  const name = renderName(destination.template, { request, taskId, index, extension, date: order.date });
+  return path.join(destination.folder, name);
+}
+
+/** Publishes under the first free number, or, under `--overwrite`, under the number that is the image's own. */
+async function publishNumbered(
+  fetched: FetchedImage,
+  wanted: string,
+  index: number,
+  order: SaveOrder,
+  { files }: SaveResult,
+  deps: TaskDeps,
+): Promise<string> {
+  const { destination } = order;
+  const numberedByTemplate = destination.kind !== "file" && destination.template.includes("{index}");
+  for (let number = numberedByTemplate ? 1 : index; ; number++) {
+    const file = numberedPath(wanted, number);
+    if ((await publishAs(fetched.temporary, file, order, deps)) === "published") return file;
+    // Where two images of a task are equal, the file of the first is not taken for the second.
+    const isOurs = files.some((saved) => saved?.path === file);
+    if (order.recovering && !isOurs && (await isFileOf(file, fetched))) {
+      await whileInUse(() => promises.unlink(fetched.temporary));
+      return file;
+    }
+  }
+}
+
+async function publishAs(
+  temporary: string,
+  file: string,
+  { destination, date }: SaveOrder,
+  { ledger, published }: TaskDeps,
+): Promise<"published" | "exists"> {
+  if (!destination.overwrite) return publish(temporary, file, (name) => claimName(name, ledger.processes));
+  if (!(await published.take(file, date.getTime()))) return "exists";
+  try {
+    await whileInUse(() => promises.rename(temporary, file));
+    return "published";
+  } catch (error) {
+    await published.giveBack(file);
+    throw error;
+  }
+}
+
+/** A name that the user chose is kept, even where the bytes are of another type. */
+function typeWarnings(file: string, { image }: FetchedImage): string[] {
+  const named = path.extname(file).slice(1).toLowerCase();
+  if (named === image.extension || (named === "jpeg" && image.extension === "jpg")) return [];
+  return [`${path.basename(file)} holds a ${image.extension.toUpperCase()} image.`];
+}
+
+async function writeToStdout(fetched: FetchedImage, deps: TaskDeps): Promise<Placed> {
+  try {
+    await deps.writeOut(createReadStream(fetched.temporary));
+  } catch (error) {
+    throw new SaveFailedError("The image could not be written to standard output.", {
+      charged: "yes",
+      cause: error,
+    });
+  } finally {
+    await whileInUse(() => promises.unlink(fetched.temporary));
+  }
+  return { path: null, warnings: [] };
+}

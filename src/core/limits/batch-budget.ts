@@ -1,0 +1,38 @@
+import { HIGHEST_COST } from "../../models/cost.ts";
+import type { BatchPlan, Cost } from "../batch/plan.ts";
+import { BudgetExceededError } from "../errors.ts";
+
+/**
+ * Holds a batch to its total budget: what may have been charged in earlier runs, for rows since edited out too, and
+ * what is still to be submitted. @throws BudgetExceededError naming both; nothing was sent
+ */
+export function checkBatchBudget(
+  { toBuy, charged, chargedForOthers }: Pick<BatchPlan, "toBuy" | "charged" | "chargedForOthers">,
+  maxCredits: number,
+  allowUndocumented: boolean,
+): void {
+  const undocumented = toBuy.undocumented + charged.undocumented + chargedForOthers.undocumented;
+  const before = charged.credits + chargedForOthers.credits;
+  if (undocumented > 0 && !allowUndocumented) {
+    throw new BudgetExceededError(
+      `What ${undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`} is not documented, so no cap can be kept.`,
+      {
+        hint: "Nothing was sent. Choose models with a documented cost (imggen models), or add --no-validate.",
+      },
+    );
+  }
+  if (before + toBuy.credits <= maxCredits) return;
+  const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
+  throw new BudgetExceededError(
+    `The batch still costs ${toBuy.credits} credits${earlier}, and --max-credits is ${maxCredits}.`,
+    { hint: "Nothing was sent. Raise the cap, or take rows out." },
+  );
+}
+
+/**
+ * The most that requests are likely to cost, in credits: what is not documented counts as the highest documented
+ * cost of a request. For the question whether a person has to agree, and for no other.
+ */
+export function likelyCredits({ credits, undocumented }: Cost): number {
+  return credits + undocumented * HIGHEST_COST;
+}

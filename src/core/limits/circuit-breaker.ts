@@ -1,0 +1,138 @@
+import type { Clock } from "../../lib/clock.ts";
+import { WaitingLine } from "./wait-queue.ts";
+
+export interface BreakerDeps {
+  clock: Pick<Clock, "monotonicMs" | "sleep">;
+  /** Told when submitting stops, and when it goes on. */
+  onOutage: (outage: { down: true; why: string } | { down: false }) => void;
+}
+
+/** Who was let through; whether as the one that tries, while the service is down. */
+export type Ticket = { probe: boolean };
+
+interface Outage {
+  sinceMs: number;
+  /** Aborts when the service has answered. */
+  over: AbortController;
+  /** Tries since, in vain. Submits that were under way before do not count. */
+  probes: number;
+  /** Whether submits were lost, each of which may have been charged; else not one could be sent. */
+  costly: boolean;
+}
+
+/** A submit that cannot be sent costs nothing, so it may be tried often; the last wait is used again and again. */
+const FREE_WAITS_MS = [500, 1_000, 2_000, 5_000, 10_000];
+/** A submit that is lost may have been charged: after the last of these, no more is risked. */
+const COSTLY_WAITS_MS = [2_000, 5_000, 15_000, 30_000, 60_000];
+/** So many lost submits in a row are no accident. */
+const LOST_IN_A_ROW = 3;
+
+const PATIENCE_MS = 300_000;
+/** A service that has never answered is more likely misspelled than down. */
+const FIRST_PATIENCE_MS = 5_000;
+const FEWEST_PROBES = 3;
+
+/**
+ * Stops submitting while the service is down, and goes on when it is back. Down is: it cannot be reached, or
+ * several submits in a row were lost. Then one row at a time tries, after longer and longer waits.
+ */
+export class Breaker {
+  readonly #deps: BreakerDeps;
+  #outage: Outage | null = null;
+  #prober: Ticket | null = null;
+  #lost = 0;
+  #hasAnswered = false;
+  readonly #line = new WaitingLine();
+
+  constructor(deps: BreakerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether submitting is stopped for now, or for good. */
+  get isDown(): boolean {
+    return this.#outage !== null;
+  }
+
+  /**
+   * Waits until a submit may be risked. Whoever is let through must report how it went, with its ticket.
+   * @returns null where the service was down for too long: nothing more is submitted
+   * @throws the signal's reason
+   */
+  async enter(signal: AbortSignal): Promise<Ticket | null> {
+    while (this.#outage && this.#prober) await this.#line.wait(signal);
+    if (!this.#outage) return { probe: false };
+    const waitMs = this.#waitMs(this.#outage);
+    if (waitMs === null) return null;
+    const ticket = { probe: true };
+    this.#prober = ticket;
+    try {
+      await this.#rest(waitMs, this.#outage.over.signal, signal);
+      return ticket;
+    } catch (error) {
+      this.withdrawn(ticket);
+      throw error;
+    }
+  }
+
+  /** The service gave an answer that makes sense, be it a refusal. */
+  answered(): void {
+    this.#hasAnswered = true;
+    this.#lost = 0;
+    const outage = this.#outage;
+    this.#outage = null;
+    this.#prober = null;
+    if (outage === null) return;
+    outage.over.abort();
+    this.#deps.onOutage({ down: false });
+    this.#line.wakeAll();
+  }
+
+  /** The submit could not be sent at all. */
+  unreachable(ticket: Ticket, why: string): void {
+    this.#failed(ticket, why, false);
+  }
+
+  /** The submit was sent, and nobody knows what became of it. */
+  lost(ticket: Ticket, why: string): void {
+    this.#lost += 1;
+    if (this.#outage || this.#lost >= LOST_IN_A_ROW) this.#failed(ticket, why, true);
+  }
+
+  /** Whoever was let through did not submit after all. */
+  withdrawn(ticket: Ticket): void {
+    if (this.#prober !== ticket) return;
+    this.#prober = null;
+    this.#line.wakeAll();
+  }
+
+  #failed(ticket: Ticket, why: string, costly: boolean): void {
+    if (this.#outage) {
+      if (ticket === this.#prober) this.#outage.probes += 1;
+      this.#outage.costly ||= costly;
+    } else {
+      const sinceMs = this.#deps.clock.monotonicMs();
+      this.#outage = { sinceMs, over: new AbortController(), probes: 0, costly };
+      this.#deps.onOutage({ down: true, why });
+    }
+    this.withdrawn(ticket);
+  }
+
+  /** Waits for so long, or until the outage is over. @throws the signal's reason */
+  async #rest(ms: number, over: AbortSignal, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#deps.clock.sleep(ms, AbortSignal.any([over, signal]));
+    } catch (error) {
+      if (signal.aborted || !over.aborted) throw error;
+    }
+  }
+
+  /** How long to wait before the next try; null where there is to be none. */
+  #waitMs({ sinceMs, probes, costly }: Outage): number | null {
+    if (costly) return COSTLY_WAITS_MS[probes] ?? null;
+    const patienceMs = this.#hasAnswered ? PATIENCE_MS : FIRST_PATIENCE_MS;
+    const isOver = this.#deps.clock.monotonicMs() - sinceMs >= patienceMs;
+    // Each try may take as long as a connection may: a few there are in any case.
+    if (isOver && probes >= FEWEST_PROBES) return null;
+    return FREE_WAITS_MS[probes] ?? (FREE_WAITS_MS.at(-1) as number);
+  }
+}

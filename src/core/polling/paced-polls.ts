@@ -1,0 +1,64 @@
+import type { ImageService, PollReply } from "../../api/service.ts";
+import { Slots } from "../../lib/concurrency.ts";
+import { Pace, type PaceDeps } from "../limits/rate-limiter.ts";
+
+const POLLS_AT_ONCE = 32;
+
+/**
+ * The polls of many tasks: so many at once, the others in the order in which they came. Where the service answers
+ * 429, none of them is sent until the time it asked for has passed.
+ */
+export class PacedPolls implements ImageService {
+  readonly #service: ImageService;
+  readonly #pace: Pace;
+  readonly #slots = new Slots(POLLS_AT_ONCE);
+
+  constructor(service: ImageService, deps: PaceDeps) {
+    this.#service = service;
+    this.#pace = new Pace(deps);
+  }
+
+  get submitTimeoutMs(): number {
+    return this.#service.submitTimeoutMs;
+  }
+
+  submit(...order: Parameters<ImageService["submit"]>): ReturnType<ImageService["submit"]> {
+    return this.#service.submit(...order);
+  }
+
+  poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
+    return this.#slots.run(async () => {
+      const reply = await pollAtPace(this.#service, this.#pace, taskId, timeoutMs, signal);
+      if (reply.outcome !== "retry") this.#pace.answered();
+      return reply;
+    });
+  }
+}
+
+/** Polls a task once, at the pace of all, and tells them where the service asks for patience. Never throws. */
+export async function pollAtPace(
+  service: ImageService,
+  pace: Pace,
+  taskId: string,
+  timeoutMs: number | undefined,
+  signal: AbortSignal,
+): Promise<PollReply> {
+  const leftMs = pace.leftMs;
+  // The wait for this task would be over before its turn: that is for the wait itself to judge.
+  if (timeoutMs !== undefined && leftMs > timeoutMs) return tooBusy(leftMs);
+  // A signal ends the wait; nothing is sent after it.
+  await pace.pause(signal).catch(() => {});
+  if (signal.aborted) return interrupted();
+  const reply = await service.poll(taskId, timeoutMs, signal);
+  if (reply.outcome === "retry" && reply.rateLimited) pace.slowDown(reply.retryAfterMs);
+  return reply;
+}
+
+function tooBusy(retryAfterMs: number): PollReply {
+  const why = "the service is busy (HTTP 429)";
+  return { outcome: "retry", why, rateLimited: true, retryAfterMs, trouble: null };
+}
+
+function interrupted(): PollReply {
+  return { outcome: "retry", why: "interrupted", rateLimited: false, retryAfterMs: null, trouble: null };
+}

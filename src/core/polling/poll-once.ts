@@ -1,0 +1,30 @@
+import { describeTrouble } from "../../api/connection-errors.ts";
+import { NetworkError, ServiceError } from "../../api/errors.ts";
+import type { TaskState } from "../../api/schema.ts";
+import type { PollReply } from "../../api/service.ts";
+import type { Charged, ImggenError } from "../../lib/errors.ts";
+import type { TaskDeps } from "../deps.ts";
+
+/** One look at a task, with no second try. @throws what kept it from being seen, with what is known of its cost */
+export async function lookOnce(
+  taskId: string,
+  charged: Charged,
+  deps: Pick<TaskDeps, "connection" | "signal">,
+): Promise<TaskState> {
+  const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
+  deps.signal.throwIfAborted();
+  if (reply.outcome === "state") return reply.task;
+  throw reply.outcome === "refused" ? reply.error : unseen(reply, charged, deps.connection.serviceUrl);
+}
+
+function unseen(
+  reply: Extract<PollReply, { outcome: "retry" }>,
+  charged: Charged,
+  service: URL,
+): ImggenError {
+  const { trouble, why } = reply;
+  if (trouble === null) return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
+  const next = "The task itself is not affected. Check the network and try again.";
+  const { message, hint } = describeTrouble(trouble, service, next);
+  return new NetworkError(message, { hint, charged, cause: trouble });
+}

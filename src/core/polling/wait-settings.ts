@@ -1,0 +1,18 @@
+import type { GenerationRequest } from "../../models/request.ts";
+import type { Cadence } from "./index.ts";
+
+export interface WaitSettings {
+  /** How long to wait for the result, milliseconds; null leaves it to what was asked for. */
+  timeoutMs: number | null;
+  /** null for the automatic one, which learns. */
+  cadence: Cadence | null;
+}
+
+// The reference client's 60 looks, 3 s apart (section 4.2); the largest pictures take longer.
+const TIMEOUT_MS = 180_000;
+const TIMEOUT_4K_MS = 600_000;
+
+/** How long a request's result is waited for. Default: 180 s, and 600 s for 4K. */
+export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest | null): number {
+  return settings.timeoutMs ?? (request?.quality === "4K" ? TIMEOUT_4K_MS : TIMEOUT_MS);
+}

@@ -1,0 +1,104 @@
+import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
+import type { PollReply } from "../../api/service.ts";
+import type { ImggenError } from "../../lib/errors.ts";
+import type { TaskDeps } from "../deps.ts";
+import type { Cadence } from "./index.ts";
+
+export interface WaitOptions {
+  cadence: Cadence;
+  /** How long to wait from now, milliseconds. Whatever is left of it, one last look is taken at its end. */
+  timeoutMs: number;
+  /** How old the task is already. */
+  ageMs: number;
+  /** Whether the first look comes at once, as for a task that may long be finished. */
+  lookAtOnce: boolean;
+}
+
+/** How a wait ended. Only `completed` and `failed` are the task's own end. */
+export type WaitResult =
+  | { outcome: "completed"; urls: string[]; seenMs: number; pendingMs: number | null }
+  | { outcome: "failed"; errorCode: string | null }
+  /** The service answered with an error; the task may still be well. */
+  | { outcome: "refused"; error: ImggenError }
+  | { outcome: "timeout"; trouble: string | null }
+  | { outcome: "interrupted" };
+
+/** A task may be unknown to the service for a moment after its submit; this key then says so. */
+const NOT_YET_KNOWN = "image_generation.error.unknown_error";
+const NOT_YET_KNOWN_FOR_MS = 30_000;
+const SHORTEST_LAST_LOOK_MS = 1_000;
+
+type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
+
+/**
+ * Polls until the task is completed or failed (the client rule of section 3) or the time is up. Trouble on
+ * the way never ends the wait; a definite answer other than the task's does.
+ */
+export async function waitForTask(taskId: string, options: WaitOptions, deps: WaitDeps): Promise<WaitResult> {
+  const { clock } = deps;
+  const start = clock.monotonicMs();
+  // A clock that was set back would make the task younger than nothing.
+  const ageAtStart = Math.max(0, options.ageMs);
+  const age = () => ageAtStart + clock.monotonicMs() - start;
+  const remaining = () => options.timeoutMs - (clock.monotonicMs() - start);
+  let delay = options.lookAtOnce ? 0 : options.cadence.nextDelayMs(age());
+  let failures = 0;
+  let pendingMs: number | null = null;
+  let trouble: string | null = null;
+  for (;;) {
+    const last = delay >= remaining();
+    if (!(await pause(Math.max(0, Math.min(delay, remaining())), deps))) return { outcome: "interrupted" };
+    const lookMs = Math.max(SHORTEST_LAST_LOOK_MS, remaining());
+    const reply = await deps.connection.service.poll(taskId, lookMs, deps.signal);
+    if (deps.signal.aborted) return { outcome: "interrupted" };
+    const end = conclude(reply, age(), pendingMs);
+    if (end) return end;
+    if (reply.outcome === "state") pendingMs = age();
+    failures = reply.outcome === "retry" ? failures + 1 : 0;
+    trouble = reply.outcome === "retry" ? reply.why : null;
+    if (trouble !== null) deps.onProgress({ type: "poll_trouble", why: trouble });
+    if (last) return { outcome: "timeout", trouble };
+    delay = Math.max(options.cadence.nextDelayMs(age()), backoffAfter(reply, failures, deps));
+    // The service asks for more patience than there is; a look before then would be refused again.
+    const asked = askedFor(reply);
+    if (asked > 0 && asked > remaining()) return { outcome: "timeout", trouble };
+  }
+}
+
+/** What a reply ends the wait with; null where the wait goes on. */
+function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): WaitResult | null {
+  switch (reply.outcome) {
+    case "retry":
+      return null;
+    case "refused":
+      if (reply.error.key === NOT_YET_KNOWN && ageMs < NOT_YET_KNOWN_FOR_MS) return null;
+      return { outcome: "refused", error: reply.error };
+    case "state":
+      if (reply.task.status === "completed") {
+        return { outcome: "completed", urls: reply.task.urls, seenMs: ageMs, pendingMs };
+      }
+      if (reply.task.status === "failed") return { outcome: "failed", errorCode: reply.task.errorCode };
+      return null;
+  }
+}
+
+function askedFor(reply: PollReply): number {
+  return reply.outcome === "retry" ? (reply.retryAfterMs ?? 0) : 0;
+}
+
+function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "random">): number {
+  if (reply.outcome !== "retry") return 0;
+  const rule = reply.rateLimited ? POLL_RATE_LIMITED : POLL;
+  return backoffMs(rule, failures, reply.retryAfterMs, deps.random);
+}
+
+/** Waits, and says whether the wait came to its end. */
+async function pause(ms: number, deps: Pick<TaskDeps, "clock" | "signal">): Promise<boolean> {
+  try {
+    await deps.clock.sleep(ms, deps.signal);
+    return true;
+  } catch (error) {
+    if (deps.signal.aborted) return false;
+    throw error;
+  }
+}

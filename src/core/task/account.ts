@@ -1,0 +1,23 @@
+import { ImggenError } from "../../lib/errors.ts";
+import type { ServiceIdentity } from "../../store/task.ts";
+
+/** A task belongs to another account than the one at hand. Nothing was sent. */
+export class OtherAccountError extends ImggenError {
+  readonly type = "usage";
+}
+
+/** @throws OtherAccountError where a task's own account is not the one at hand, saying what is needed */
+export function requireSameAccount(own: ServiceIdentity, atHand: ServiceIdentity, taskId: string): void {
+  if (own.baseUrl !== atHand.baseUrl) {
+    throw new OtherAccountError(`Task ${taskId} is at ${own.baseUrl}, not at ${atHand.baseUrl}.`, {
+      hint: `Set IMGGEN_BASE_URL=${own.baseUrl} (and the key it was bought with) and try again.`,
+      charged: "yes",
+    });
+  }
+  if (own.keyId !== atHand.keyId) {
+    throw new OtherAccountError(`Task ${taskId} was bought with another API key.`, {
+      hint: "Set IMGGEN_API_KEY to that key and try again.",
+      charged: "yes",
+    });
+  }
+}

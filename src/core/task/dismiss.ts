@@ -1,0 +1,52 @@
+import { type Clock, isoTime } from "../../lib/clock.ts";
+import { UsageError } from "../../lib/errors.ts";
+import { StateFolderError } from "../../store/errors.ts";
+import type { Ledger, OwnedTask } from "../../store/ledger.ts";
+import { isUnknown, type TaskRecord } from "../../store/task.ts";
+import { PendingError } from "../errors.ts";
+import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
+import { Journal } from "./task-writer.ts";
+
+/**
+ * Puts a request of unknown outcome aside, on the user's word: nobody asks about it any more.
+ * @param reason `replacement`: the ledger's name of the task that was bought in its place
+ * @throws UsageError where its outcome is known; PendingError while another process is at it
+ */
+export async function dismissTask(
+  record: TaskRecord,
+  reason: { why: string; replacement: string | null },
+  { ledger, clock }: { ledger: Ledger; clock: Pick<Clock, "now"> },
+): Promise<TaskReport> {
+  const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
+  if (owned === "held") throw new PendingError(`Another process is at work on ${record.id}.`);
+  if (owned === "finished") throw outcomeIsKnown(record);
+  if (!isUnknown(owned.record)) {
+    await owned.release();
+    throw outcomeIsKnown(owned.record);
+  }
+  const warnings: string[] = [];
+  const journal = new Journal(ledger, owned, (message) => warnings.push(message));
+  await journal.write({ type: "dismissed", at: isoTime(clock.now()), ...reason });
+  await journal.finish();
+  return { ...reportOf(journal.record), warnings };
+}
+
+/**
+ * Puts a request away that its process was killed over while it waited out a 429: the service did not take it, and
+ * nothing was sent since.
+ * @throws StateFolderError where the disk refuses that, so that it would be found again for ever
+ */
+export async function putAwayUnsent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
+  const journal = new Journal(ledger, owned, () => {});
+  const at = isoTime(ledger.clock.now());
+  const isWritten = await journal.write({ type: "not_sent", at, why: ENDED_WHILE_BUSY });
+  await journal.finish();
+  if (!isWritten) throw new StateFolderError(ledger.folder, "the disk refused a record");
+  return reportOf(journal.record);
+}
+
+function outcomeIsKnown(record: TaskRecord): UsageError {
+  const { taskId, status } = reportOf(record);
+  const hint = "Only a request of unknown outcome can be dismissed. imggen history shows how each stands.";
+  return new UsageError(`Task ${taskId ?? record.id} is no riddle: it is ${status}.`, { hint });
+}

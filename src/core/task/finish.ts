@@ -1,0 +1,164 @@
+import { isoTime } from "../../lib/clock.ts";
+import { ImggenError } from "../../lib/errors.ts";
+import type { Destination, SavedFile } from "../../store/task.ts";
+import type { TaskDeps } from "../deps.ts";
+import { interruption, PendingError } from "../errors.ts";
+import { type SaveResult, saveImages } from "../images/save-images.ts";
+import { type WaitResult, waitForTask } from "../polling/wait.ts";
+import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
+import { type TaskReport, taskFailed } from "./report.ts";
+import type { Journal } from "./task-writer.ts";
+
+/** A task that exists at the service, and what is known of it. */
+export interface PaidTask {
+  taskId: string;
+  /** null for a task that the ledger does not hold. */
+  journal: Journal | null;
+  destination: Destination;
+  /** When the service took it, milliseconds since the epoch; null where this machine cannot tell. */
+  acceptedAtMs: number | null;
+  /** Whether another process has worked on it before. */
+  recovering: boolean;
+  /** What that process has saved of it, by the position of the result URL. */
+  saved: readonly (SavedFile | null)[];
+}
+
+/**
+ * Waits for a task and saves its images. Never throws: whatever happens is in the report.
+ * @param seen how the wait ended, where it is over already
+ */
+export async function finishTask(
+  task: PaidTask,
+  report: TaskReport,
+  wait: WaitSettings,
+  deps: TaskDeps,
+  seen: WaitResult | null = null,
+): Promise<TaskReport> {
+  const waited = seen ?? (await awaitTask(task, report, wait, deps));
+  if (waited.outcome === "completed") {
+    await deps.cadences.learn(report.request, waited);
+    return saveTask(task, waited, report, deps);
+  }
+  if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);
+  await task.journal?.release();
+  return leftUnfinished(task.taskId, waited, report, deps);
+}
+
+/** Waits for a task. Nothing is written about it. */
+export async function awaitTask(
+  { taskId, acceptedAtMs, recovering }: Pick<PaidTask, "taskId" | "acceptedAtMs" | "recovering">,
+  { request }: TaskReport,
+  wait: WaitSettings,
+  deps: TaskDeps,
+): Promise<WaitResult> {
+  deps.onProgress({ type: "waiting", taskId });
+  const ageMs = acceptedAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.now() - acceptedAtMs;
+  const cadence = wait.cadence ?? (await deps.cadences.of(request));
+  const options = { cadence, timeoutMs: waitTimeoutMs(wait, request), ageMs, lookAtOnce: recovering };
+  return waitForTask(taskId, options, deps);
+}
+
+/** A wait that ended before the task did. */
+export type EarlyEnd = Exclude<WaitResult, { outcome: "completed" | "failed" }>;
+
+/** A task that was not seen to end, as it is reported. */
+export function leftUnfinished(
+  taskId: string,
+  waited: EarlyEnd,
+  report: TaskReport,
+  deps: Pick<TaskDeps, "signal">,
+): TaskReport {
+  const isRunning = waited.outcome === "timeout" && waited.trouble === null;
+  const charged = isRunning ? "yes" : report.charged;
+  const error = unfinished(waited, taskId, deps);
+  return { ...report, status: "running", charged, error, resumable: true };
+}
+
+function unfinished(waited: EarlyEnd, taskId: string, deps: Pick<TaskDeps, "signal">): ImggenError {
+  switch (waited.outcome) {
+    case "refused":
+      return waited.error;
+    case "interrupted":
+      return interruption(deps.signal, "yes");
+    case "timeout": {
+      const state =
+        waited.trouble === null ? "is still running" : `was not seen to finish: ${waited.trouble}`;
+      return new PendingError(`Task ${taskId} ${state}.`, { charged: "yes" });
+    }
+  }
+}
+
+async function recordFailure(
+  task: PaidTask,
+  errorCode: string | null,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  await task.journal?.write({ type: "failed", at: isoTime(deps.clock.now()), errorCode });
+  await task.journal?.finish();
+  const error = taskFailed(task.taskId, errorCode);
+  return { ...report, status: "failed", charged: "unknown", error, resumable: false };
+}
+
+/** Saves the images of a completed task. */
+async function saveTask(
+  task: PaidTask,
+  seen: Extract<WaitResult, { outcome: "completed" }>,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const completedAt = isoTime(deps.clock.now());
+  const { urls } = seen;
+  const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
+  await task.journal?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
+  const completed: TaskReport = { ...report, status: "completed", charged: "yes", completedAt, urls };
+  const result: SaveResult = { files: [], warnings: [] };
+  const order = {
+    taskId: task.taskId,
+    request: report.request,
+    destination: task.destination,
+    urls,
+    saved: task.saved,
+    freshUrls: () => freshUrls(task.taskId, deps),
+    stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
+    date: new Date(task.acceptedAtMs ?? deps.clock.now()),
+    recovering: task.recovering,
+    owned: task.journal !== null,
+  };
+  let failure: unknown = null;
+  try {
+    await saveImages(order, result, deps);
+  } catch (error) {
+    failure = error;
+  }
+  const files = result.files.filter((file) => file !== null);
+  const warnings = [...report.warnings, ...result.warnings];
+  if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);
+  await recordPart(task, result, deps);
+  const expected = deps.signal.aborted ? interruption(deps.signal, "yes") : failure;
+  if (!(expected instanceof ImggenError)) throw expected;
+  return { ...completed, files, warnings, error: expected, resumable: true };
+}
+
+/** Notes what is saved already: it need not be downloaded again, and its URL may have expired by then. */
+async function recordPart(task: PaidTask, { files }: SaveResult, deps: TaskDeps): Promise<void> {
+  const isNew = files.some((file, at) => file !== null && file !== task.saved[at]);
+  if (isNew) await task.journal?.write({ type: "partly_saved", at: isoTime(deps.clock.now()), files });
+  await task.journal?.release();
+}
+
+async function recordSaved(task: PaidTask, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
+  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
+  await task.journal?.finish();
+  return report;
+}
+
+async function freshUrls(taskId: string, deps: TaskDeps): Promise<string[] | null> {
+  const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
+  return reply.outcome === "state" && reply.task.status === "completed" ? reply.task.urls : null;
+}
+
+/** Whole milliseconds for the record; null where the task's age was not known. */
+function finiteMs(ms: number | null): number | null {
+  return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
+}

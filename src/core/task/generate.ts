@@ -1,0 +1,120 @@
+import { isoTime } from "../../lib/clock.ts";
+import type { CheckedRequest } from "../../models/request.ts";
+import type { OwnedTask } from "../../store/ledger.ts";
+import type { Destination, Intent } from "../../store/task.ts";
+import type { TaskDeps } from "../deps.ts";
+import { TakenOverError } from "../errors.ts";
+import { prepareDestination } from "../images/destination.ts";
+import { overDailyLimit } from "../limits/daily-limit.ts";
+import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
+import { finishTask } from "./finish.ts";
+import { factsOf, type TaskReport } from "./report.ts";
+import { type Purchase, submitOnce } from "./submit.ts";
+import { coverMs, RecordedAttempts } from "./submit-record.ts";
+import { Journal } from "./task-writer.ts";
+
+/** A request that was checked, and what is to become of its result. */
+export interface GenerateOrder {
+  checked: CheckedRequest;
+  destination: Destination;
+  /** null returns as soon as the service has taken the task. */
+  wait: WaitSettings | null;
+}
+
+// Without a wait there is no deadline to hold a Retry-After against.
+const PATIENCE_WITHOUT_WAIT_MS = 180_000;
+
+/**
+ * Buys one image (or one request's images) and saves it. The order of writes is what keeps money and files
+ * safe: intent on disk, submit, answer on disk, and only then anything else.
+ * @throws SaveFailedError where the output or state folder is unusable; nothing was sent then. Whatever
+ *   happens from the submit on is in the report.
+ */
+export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
+  await prepareDestination(order.destination, deps.ledger.processes);
+  deps.signal.throwIfAborted();
+  return buyOwned(await deps.ledger.begin(intentOf(order, deps), firstAttemptMs(deps)), order, deps);
+}
+
+/** What the ledger is told before an order is sent. */
+export function intentOf({ checked, destination }: GenerateOrder, { connection }: TaskDeps): Intent {
+  const { request, credits } = checked;
+  return { request, service: connection.identity, credits, destination };
+}
+
+/** For how long an intent covers the first attempt to submit it. */
+export function firstAttemptMs({ connection }: Pick<TaskDeps, "connection">): number {
+  return coverMs(connection.service.submitTimeoutMs);
+}
+
+/** Buys a request whose intent is on disk, and saves it. Whatever happens is in the report. */
+export async function buyOwned(owned: OwnedTask, order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
+  const start = deps.clock.monotonicMs();
+  const { request } = order.checked;
+  const warnings = [...order.checked.warnings];
+  const journal = new Journal(deps.ledger, owned, (message) => {
+    warnings.push(message);
+    deps.onProgress({ type: "ledger_trouble", message });
+  });
+  const tooMuch = await overDailyLimit(owned.record, deps);
+  const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
+  const attempts = new RecordedAttempts(journal, deps.clock, deps.connection.service.submitTimeoutMs);
+  const purchase: Purchase = tooMuch
+    ? { outcome: "not_sent", error: tooMuch }
+    : await submitOnce(request, patienceMs, attempts, deps);
+  const report: TaskReport = {
+    ...factsOf(owned.record),
+    status: "submitted",
+    charged: "yes",
+    resumable: true,
+    warnings,
+  };
+  const finished = await settle(purchase, order, journal, report, deps);
+  return { ...finished, elapsedMs: Math.round(deps.clock.monotonicMs() - start) };
+}
+
+async function settle(
+  purchase: Purchase,
+  order: GenerateOrder,
+  journal: Journal,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const acceptedAtMs = deps.clock.now();
+  if (purchase.outcome !== "accepted") return recordNoTask(purchase, journal, report, deps);
+  const { taskId } = purchase;
+  // Before anything else, printing included: an id that only the screen knows is an id lost.
+  await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
+  deps.onProgress({ type: "accepted", taskId });
+  const accepted = { ...report, taskId };
+  if (order.wait === null) {
+    await journal.release();
+    return accepted;
+  }
+  const { destination, wait } = order;
+  const task = { taskId, journal, destination, acceptedAtMs, recovering: false, saved: [] };
+  return finishTask(task, accepted, wait, deps);
+}
+
+async function recordNoTask(
+  purchase: Exclude<Purchase, { outcome: "accepted" }>,
+  journal: Journal,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const { outcome, error } = purchase;
+  const at = isoTime(deps.clock.now());
+  if (outcome === "unknown") {
+    const { excerpt } = purchase;
+    await journal.write({ type: "unknown", at, why: error.message, ...(excerpt !== null && { excerpt }) });
+    await journal.release();
+    return { ...report, status: "unknown", charged: "unknown", error, resumable: false };
+  }
+  const { type, key, message } = error;
+  if (outcome === "refused") await journal.write({ type: "refused", at, error: { type, key, message } });
+  else await journal.write({ type: "not_sent", at, why: message });
+  // What another process has now is that one's to put away.
+  if (error instanceof TakenOverError) await journal.release();
+  else await journal.finish();
+  return { ...report, status: "refused", charged: "no", error, resumable: false };
+}

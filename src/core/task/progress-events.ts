@@ -1,0 +1,18 @@
+import type { SavedFile } from "../../store/task.ts";
+
+/** What happens while a task is bought, awaited and saved, for whoever shows it. */
+export type TaskProgressEvent =
+  | { type: "submitting" }
+  | { type: "submit_retry"; why: string; delayMs: number }
+  /** A signal came while the reply to the submit was under way; its id is waited for, for a while. */
+  | { type: "submit_interrupted"; waitMs: number }
+  | { type: "accepted"; taskId: string }
+  | { type: "waiting"; taskId: string }
+  | { type: "poll_trouble"; why: string }
+  | { type: "downloading"; index: number; count: number }
+  | { type: "download_retry"; why: string; delayMs: number }
+  | { type: "saved"; file: SavedFile }
+  /** The ledger could not take a record; the message holds what must not be lost. */
+  | { type: "ledger_trouble"; message: string };
+
+export type OnTaskProgress = (event: TaskProgressEvent) => void;

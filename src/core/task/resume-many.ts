@@ -1,0 +1,100 @@
+import { Slots } from "../../lib/concurrency.ts";
+import type { TaskRecord } from "../../store/task.ts";
+import type { TaskDeps } from "../deps.ts";
+import { PacedPolls } from "../polling/paced-polls.ts";
+import { awaitTask, leftUnfinished } from "./finish.ts";
+import { reportOf, type TaskReport } from "./report.ts";
+import {
+  type ResumeDeps,
+  type ResumeOptions,
+  reported,
+  resumeNamed,
+  resumeRecord,
+  stillHeld,
+} from "./resume.ts";
+
+/** Each task that is saved holds a claim and some open files. */
+const SAVES_AT_ONCE = 16;
+
+/** A task to be resumed. */
+export interface ResumeTarget {
+  /** As the user named it; null where the ledger alone says that it is unfinished. */
+  id: string | null;
+  /** null where the ledger does not have it. */
+  record: TaskRecord | null;
+}
+
+/**
+ * Finishes many tasks, none of which holds another up: all are waited for together, and each is saved as soon as it is
+ * seen to be completed. Polls are sent in the order of the tasks, so that each is polled once before any is polled
+ * again. A task is claimed only to be saved: one that is merely waited for takes no more than a timer.
+ * @param onEnd told of each task as it ends
+ * @returns what became of each; expected errors are in the reports
+ */
+export async function resumeMany(
+  targets: readonly ResumeTarget[],
+  options: ResumeOptions,
+  deps: ResumeDeps,
+  onEnd: (report: TaskReport, target: ResumeTarget) => Promise<void>,
+): Promise<TaskReport[]> {
+  const run = { options, deps: withPacedPolls(deps), saves: new Slots(SAVES_AT_ONCE) };
+  return Promise.all(
+    targets.map(async (target) => {
+      const report = await resumeOne(target, run);
+      await onEnd(report, target);
+      return report;
+    }),
+  );
+}
+
+/** Tasks of one account share the pace of their polls. */
+export function withPacedPolls(deps: ResumeDeps): ResumeDeps {
+  const paced = new Map<TaskDeps, TaskDeps>();
+  return {
+    ledger: deps.ledger,
+    async depsFor(service, taskId) {
+      const plain = await deps.depsFor(service, taskId);
+      const { connection, clock, random } = plain;
+      const polls = () => new PacedPolls(connection.service, { clock, random });
+      const known = paced.get(plain) ?? { ...plain, connection: { ...connection, service: polls() } };
+      paced.set(plain, known);
+      return known;
+    },
+  };
+}
+
+interface Run {
+  options: ResumeOptions;
+  deps: ResumeDeps;
+  saves: Slots;
+}
+
+function resumeOne({ id, record }: ResumeTarget, run: Run): Promise<TaskReport> {
+  const { options, deps, saves } = run;
+  const status = record?.progress.status;
+  if (record && (status === "accepted" || status === "completed")) return resumeCharged(record, run);
+  if (id !== null) return resumeNamed(id, record, options, deps);
+  if (record) return saves.run(() => resumeRecord(record, options, deps));
+  throw new TypeError("a task that nobody names and the ledger does not have");
+}
+
+/** Waits for a task that the service has, and claims it once there is something to save or to record. */
+async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run): Promise<TaskReport> {
+  const { progress, intent } = record;
+  if (!("acceptedAt" in progress)) return reportOf(record);
+  if (deps.ledger.isHeld(record)) return stillHeld(record);
+  const report = reportOf(record);
+  return reported(report, async () => {
+    const { taskId } = progress;
+    const taskDeps = await deps.depsFor(intent.service, taskId);
+    const task = { taskId, acceptedAtMs: Date.parse(progress.acceptedAt), recovering: true };
+    const waited = await awaitTask(task, report, options.wait, taskDeps);
+    if (waited.outcome !== "completed" && waited.outcome !== "failed")
+      return leftUnfinished(taskId, waited, report, taskDeps);
+    return saves.run(async () => {
+      if (taskDeps.signal.aborted)
+        return leftUnfinished(taskId, { outcome: "interrupted" }, report, taskDeps);
+      return resumeRecord(record, options, deps, waited);
+    });
+  });
+}

@@ -1,0 +1,199 @@
+import { ImggenError } from "../../lib/errors.ts";
+import type { Ledger, OwnedTask } from "../../store/ledger.ts";
+import {
+  type Destination,
+  isUnknown,
+  type Progress,
+  type ServiceIdentity,
+  type TaskRecord,
+} from "../../store/task.ts";
+import type { TaskDeps } from "../deps.ts";
+import { PendingError } from "../errors.ts";
+import { isWhole } from "../images/save-images.ts";
+import type { WaitResult } from "../polling/wait.ts";
+import type { WaitSettings } from "../polling/wait-settings.ts";
+import { putAwayUnsent } from "./dismiss.ts";
+import { finishTask } from "./finish.ts";
+import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
+import { Journal } from "./task-writer.ts";
+
+export interface ResumeOptions {
+  wait: WaitSettings;
+  /** Where to save what is finished now, in place of where the task itself says. */
+  destination: Destination | null;
+  /** Where a task goes that the ledger does not hold. @throws SaveFailedError where that is the working folder, and gone */
+  fallback: () => Destination;
+}
+
+export interface ResumeDeps {
+  ledger: Ledger;
+  /** Everything needed to reach a task's own account; null is the account at hand. @throws OtherAccountError */
+  depsFor: (service: ServiceIdentity | null, taskId: string) => Promise<TaskDeps>;
+}
+
+/** Finishes a task by its id, the service's or the ledger's. Never throws an expected error: it is in the report. */
+export async function resumeById(id: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+  return resumeNamed(id, await deps.ledger.find(id), options, deps);
+}
+
+/** As `resumeById`, where the ledger was asked already. @param record null where it has no such task */
+export async function resumeNamed(
+  id: string,
+  record: TaskRecord | null,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
+  if (record) return resumeFound(record, options, deps);
+  return reported(reportOfId(id), () => adopt(id, options, deps));
+}
+
+/**
+ * Finishes one task that was asked for. A failed one is polled again: the service may have completed it since. A saved
+ * one may be wanted again: somewhere else, or because its files are gone or no longer what was saved. Never throws an
+ * expected error.
+ */
+export async function resumeFound(
+  record: TaskRecord,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
+  const { progress } = record;
+  if (progress.status === "failed")
+    return reported(reportOf(record), () => askAgain(record, progress, options, deps));
+  if (progress.status !== "saved") return resumeRecord(record, options, deps);
+  if (options.destination === null && (await Promise.all(progress.files.map(isWhole))).every(Boolean)) {
+    return resumeRecord(record, options, deps);
+  }
+  return reported(reportOf(record), () => saveUnowned(record, progress, options, deps));
+}
+
+/**
+ * Finishes one task of the ledger, from wherever its former process left it.
+ * @param seen how the wait for it ended, where it was waited for already
+ */
+export function resumeRecord(
+  record: TaskRecord,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+  seen: WaitResult | null = null,
+): Promise<TaskReport> {
+  return reported(reportOf(record), async () => {
+    const owned = await deps.ledger.claim(record);
+    if (owned === "held") return stillHeld(record);
+    // Another process has finished it since it was read.
+    if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
+    return finishOwned(owned, options, deps, seen);
+  });
+}
+
+/** What `run` reports; an expected error goes into the report. */
+export async function reported(report: TaskReport, run: () => Promise<TaskReport>): Promise<TaskReport> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof ImggenError) return { ...report, error };
+    throw error;
+  }
+}
+
+/**
+ * Takes a task that this process owns as far as it goes. Never throws an expected error.
+ * @param seen how the wait for it ended, where it was waited for already
+ */
+export async function finishOwned(
+  owned: OwnedTask,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+  seen: WaitResult | null = null,
+): Promise<TaskReport> {
+  const { record } = owned;
+  const { progress, intent } = record;
+  const report = reportOf(record);
+  const letGo = () => new Journal(deps.ledger, owned, () => {}).release();
+  if (isUnknown(record)) {
+    await letGo();
+    return report;
+  }
+  if (progress.status === "rate_limited") return putAwayUnsent(owned, deps.ledger);
+  if (progress.status !== "accepted" && progress.status !== "completed") {
+    // It ended just before its file was put away.
+    await new Journal(deps.ledger, owned, () => {}).finish();
+    return report;
+  }
+  const { taskId } = progress;
+  let taskDeps: TaskDeps;
+  try {
+    taskDeps = await deps.depsFor(intent.service, taskId);
+  } catch (error) {
+    await letGo();
+    throw error;
+  }
+  const onTrouble = (message: string) => taskDeps.onProgress({ type: "ledger_trouble", message });
+  const task = {
+    taskId,
+    journal: new Journal(deps.ledger, owned, onTrouble),
+    destination: options.destination ?? recoveryDestination(intent.destination),
+    acceptedAtMs: Date.parse(progress.acceptedAt),
+    recovering: true,
+    // Where another place is asked for, all of it is wanted there.
+    saved: progress.status === "completed" && options.destination === null ? progress.partlySaved : [],
+  };
+  return finishTask(task, report, options.wait, taskDeps, seen);
+}
+
+/** The standard output that a task was bought for is gone; its image becomes a file. */
+export function recoveryDestination(destination: Destination): Destination {
+  return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
+}
+
+export function stillHeld(record: TaskRecord): TaskReport {
+  const report = reportOf(record);
+  const message = `Another process is at work on task ${report.taskId ?? record.id}.`;
+  return { ...report, error: new PendingError(message, { charged: report.charged }) };
+}
+
+/** Saves a task after all that was once seen as failed, if the service says by now that it is completed. */
+async function askAgain(
+  record: TaskRecord,
+  progress: Extract<Progress, { status: "failed" }>,
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
+  if (!(await deps.ledger.isPutAway(record.id))) {
+    // Its process ended just before that, or is about to do it.
+    const standing = await resumeRecord(record, options, deps);
+    if (standing.error?.type !== "generation_failed") return standing;
+  }
+  const report = await saveUnowned(record, progress, options, deps);
+  if (report.status !== "completed" || report.error !== null) return report;
+  const at = report.completedAt ?? record.submittedAt;
+  try {
+    await deps.ledger.recordLate(record.id, { type: "saved", at, files: report.files });
+    return report;
+  } catch (error) {
+    if (!(error instanceof ImggenError)) throw error;
+    return { ...report, warnings: [...report.warnings, error.message] };
+  }
+}
+
+/** Downloads a finished task once more, for as long as the service has it. Its ledger file is not written to. */
+async function saveUnowned(
+  record: TaskRecord,
+  { taskId, acceptedAt }: { taskId: string; acceptedAt: string },
+  options: ResumeOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
+  const taskDeps = await deps.depsFor(record.intent.service, taskId);
+  const destination = options.destination ?? recoveryDestination(record.intent.destination);
+  const acceptedAtMs = Date.parse(acceptedAt);
+  const task = { taskId, journal: null, destination, acceptedAtMs, recovering: true, saved: [] };
+  return finishTask(task, factsOf(record), options.wait, taskDeps);
+}
+
+/** A task that this machine has no record of: looked up at the service, and saved. */
+async function adopt(taskId: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+  const taskDeps = await deps.depsFor(null, taskId);
+  const destination = options.destination ?? options.fallback();
+  const task = { taskId, journal: null, destination, acceptedAtMs: null, recovering: true, saved: [] };
+  return finishTask(task, reportOfId(taskId), options.wait, taskDeps);
+}

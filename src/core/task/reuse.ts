@@ -1,0 +1,61 @@
+import type { GenerationRequest } from "../../models/request.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import { type Destination, isUnknown, type ServiceIdentity, type TaskRecord } from "../../store/task.ts";
+import type { WaitSettings } from "../polling/wait-settings.ts";
+import { reportOf, type TaskReport } from "./report.ts";
+import { type ResumeDeps, recoveryDestination, resumeFound } from "./resume.ts";
+
+export interface ReuseOptions {
+  /** null leaves an unfinished task as it is. */
+  wait: WaitSettings | null;
+  /** Where the images are wanted even if they are saved elsewhere; null leaves them where they are. */
+  destination: Destination | null;
+}
+
+/**
+ * What was paid for already of the very same request: finished where it is not, and where its files are gone
+ * fetched again. Spends nothing. Where the only earlier one is of unknown outcome, the report says so.
+ * @returns null where the request has never been bought
+ */
+export async function reuseEarlier(
+  request: GenerationRequest,
+  service: ServiceIdentity,
+  options: ReuseOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport | null> {
+  const record = await findReusable(deps.ledger, request, service);
+  if (record === null) return null;
+  return { ...(await reused(record, options, deps)), reused: true };
+}
+
+async function reused(record: TaskRecord, options: ReuseOptions, deps: ResumeDeps): Promise<TaskReport> {
+  const report = reportOf(record);
+  if (isUnknown(record) || waitsToBeSubmitted(record)) return report;
+  const { wait } = options;
+  if (wait === null) return report.files.length > 0 ? report : { ...report, status: "submitted" };
+  const fallback = recoveryDestination(record.intent.destination);
+  // Bytes that went to standard output are nowhere now.
+  const gone = report.files.some(({ path }) => path === null);
+  const destination = options.destination ?? (gone ? fallback : null);
+  return resumeFound(record, { wait, destination, fallback: () => fallback }, deps);
+}
+
+/** Whether another process is about to submit it. */
+function waitsToBeSubmitted({ progress }: TaskRecord): boolean {
+  return progress.status === "rate_limited" && !progress.isOwnerGone;
+}
+
+/** The newest task that became something, or else the newest of which nobody knows. */
+async function findReusable(
+  ledger: Ledger,
+  request: GenerationRequest,
+  service: ServiceIdentity,
+): Promise<TaskRecord | null> {
+  let unknown: TaskRecord | null = null;
+  for await (const record of ledger.sameRequest(request, service)) {
+    const { status } = record.progress;
+    if (status === "accepted" || status === "completed" || status === "saved") return record;
+    if (isUnknown(record) || waitsToBeSubmitted(record)) unknown ??= record;
+  }
+  return unknown;
+}

@@ -1,0 +1,96 @@
+import type { TaskState } from "../../api/schema.ts";
+import { ImggenError } from "../../lib/errors.ts";
+import type { Destination, TaskRecord } from "../../store/task.ts";
+import type { TaskDeps } from "../deps.ts";
+import { lookOnce } from "../polling/poll-once.ts";
+import { waitForTask } from "../polling/wait.ts";
+import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
+import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
+import { type ResumeDeps, resumeNamed } from "./resume.ts";
+
+export interface StatusOptions {
+  /** null takes one look. */
+  wait: WaitSettings | null;
+  /** Where to save a completed task's images; null saves nothing. */
+  destination: Destination | null;
+}
+
+/** How a task stands. Never throws an expected error: it is in the report. */
+export async function taskStatus(id: string, options: StatusOptions, deps: ResumeDeps): Promise<TaskReport> {
+  return statusOf(id, await deps.ledger.find(id), options, deps);
+}
+
+/** As `taskStatus`, where the ledger was asked already. @param record null where it has no such task */
+export async function statusOf(
+  id: string,
+  record: TaskRecord | null,
+  options: StatusOptions,
+  deps: ResumeDeps,
+): Promise<TaskReport> {
+  const known = record ? reportOf(record) : reportOfId(id);
+  // Without a task id there is nothing to look at; what is known of it is all there is.
+  if (record && known.taskId === null) return known;
+  const taskId = known.taskId ?? id;
+  try {
+    const taskDeps = await deps.depsFor(record?.intent.service ?? null, taskId);
+    const ageMs = record ? taskDeps.clock.now() - Date.parse(record.submittedAt) : Number.POSITIVE_INFINITY;
+    // What the ledger says of a failed task is history: the answer is what the service says now.
+    const report = await look(taskId, { ...known, error: null }, ageMs, options.wait, taskDeps);
+    const { destination, wait } = options;
+    if (destination === null || report.status !== "completed") return report;
+    const timeout = wait ?? { timeoutMs: 0, cadence: null };
+    return await resumeNamed(id, record, { wait: timeout, destination, fallback: () => destination }, deps);
+  } catch (error) {
+    if (error instanceof ImggenError) return { ...known, error };
+    throw error;
+  }
+}
+
+async function look(
+  taskId: string,
+  known: TaskReport,
+  ageMs: number,
+  wait: WaitSettings | null,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  if (wait === null) return seen(await lookOnce(taskId, known.charged, deps), known);
+  const cadence = wait.cadence ?? (await deps.cadences.of(known.request));
+  const timeoutMs = waitTimeoutMs(wait, known.request);
+  const waited = await waitForTask(taskId, { cadence, timeoutMs, ageMs, lookAtOnce: true }, deps);
+  switch (waited.outcome) {
+    case "completed":
+      return seen({ status: "completed", urls: waited.urls }, known);
+    case "failed":
+      return seen({ status: "failed", errorCode: waited.errorCode }, known);
+    case "refused":
+      throw waited.error;
+    case "interrupted":
+      throw deps.signal.reason;
+    case "timeout":
+      return { ...known, status: "running", resumable: isResumable(known) };
+  }
+}
+
+function seen(state: TaskState, known: TaskReport): TaskReport {
+  switch (state.status) {
+    case "running":
+      return { ...known, status: "running", charged: "yes", resumable: isResumable(known) };
+    case "completed":
+      return {
+        ...known,
+        status: "completed",
+        charged: "yes",
+        urls: state.urls,
+        resumable: isResumable(known),
+      };
+    case "failed": {
+      const error = taskFailed(known.taskId ?? "", state.errorCode);
+      return { ...known, status: "failed", charged: "unknown", error, resumable: false };
+    }
+  }
+}
+
+/** A task that the ledger has as failed can be resumed once the service says otherwise. */
+function isResumable({ status, resumable }: TaskReport): boolean {
+  return resumable || status === "failed";
+}

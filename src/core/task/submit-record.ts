@@ -1,0 +1,56 @@
+import { type Clock, isoTime } from "../../lib/clock.ts";
+import type { ImggenError } from "../../lib/errors.ts";
+import type { Journal } from "./task-writer.ts";
+
+/**
+ * What is on record of a submit's attempts, so that whoever finds the task later knows whether the last one may have
+ * been sent. `core/submit.ts` tells it before each attempt and before each wait.
+ */
+export interface Attempts {
+  /** An attempt is about to be sent. @returns why it must not be; null where it may */
+  begin(): Promise<ImggenError | null>;
+  /** The service answered 429. @param waitMs how long it may be until the next attempt */
+  rateLimited(why: string, waitMs: number): Promise<void>;
+}
+
+/** Room for the disk, and for the clocks of machines that differ. */
+const MARGIN_MS = 30_000;
+
+/** For how long a claim covers one attempt. @param submitMs how long one may take */
+export function coverMs(submitMs: number): number {
+  return submitMs + MARGIN_MS;
+}
+
+/** The attempts at a task of the ledger. */
+export class RecordedAttempts implements Attempts {
+  readonly #journal: Journal;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #submitMs: number;
+
+  /** @param submitMs how long one attempt may take */
+  constructor(journal: Journal, clock: Pick<Clock, "now">, submitMs: number) {
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#submitMs = submitMs;
+  }
+
+  /** Writes where the disk does not say yet that it may be sent now: the first attempt is covered by the intent. */
+  async begin(): Promise<ImggenError | null> {
+    const now = this.#clock.now();
+    if (now + this.#submitMs <= this.#coveredUntilMs()) return null;
+    const until = isoTime(now + coverMs(this.#submitMs));
+    return this.#journal.announce({ type: "submitting", at: isoTime(now), until });
+  }
+
+  #coveredUntilMs(): number {
+    const { progress } = this.#journal.record;
+    if (progress.status !== "intended" || progress.until === null) return Number.NEGATIVE_INFINITY;
+    return Date.parse(progress.until);
+  }
+
+  async rateLimited(why: string, waitMs: number): Promise<void> {
+    const now = this.#clock.now();
+    const until = isoTime(now + waitMs + MARGIN_MS);
+    await this.#journal.write({ type: "rate_limited", at: isoTime(now), why, until });
+  }
+}

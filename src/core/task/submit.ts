@@ -1,0 +1,139 @@
+import { describeTrouble } from "../../api/connection-errors.ts";
+import { NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
+import { taskIdIn } from "../../api/excerpt.ts";
+import { TransportError } from "../../api/exchange.ts";
+import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
+import type { SubmitReply } from "../../api/service.ts";
+import type { ImggenError } from "../../lib/errors.ts";
+import type { GenerationRequest } from "../../models/request.ts";
+import type { TaskDeps } from "../deps.ts";
+import { interruption } from "../errors.ts";
+import type { Attempts } from "./submit-record.ts";
+
+/** How buying ended, retries and all. */
+export type Purchase =
+  | { outcome: "accepted"; taskId: string }
+  | { outcome: "refused" | "not_sent"; error: ImggenError }
+  /** `excerpt` is the beginning of a reply that could not be used. */
+  | { outcome: "unknown"; error: ImggenError; excerpt: string | null };
+
+/** After a signal, how long the reply to a submit that is under way is waited for. */
+const GRACE_MS = 10_000;
+
+const BUSY = "The service is busy (HTTP 429).";
+
+type SubmitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
+
+/**
+ * Submits a request: at most once accepted, whatever happens. Only what certainly never left this machine, or
+ * was turned away with 429, is tried again. Never throws.
+ * @param patienceMs how long, all in all, the service may ask to wait with Retry-After
+ * @param attempts where each attempt is recorded before it is sent
+ */
+export async function submitOnce(
+  request: GenerationRequest,
+  patienceMs: number,
+  attempts: Attempts,
+  deps: SubmitDeps,
+): Promise<Purchase> {
+  let notSent = 0;
+  let rateLimited = 0;
+  let giveUpAtMs: number | null = null;
+  for (;;) {
+    if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
+    const noTurn = await deps.connection.service.turn?.(deps.signal);
+    const refusal = noTurn ? null : await attempts.begin();
+    if (refusal) return { outcome: "not_sent", error: refusal };
+    // The signal may have come while its turn, or the disk, was waited for.
+    if (deps.signal.aborted) continue;
+    if (!noTurn) deps.onProgress({ type: "submitting" });
+    const reply = noTurn ?? (await submitWithGrace(request, deps));
+    if (reply.outcome === "not_sent") {
+      if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
+      notSent += 1;
+      const error = unreachable(reply, deps);
+      if (notSent >= SUBMIT_NOT_SENT.attempts) return { outcome: "not_sent", error };
+      await retryPause(backoffMs(SUBMIT_NOT_SENT, notSent, null, deps.random), error.message, deps);
+    } else if (reply.outcome === "rate_limited") {
+      rateLimited += 1;
+      const now = deps.clock.monotonicMs();
+      giveUpAtMs ??= now + patienceMs;
+      const leftMs = giveUpAtMs - now;
+      const tooLong = (reply.retryAfterMs ?? 0) > leftMs;
+      if (rateLimited >= SUBMIT_RATE_LIMITED.attempts || tooLong) {
+        return { outcome: "refused", error: reply.error };
+      }
+      const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);
+      // Before the wait: who is killed in it has not sent anything that the service did not refuse.
+      await attempts.rateLimited(BUSY, Math.max(delayMs, leftMs));
+      await retryPause(delayMs, BUSY, deps);
+    } else {
+      return conclude(reply, deps.signal);
+    }
+  }
+}
+
+function conclude(
+  reply: Exclude<SubmitReply, { outcome: "not_sent" | "rate_limited" }>,
+  signal: AbortSignal,
+): Purchase {
+  if (reply.outcome !== "unknown") return reply;
+  const { excerpt } = reply;
+  if (signal.aborted) return { outcome: "unknown", error: interruption(signal, "unknown"), excerpt };
+  const error = new OutcomeUnknownError(
+    `The request was sent, but whether it was accepted is not known: ${reply.why}.`,
+    { cause: reply.cause, mentionedTaskId: taskIdIn(excerpt) },
+  );
+  return { outcome: "unknown", error, excerpt };
+}
+
+/** One submit. Once it has left, a signal does not cut it off at once: its id may be on the way. */
+async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Promise<SubmitReply> {
+  const cutOff = new AbortController();
+  let sent = false;
+  let stopWaiting = () => {};
+  const onAbort = () => {
+    if (!sent) return cutOff.abort(deps.signal.reason);
+    const over = new AbortController();
+    stopWaiting = () => over.abort();
+    deps.onProgress({ type: "submit_interrupted", waitMs: GRACE_MS });
+    deps.clock.sleep(GRACE_MS, over.signal).then(
+      () => cutOff.abort(deps.signal.reason),
+      () => {},
+    );
+  };
+  deps.signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await deps.connection.service.submit(request, cutOff.signal, () => {
+      sent = true;
+    });
+  } catch (error) {
+    // A bug on the way out: what it cost is known all the same.
+    if (sent)
+      return {
+        outcome: "unknown",
+        why: error instanceof Error ? error.message : String(error),
+        excerpt: null,
+        cause: error,
+      };
+    return { outcome: "not_sent", cause: new TransportError(String(error), { sent: false, cause: error }) };
+  } finally {
+    stopWaiting();
+    deps.signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function unreachable(reply: Extract<SubmitReply, { outcome: "not_sent" }>, deps: SubmitDeps): NetworkError {
+  const { message, hint } = describeTrouble(reply.cause, deps.connection.serviceUrl);
+  return new NetworkError(message, { hint, cause: reply.cause });
+}
+
+async function retryPause(delayMs: number, why: string, deps: SubmitDeps): Promise<void> {
+  deps.onProgress({ type: "submit_retry", why, delayMs });
+  try {
+    await deps.clock.sleep(delayMs, deps.signal);
+  } catch (error) {
+    // The loop sees the signal itself.
+    if (!deps.signal.aborted) throw error;
+  }
+}

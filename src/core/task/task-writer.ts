@@ -1,0 +1,123 @@
+import { errorCode } from "../../lib/error-code.ts";
+import type { ImggenError } from "../../lib/errors.ts";
+import { StateFolderError } from "../../store/errors.ts";
+import type { Ledger, OwnedTask } from "../../store/ledger.ts";
+import { advance, type TaskEvent, type TaskRecord } from "../../store/task.ts";
+import { TakenOverError } from "../errors.ts";
+
+/**
+ * A task's ledger file as its owner writes it. Once the task is bought, a disk that refuses a record is no
+ * reason to give the task up: the trouble is told at once, with the id, and the work goes on.
+ */
+export class Journal {
+  readonly #ledger: Ledger;
+  readonly #task: OwnedTask;
+  readonly #onTrouble: (message: string) => void;
+  #record: TaskRecord;
+  /** What the disk refused so far, oldest first: a later write takes it along. */
+  #unwritten: TaskEvent[] = [];
+  #complained = false;
+
+  constructor(ledger: Ledger, task: OwnedTask, onTrouble: (message: string) => void) {
+    this.#ledger = ledger;
+    this.#task = task;
+    this.#record = task.record;
+    this.#onTrouble = onTrouble;
+  }
+
+  /** The task as its lines add up now. */
+  get record(): TaskRecord {
+    return this.#record;
+  }
+
+  /**
+   * Appends a record; it is on the disk when this returns, unless the disk refused it.
+   * @returns whether it is on the disk
+   */
+  async write(event: TaskEvent): Promise<boolean> {
+    this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
+    this.#unwritten.push(event);
+    return this.#catchUp();
+  }
+
+  /**
+   * Appends what must be on the disk before the request is submitted again.
+   * @returns why it must not be submitted, null where it may: the disk refused the record, or another process has
+   *   taken the task over
+   */
+  async announce(event: TaskEvent): Promise<ImggenError | null> {
+    try {
+      if (this.#ledger.isTakenOver(this.#task)) return this.#takenOver();
+      await this.#writeAll();
+      await this.#task.file.record(event);
+      this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
+      return this.#ledger.isTakenOver(this.#task) ? this.#takenOver() : null;
+    } catch (error) {
+      const hint = "The request was not submitted again. Free some space or fix the folder's permissions.";
+      return new StateFolderError(this.#ledger.folder, error, { hint });
+    }
+  }
+
+  #takenOver(): TakenOverError {
+    return new TakenOverError(`Another process has taken over request ${this.#record.id}.`, {
+      hint: "It was not submitted by this one. To see what became of it: imggen history",
+    });
+  }
+
+  async #catchUp(): Promise<boolean> {
+    try {
+      await this.#writeAll();
+      return true;
+    } catch (error) {
+      this.#complain(error);
+      return false;
+    }
+  }
+
+  /** @throws what the disk says */
+  async #writeAll(): Promise<void> {
+    for (let next = this.#unwritten[0]; next; next = this.#unwritten[0]) {
+      await this.#task.file.record(next);
+      this.#unwritten.shift();
+    }
+  }
+
+  /** Files the task under the finished ones. */
+  async finish(): Promise<void> {
+    // What the disk does not know to be finished must be found again by `resume`.
+    if (this.#unwritten.length > 0) return this.release();
+    try {
+      await this.#ledger.finish(this.#task, this.#record);
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  /** Leaves the task to whoever picks it up next. */
+  async release(): Promise<void> {
+    await this.#catchUp();
+    try {
+      await this.#task.release();
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  #complain(error: unknown): void {
+    if (this.#complained) return;
+    this.#complained = true;
+    const { progress } = this.#record;
+    const why = errorCode(error) ?? (error instanceof Error ? error.message : String(error));
+    const what = "taskId" in progress ? `Note this task id: ${progress.taskId}` : OUTCOMES[progress.status];
+    this.#onTrouble(`The ledger could not be written (${why}). ${what}`);
+  }
+}
+
+const OUTCOMES = {
+  intended: "The request may have been sent.",
+  rate_limited: "The service was busy (HTTP 429), and the request was not submitted again yet.",
+  unknown: "The request was sent, and its outcome is not known.",
+  not_sent: "The request was not sent.",
+  dismissed: "The request was dismissed.",
+  refused: "The request was refused, and nothing was charged.",
+} as const;

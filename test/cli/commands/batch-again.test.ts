@@ -1,0 +1,298 @@
+import { readdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { InterruptedError } from "../../../src/core/errors.ts";
+import { accepts, type BatchWorld, batchWorld, byPrompt, imagesIn } from "../../support/batch-world.ts";
+import { CANARY } from "../../support/canary.ts";
+import { type Behaviour, failure } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, late, replies, reset, stillRunning } from "../../support/scripts.ts";
+
+const MODEL = ["-m", "z-image"];
+const BATCH = ["batch", "p.txt", ...MODEL, "-o", "out"];
+const PROMPTS = ["a fox", "a hen", "an owl"];
+
+const filesIn = async (world: BatchWorld) => imagesIn(path.join(world.cwd, "out"));
+
+/** Answers looks by the task they ask for; what is not named is completed. */
+function byTask(behaviours: Record<string, Behaviour>): Behaviour {
+  return (request, socket) => {
+    const id = new URL(request.target, "http://x").searchParams.get("taskId") ?? "";
+    return (behaviours[id] ?? completedAt("/1.png"))(request, socket);
+  };
+}
+
+describe("the same batch again", () => {
+  it("buys nothing, fetches nothing and says so, where all rows are saved", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...PROMPTS);
+    await world.run(BATCH);
+    const files = await filesIn(world);
+    const requests = world.server.requests.length;
+    const { code, rows, summary, stderr } = await world.batchJson(BATCH.slice(1));
+    expect(code).toBe(0);
+    expect(rows).toHaveLength(3);
+    for (const row of rows) expect(row).toMatchObject({ ok: true, skipped: true, status: "completed" });
+    expect(summary).toMatchObject({ rows: 3, saved: 0, skipped: 3, failed: 0, unknown: 0, credits: 0 });
+    expect(stderr).toContain("3 saved already, nothing to buy");
+    expect(world.server.requests).toHaveLength(requests);
+    expect(await filesIn(world)).toEqual(files);
+  });
+
+  it("prints the paths of what was saved before, so that a script gets them all", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...PROMPTS);
+    const first = await world.run(BATCH);
+    const again = await world.run(BATCH);
+    expect(again.stdout.split("\n").toSorted()).toEqual(first.stdout.split("\n").toSorted());
+  });
+
+  it("polls what was accepted, in place of buying it", async () => {
+    const world = await batchWorld({
+      submit: accepts,
+      poll: byTask({ "task-a-hen": inTurn(stillRunning, stillRunning, completedAt("/1.png")) }),
+    });
+    await world.manifest("p.txt", ...PROMPTS);
+    const first = await world.batchJson([...BATCH.slice(1), "--timeout", "50ms", "--poll-interval", "100ms"]);
+    expect(first.code).toBe(10);
+    expect(first.summary).toMatchObject({ saved: 2, failed: 1, pending: 1, credits: null });
+    const running = first.rows.find(({ ok }) => !ok);
+    expect(running).toMatchObject({
+      taskId: "task-a-hen",
+      charged: "yes",
+      resume: "imggen resume task-a-hen",
+      error: { type: "pending" },
+    });
+    const again = await world.batchJson(BATCH.slice(1));
+    expect(again.code).toBe(0);
+    expect(again.summary).toMatchObject({ saved: 1, skipped: 2 });
+    expect(world.server.submits()).toHaveLength(3);
+    expect(await filesIn(world)).toHaveLength(3);
+  });
+
+  it("knows its rows by their content: in another order, on other lines, with others among them", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...PROMPTS);
+    await world.run(BATCH);
+    await world.manifest("p.txt", "# by now", "an owl", "", "a cat", "a fox");
+    const { code, summary } = await world.batchJson(BATCH.slice(1));
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ rows: 3, saved: 1, skipped: 2 });
+    expect(world.prompts().slice(3)).toEqual(["a cat"]);
+  });
+
+  it("knows them in a manifest of another name and kind", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...PROMPTS);
+    await world.run(BATCH);
+    const rows = PROMPTS.map((prompt) => ({ model: "z-image", prompt }));
+    await world.manifest("q.jsonl", ...rows.toReversed());
+    expect((await world.run(["batch", "q.jsonl", "-o", "out"])).code).toBe(0);
+    expect(world.server.submits()).toHaveLength(3);
+  });
+
+  it("tells equal rows apart by their number: one more of them is one more bought", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "a fox");
+    expect((await world.run(BATCH)).code).toBe(0);
+    expect(world.server.submits()).toHaveLength(2);
+    await world.manifest("p.txt", "a fox", "a fox", "a fox");
+    expect((await world.batchJson(BATCH.slice(1))).summary).toMatchObject({ saved: 1, skipped: 2 });
+    expect(world.server.submits()).toHaveLength(3);
+    expect(await filesIn(world)).toHaveLength(3);
+  });
+
+  it("is another batch in another folder", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox");
+    await world.run(BATCH);
+    await world.run(["batch", "p.txt", ...MODEL, "-o", "other"]);
+    expect(world.server.submits()).toHaveLength(2);
+  });
+
+  it("fetches an image that is gone again, without buying it", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...PROMPTS);
+    await world.run(BATCH);
+    const [first = ""] = await filesIn(world);
+    await rm(path.join(world.cwd, "out", first));
+    const { code, summary } = await world.batchJson(BATCH.slice(1));
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ saved: 1, skipped: 2 });
+    expect(await filesIn(world)).toHaveLength(3);
+    expect(world.server.submits()).toHaveLength(3);
+  });
+
+  it("leaves an image alone that its owner has changed", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...PROMPTS);
+    await world.run(BATCH);
+    const files = await filesIn(world);
+    await writeFile(path.join(world.cwd, "out", files[0] ?? ""), "retouched");
+    const requests = world.server.requests.length;
+    expect((await world.batchJson(BATCH.slice(1))).summary).toMatchObject({ saved: 0, skipped: 3 });
+    expect(await filesIn(world)).toEqual(files);
+    expect(world.server.requests).toHaveLength(requests);
+  });
+
+  it("tries again what the service refused, which cost nothing", async () => {
+    const world = await batchWorld({
+      submit: byPrompt({ "a hen": inTurn(replies(failure("image_generation.error.busy")), accepts) }),
+    });
+    await world.manifest("p.txt", ...PROMPTS);
+    const first = await world.batchJson(BATCH.slice(1));
+    expect(first.code).toBe(10);
+    expect(first.summary).toMatchObject({ saved: 2, failed: 1 });
+    const again = await world.run(BATCH);
+    expect(again.code).toBe(0);
+    expect(world.prompts().filter((prompt) => prompt === "a hen")).toHaveLength(2);
+  });
+
+  it("does not buy again by itself what was bought and failed", async () => {
+    const world = await batchWorld({
+      submit: accepts,
+      poll: byTask({
+        "task-a-hen": (_request, socket) =>
+          void socket.write(
+            Buffer.from(
+              'HTTP/1.1 200 OK\r\ncontent-length: 64\r\n\r\n{"code":0,"message":"","data":{"status":"failed","errorCode":7}}',
+            ),
+          ),
+      }),
+    });
+    await world.manifest("p.txt", ...PROMPTS);
+    for (let run = 0; run < 2; run++) {
+      const { code, rows, summary } = await world.batchJson(BATCH.slice(1));
+      expect(code).toBe(10);
+      expect(summary).toMatchObject({ failed: 1, unknown: 0 });
+      expect(rows.find(({ ok }) => !ok)).toMatchObject({ error: { type: "generation_failed" } });
+    }
+    expect(world.server.submits()).toHaveLength(3);
+    const { stderr } = await world.run(BATCH);
+    expect(stderr).toContain("not bought again by itself");
+    expect(stderr).not.toContain("Go on with");
+  });
+
+  it("goes on with what another key bought by saying what is needed, and buys nothing twice", async () => {
+    const world = await batchWorld({ submit: accepts, poll: byTask({ "task-a-hen": stillRunning }) });
+    await world.manifest("p.txt", ...PROMPTS);
+    await world.run([...BATCH, "--timeout", "50ms"]);
+    const env = { IMGGEN_API_KEY: `${CANARY}2` };
+    const { code, rows, summary } = await world.batchJson(BATCH.slice(1), { env });
+    expect(code).toBe(10);
+    expect(summary).toMatchObject({ skipped: 2, failed: 1 });
+    expect(rows.find(({ ok }) => !ok)).toMatchObject({
+      charged: "yes",
+      error: { message: expect.stringContaining("another API key") },
+    });
+    expect(world.server.submits()).toHaveLength(3);
+  });
+});
+
+describe("a row of unknown outcome", () => {
+  const lost = () =>
+    batchWorld({ submit: byPrompt({ "a hen": inTurn(reset, accepts) }), poll: completedAt("/1.png") });
+
+  it("is reported and left, however often the batch runs: exit 10", async () => {
+    const world = await lost();
+    await world.manifest("p.txt", ...PROMPTS);
+    for (let run = 0; run < 3; run++) {
+      const { code, rows, summary } = await world.batchJson(BATCH.slice(1));
+      expect(code).toBe(10);
+      expect(summary).toMatchObject({ unknown: 1, failed: 0 });
+      expect(rows.find(({ ok }) => !ok)).toMatchObject({
+        line: 2,
+        charged: "unknown",
+        error: { type: "outcome_unknown" },
+      });
+    }
+    expect(world.server.submits()).toHaveLength(3);
+  });
+
+  it("is bought again with --resubmit-unknown, once, and is then like any other", async () => {
+    const world = await lost();
+    await world.manifest("p.txt", ...PROMPTS);
+    const { stderr } = await world.run(BATCH);
+    expect(stderr).toContain(`${["imggen", "batch"].join(" ")}`);
+    expect(stderr).toContain("--resubmit-unknown");
+    const again = await world.batchJson([...BATCH.slice(1), "--resubmit-unknown"]);
+    expect(again.code).toBe(0);
+    expect(again.summary).toMatchObject({ saved: 1, skipped: 2, unknown: 0 });
+    expect((await world.batchJson([...BATCH.slice(1), "--resubmit-unknown"])).summary).toMatchObject({
+      skipped: 3,
+    });
+    expect(world.server.submits()).toHaveLength(4);
+    expect((await world.run(["resume"])).code).toBe(0);
+  });
+
+  it("that was dismissed is no success either", async () => {
+    const world = await lost();
+    await world.manifest("p.txt", ...PROMPTS);
+    await world.run(BATCH);
+    const { document } = await world.json(["history"]);
+    const unknown = (document as unknown as { id: string; status: string }[]).find(
+      ({ status }) => status === "unknown",
+    );
+    expect((await world.run(["resume", String(unknown?.id), "--dismiss"])).code).toBe(0);
+    const { code, rows, summary } = await world.batchJson(BATCH.slice(1));
+    expect(code).toBe(10);
+    expect(summary).toMatchObject({ unknown: 1, skipped: 2 });
+    expect(rows.filter(({ ok }) => ok)).toHaveLength(2);
+    expect(rows.find(({ ok }) => !ok)).toMatchObject({ line: 2, charged: "unknown" });
+    expect((await world.batchJson([...BATCH.slice(1), "--resubmit-unknown"])).code).toBe(0);
+  });
+});
+
+describe("two runs of one batch at once", () => {
+  it("buy every row once, end with every row saved, and both say so", async () => {
+    const world = await batchWorld({
+      submit: late(20, accepts),
+      poll: inTurn(stillRunning, stillRunning, stillRunning, completedAt("/1.png")),
+    });
+    const prompts = Array.from({ length: 12 }, (_, index) => `fox ${index}`);
+    await world.manifest("p.txt", ...prompts);
+    const runs = await Promise.all([1, 2, 3].map(() => world.batchJson(BATCH.slice(1))));
+    expect(world.prompts().toSorted()).toEqual(prompts.toSorted());
+    for (const { code, summary, rows } of runs) {
+      expect(code).toBe(0);
+      expect(Number(summary.saved) + Number(summary.skipped)).toBe(12);
+      expect(rows.map(({ row }) => Number(row)).toSorted((a, b) => a - b)).toEqual(
+        prompts.map((_, index) => index + 1),
+      );
+    }
+    expect(runs.reduce((sum, { summary }) => sum + Number(summary.saved), 0)).toBe(12);
+    expect(await filesIn(world)).toHaveLength(12);
+    expect(await readdir(path.join(world.home, "state", "tasks", "open"))).toEqual([]);
+  });
+
+  it("buy what is of unknown outcome again once, where both are told to", async () => {
+    const world = await batchWorld({
+      submit: byPrompt({ "a hen": inTurn(reset, late(30, accepts)) }),
+      poll: completedAt("/1.png"),
+    });
+    await world.manifest("p.txt", ...PROMPTS);
+    await world.run(BATCH);
+    const again = [...BATCH.slice(1), "--resubmit-unknown"];
+    const runs = await Promise.all([world.batchJson(again), world.batchJson(again), world.batchJson(again)]);
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(world.server.submits()).toHaveLength(4);
+  });
+
+  it("are not held up by a row that one of them has left unfinished", async () => {
+    const controller = new AbortController();
+    const world = await batchWorld({
+      submit: accepts,
+      poll: (request, socket) => {
+        if (!controller.signal.aborted) controller.abort(new InterruptedError("SIGINT"));
+        return completedAt("/1.png")(request, socket);
+      },
+    });
+    await world.manifest("p.txt", ...PROMPTS);
+    const [first, second] = await Promise.all([
+      world.run(BATCH, { signal: controller.signal }),
+      world.batchJson(BATCH.slice(1)),
+    ]);
+    expect(first.code).toBe(130);
+    expect(second.code).toBe(0);
+    expect(world.server.submits()).toHaveLength(3);
+  });
+});

@@ -1,0 +1,270 @@
+import { connect, createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { InterruptedError } from "../../../src/core/errors.ts";
+import { accepts, batchWorld, byPrompt, jsonLines } from "../../support/batch-world.ts";
+import { deadPort } from "../../support/live-server.ts";
+import { type Behaviour, failure, json, response, type SeenRequest } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, late, pause, replies, reset, stillRunning } from "../../support/scripts.ts";
+
+const BATCH = ["batch", "p.txt", "-m", "z-image", "-o", "out", "--yes"];
+const foxes = (count: number) => Array.from({ length: count }, (_, index) => `fox ${index}`);
+const NO_CREDITS = replies(failure("my_credits.no_credits_description"));
+
+/** Listens on a port until the test is over, and passes everything on to another. */
+async function bridge(port: number, to: number): Promise<void> {
+  const server = createServer((socket) => {
+    const through = connect(to, "127.0.0.1");
+    for (const each of [socket, through]) each.on("error", () => {});
+    socket.pipe(through).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+}
+
+const isPost = ({ method }: SeenRequest) => method === "POST";
+
+describe("an account that can pay for no more", () => {
+  it.each([
+    ["no credits are left", "my_credits.no_credits_description", 4, "insufficient_credits"],
+    ["the key is refused", "login_required", 3, "auth_required"],
+  ])("stops the batch where %s, and what was accepted is finished first", async (_name, key, exit, type) => {
+    const world = await batchWorld({
+      submit: inTurn(accepts, accepts, replies(failure(key))),
+      poll: inTurn(stillRunning, stillRunning, stillRunning, completedAt("/1.png")),
+    });
+    await world.manifest("p.txt", ...foxes(20));
+    const { code, rows, summary } = await world.batchJson([...BATCH.slice(1), "--concurrency", "3"]);
+    expect(code).toBe(exit);
+    expect(summary).toMatchObject({ rows: 20, saved: 2, unknown: 0, skipped: 0 });
+    expect(Number(summary.failed)).toBe(18);
+    expect(world.server.submits()).toHaveLength(3);
+    expect(rows).toHaveLength(20);
+    for (const row of rows.filter(({ ok }) => !ok))
+      expect(row).toMatchObject({ charged: "no", error: { type } });
+  });
+
+  it("is told once, with the command that goes on, and the next run goes on", async () => {
+    const world = await batchWorld({ submit: inTurn(accepts, NO_CREDITS, accepts) });
+    await world.manifest("p.txt", ...foxes(5));
+    const args = [...BATCH, "--concurrency", "1"];
+    const { code, stderr } = await world.run(args);
+    expect(code).toBe(4);
+    expect(stderr.match(/^Stopped: /gm)).toHaveLength(1);
+    expect(stderr).toMatch(/^5 rows: 1 saved, 1 failed, 3 not sent\./m);
+    expect(stderr).toContain(
+      "Go on with: imggen batch --poll-interval 100ms p.txt -m z-image -o out --yes --concurrency 1\n",
+    );
+    expect(stderr.match(/^\[/gm)).toHaveLength(2);
+    expect((await world.run(args)).code).toBe(0);
+    expect(world.prompts().toSorted()).toEqual(["fox 0", "fox 1", "fox 1", "fox 2", "fox 3", "fox 4"]);
+  });
+
+  it("is told under --quiet too", async () => {
+    const world = await batchWorld({ submit: NO_CREDITS });
+    await world.manifest("p.txt", "a fox");
+    const { code, stderr } = await world.run([...BATCH, "--quiet"]);
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/line 1: failed: /);
+  });
+});
+
+describe("rows that fail", () => {
+  it("do not keep the others from being saved: exit 10, and the summary says which and why", async () => {
+    const world = await batchWorld({
+      submit: byPrompt({ "a hen": replies(failure("image_generation.error.busy")), "an owl": reset }),
+    });
+    await world.manifest("p.txt", "a fox", "a hen", "an owl");
+    const { code, stdout, stderr } = await world.run(BATCH);
+    expect(code).toBe(10);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+    expect(stderr).toMatch(/^3 rows: 1 saved, 1 failed, 1 of unknown outcome\./m);
+    expect(stderr).toMatch(/1 × .*image_generation\.error\.busy.*\(line 2\)/);
+    expect(stderr).toMatch(/1 × .*not known.*\(line 3\)/);
+    expect(stderr).toContain("--resubmit-unknown\n");
+  });
+
+  it("show nothing of what the service says raw", async () => {
+    const world = await batchWorld({ submit: replies(failure("bad\u001b[31m\u202ekey")) });
+    await world.manifest("p.txt", "a fox");
+    for (const args of [BATCH, [...BATCH, "--json"]]) {
+      const { stdout, stderr } = await world.run(args);
+      expect(stdout + stderr).not.toContain("\u001b");
+      expect(stdout + stderr).not.toContain("\u202e");
+    }
+  });
+});
+
+describe("a service that answers 429", () => {
+  it("is left alone by all rows for as long as it asks, and nothing is lost", async () => {
+    const world = await batchWorld({
+      submit: inTurn(replies(json({}, 429, { "retry-after": "1" })), accepts),
+    });
+    await world.manifest("p.txt", ...foxes(8));
+    const { code } = await world.run([...BATCH, "--concurrency", "1"]);
+    expect(code).toBe(0);
+    const [first = 0, ...others] = world.server.requests.map(({ atMs }) => atMs);
+    for (const atMs of others) expect(atMs - first).toBeGreaterThan(990);
+    expect(world.server.submits()).toHaveLength(9);
+  });
+
+  it("to a poll slows submits down as well", async () => {
+    const world = await batchWorld({
+      submit: accepts,
+      poll: inTurn(replies(json({}, 429, { "retry-after": "1" })), completedAt("/1.png")),
+    });
+    await world.manifest("p.txt", ...foxes(3));
+    expect((await world.run([...BATCH, "--concurrency", "1"])).code).toBe(0);
+    const { requests } = world.server;
+    const refusedAt = requests[1]?.atMs ?? 0;
+    for (const { atMs } of requests.slice(2)) expect(atMs - refusedAt).toBeGreaterThan(990);
+  });
+
+  it("asks for more patience than a wait has: the task stays paid for and unfinished, at the wait's end", async () => {
+    const tooLong = replies(json({}, 429, { "retry-after": "3600" }));
+    const world = await batchWorld({
+      submit: accepts,
+      poll: inTurn(stillRunning, stillRunning, tooLong, stillRunning),
+    });
+    await world.manifest("p.txt", "a fox", "a hen");
+    const started = performance.now();
+    const { code, summary } = await world.batchJson([...BATCH.slice(1), "--timeout", "1s"]);
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(code).toBe(10);
+    expect(summary).toMatchObject({ pending: 2 });
+    expect(world.server.requests.length).toBeLessThan(7);
+  });
+});
+
+describe("a service that is down", () => {
+  it("is waited for: what was never sent is sent when it is back, and no row is lost", async () => {
+    const world = await batchWorld({ submit: accepts });
+    const port = await deadPort();
+    await world.manifest("p.txt", "a fox");
+    const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` };
+    const running = world.run(BATCH, { env });
+    await pause(700);
+    await bridge(port, world.server.port);
+    const { code, stderr } = await running;
+    expect(stderr).toContain("Submitting is paused");
+    expect(stderr).toContain("The service is back.");
+    expect(code).toBe(0);
+  });
+
+  it("and never was up is given up soon: nothing was sent, and the rows are new again", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...foxes(30));
+    const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
+    const started = performance.now();
+    const { code, rows, summary } = await world.batchJson(BATCH.slice(1), { env });
+    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(code).toBe(10);
+    expect(summary).toMatchObject({ rows: 30, failed: 30, notSent: 30, unknown: 0 });
+    for (const row of rows)
+      expect(row).toMatchObject({ ok: false, charged: "no", error: { type: "network" } });
+  });
+
+  it("and loses every submit gets no more than a few of them", async () => {
+    const world = await batchWorld({ submit: late(50, reset) });
+    await world.manifest("p.txt", ...foxes(40));
+    const controller = new AbortController();
+    const running = world.batchJson([...BATCH.slice(1), "--concurrency", "8"], { signal: controller.signal });
+    await pause(3_500);
+    controller.abort(new InterruptedError("SIGINT"));
+    const { code, summary } = await running;
+    expect(code).toBe(130);
+    // Eight at once, at most two that began before the third was lost, and one to try after 2 s.
+    const sent = world.server.submits().length;
+    expect(sent).toBeGreaterThanOrEqual(8 + 1);
+    expect(sent).toBeLessThanOrEqual(8 + 2 + 1);
+    expect(summary).toMatchObject({ unknown: sent, notSent: 40 - sent });
+  });
+});
+
+describe("SIGINT", () => {
+  /** Runs a batch, and stops it as soon as the service has had so many of these requests. */
+  async function stoppedAt(
+    script: { submit?: Behaviour; poll?: Behaviour },
+    wanted: number,
+    args: string[] = [],
+  ) {
+    const controller = new AbortController();
+    let seen = 0;
+    let stoppedMs = 0;
+    const counting =
+      (behave: Behaviour, counts: boolean): Behaviour =>
+      async (request, socket) => {
+        await behave(request, socket);
+        seen += counts ? 1 : 0;
+        if (seen < wanted || controller.signal.aborted) return;
+        stoppedMs = performance.now();
+        controller.abort(new InterruptedError("SIGINT"));
+      };
+    const world = await batchWorld({
+      submit: counting(script.submit ?? accepts, script.poll === undefined),
+      poll: counting(script.poll ?? completedAt("/1.png"), script.poll !== undefined),
+    });
+    await world.manifest("p.txt", ...foxes(10));
+    const run = await world.run([...BATCH, "--concurrency", "3", ...args], { signal: controller.signal });
+    return { world, run, elapsedMs: performance.now() - stoppedMs };
+  }
+
+  it("stops submitting, names what is paid for within 100 ms, and the next run goes on: exit 130", async () => {
+    const { world, run, elapsedMs } = await stoppedAt({ poll: stillRunning }, 4);
+    expect(run.code).toBe(130);
+    expect(elapsedMs).toBeLessThan(100);
+    expect(world.server.submits()).toHaveLength(3);
+    for (const index of [0, 1, 2]) expect(run.stderr).toContain(`task-fox-${index}`);
+    expect(run.stderr).toMatch(/^10 rows: 0 saved, 3 paid for and unfinished, 7 not sent\./m);
+    expect(run.stderr).toContain("Stopped: Interrupted by SIGINT.");
+    expect(run.stderr).toContain("Go on with: imggen batch ");
+  });
+
+  it("waits for the answer to a submit that is under way, and says so at once", async () => {
+    const late400: Behaviour = async (request, socket) => {
+      setTimeout(() => void accepts(request, socket), 400);
+    };
+    const { world, run, elapsedMs } = await stoppedAt({ submit: late400 }, 3, ["--json"]);
+    expect(run.code).toBe(130);
+    expect(elapsedMs).toBeGreaterThan(200);
+    expect(elapsedMs).toBeLessThan(2_000);
+    expect(run.stderr.match(/^Stopping\. /gm)).toHaveLength(1);
+    const rows = jsonLines(run.stdout);
+    expect(rows.pop()).toMatchObject({ type: "summary", rows: 10, failed: 10, pending: 3, notSent: 7 });
+    for (const row of rows) {
+      expect(row).toMatchObject({
+        ok: false,
+        charged: "yes",
+        error: { type: "interrupted", exitCode: 130 },
+        resume: `imggen resume ${row.taskId}`,
+      });
+    }
+    expect(world.server.submits()).toHaveLength(3);
+  });
+
+  it("before anything was sent leaves every row new", async () => {
+    const controller = new AbortController();
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...foxes(3));
+    controller.abort(new InterruptedError("SIGINT"));
+    const { code } = await world.run(BATCH, { signal: controller.signal });
+    expect(code).toBe(130);
+    expect(world.server.requests.filter(isPost)).toEqual([]);
+    expect((await world.run(BATCH)).code).toBe(0);
+    expect(world.server.submits()).toHaveLength(3);
+  });
+
+  it("while the service is busy leaves no row behind that looks sent", async () => {
+    const controller = new AbortController();
+    const busy: Behaviour = (_request, socket) => {
+      socket.write(response(429, "", { "retry-after": "60" }));
+      setTimeout(() => controller.abort(new InterruptedError("SIGINT")), 100);
+    };
+    const world = await batchWorld({ submit: inTurn(busy, busy, accepts) });
+    await world.manifest("p.txt", ...foxes(6));
+    const args = [...BATCH.slice(1), "--concurrency", "2"];
+    const { code, summary } = await world.batchJson(args, { signal: controller.signal });
+    expect(code).toBe(130);
+    expect(summary).toMatchObject({ unknown: 0, notSent: 6 });
+    expect((await world.run(BATCH)).code).toBe(0);
+  });
+});

@@ -1,0 +1,366 @@
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { rowDigest } from "../../../src/core/batch/shard.ts";
+import { accepts, batchWorld, imagesIn, PRICED, TWO_CREDITS } from "../../support/batch-world.ts";
+import { submitted } from "../../support/command-world.ts";
+import { PICTURE } from "../../support/program-world.ts";
+import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
+
+const MODEL = ["-m", "z-image"];
+
+describe("a batch", () => {
+  it("buys each line of a .txt, and tells the path of each image on standard output alone", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "", "# a comment", "a hen");
+    const { code, stdout, stderr } = await world.run(["batch", "p.txt", ...MODEL, "--output", "pictures"]);
+    expect(code, stderr).toBe(0);
+    expect(world.prompts().toSorted()).toEqual(["a fox", "a hen"]);
+    const paths = stdout.trimEnd().split("\n");
+    const folder = path.join(world.cwd, "pictures");
+    expect(paths.map((each) => path.dirname(each))).toEqual([folder, folder]);
+    for (const each of paths) expect(await readFile(each)).toEqual(PICTURE);
+    expect(await imagesIn(folder)).toEqual(paths.map((each) => path.basename(each)).toSorted());
+  });
+
+  it("takes .jsonl, with a value for each key", async () => {
+    const world = await batchWorld({ submit: accepts });
+    const row = {
+      prompt: "a fox",
+      model: PRICED,
+      ratio: "4:3",
+      quality: "2K",
+      image: ["https://images.test/1.png", "https://images.test/2.png"],
+      output: "animals/red fox.png",
+    };
+    await world.manifest("p.jsonl", row, { prompt: "a hen", model: "z-image" });
+    const { code, rows } = await world.batchJson(["p.jsonl"]);
+    expect(code).toBe(0);
+    const { output: _output, ...request } = row;
+    expect(submitted(world)).toEqual(
+      expect.arrayContaining([request, { prompt: "a hen", model: "z-image" }]),
+    );
+    const fox = rows.find(({ taskId }) => String(taskId) === "task-a-fox");
+    expect(fox?.files?.[0]?.path).toBe(path.join(world.cwd, "animals", "red fox.png"));
+  });
+
+  it("takes .csv, whose reference images are parted by spaces", async () => {
+    const world = await batchWorld();
+    await world.manifest(
+      "p.csv",
+      "prompt,model,image,maxImages,output",
+      '"a fox, red",vendor2/beta-v4,https://images.test/1.png https://images.test/2.png,2,fox',
+      "a hen,z-image,,,",
+    );
+    const { code, stderr } = await world.run(["batch", "p.csv"]);
+    expect(code, stderr).toBe(0);
+    expect(submitted(world)).toEqual(
+      expect.arrayContaining([
+        {
+          prompt: "a fox, red",
+          model: "vendor2/beta-v4",
+          image: ["https://images.test/1.png", "https://images.test/2.png"],
+          maxImages: 2,
+        },
+        { prompt: "a hen", model: "z-image" },
+      ]),
+    );
+    expect(await readdir(world.cwd)).toContain("fox.png");
+  });
+
+  it.each([
+    ["JSON lines", '{"prompt":"a fox"}\n{"prompt":"a hen"}\n'],
+    ["plain prompts", "a fox\na hen"],
+  ])("reads %s from standard input for -", async (_name, input) => {
+    const world = await batchWorld();
+    const { code } = await world.run(["batch", "-", ...MODEL], { input });
+    expect(code).toBe(0);
+    expect(world.prompts().toSorted()).toEqual(["a fox", "a hen"]);
+  });
+
+  it("takes what a row leaves out from the flags, the environment and the config, in that order", async () => {
+    const world = await batchWorld();
+    await world.run(["config", "set", "quality", "2K"]);
+    await world.manifest("p.jsonl", { prompt: "a fox" }, { prompt: "a hen", ratio: "3:4", quality: "1K" });
+    const env = { IMGGEN_MODEL: PRICED };
+    expect((await world.run(["batch", "p.jsonl", "--ratio", "16:9"], { env })).code).toBe(0);
+    expect(submitted(world)).toEqual(
+      expect.arrayContaining([
+        { prompt: "a fox", model: PRICED, ratio: "16:9", quality: "2K" },
+        { prompt: "a hen", model: PRICED, ratio: "3:4", quality: "1K" },
+      ]),
+    );
+  });
+
+  it("names every bad row with its line, and sends nothing, not even the good ones", async () => {
+    const world = await batchWorld();
+    const lines = [
+      { prompt: "a fox" },
+      { prompt: "" },
+      "{",
+      { prompt: "a hen", modell: "z-image" },
+      { prompt: "a cat", ratio: "21:9" },
+      { prompt: "a dog", output: "../dog.png" },
+      { prompt: "an owl", output: "owl" },
+      { prompt: "an owl again", output: "OWL" },
+    ];
+    await world.manifest("p.jsonl", ...lines);
+    const { code, stdout, stderr } = await world.run(["batch", "p.jsonl", ...MODEL]);
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    for (const line of [2, 3, 4, 5, 6, 8]) expect(stderr).toContain(`line ${line}: `);
+    for (const line of [1, 7]) expect(stderr).not.toContain(`line ${line}: `);
+    expect(stderr).toContain("Nothing was sent.");
+    expect(world.server.requests).toEqual([]);
+    const { document } = await world.json(["batch", "p.jsonl", ...MODEL]);
+    expect(document).toMatchObject({
+      ok: false,
+      charged: "no",
+      error: { type: "invalid_request", exitCode: 2, problems: expect.any(Array) },
+    });
+    const problems = document.error?.problems as unknown as { line: number }[];
+    expect([...new Set(problems.map(({ line }) => line))]).toEqual([2, 3, 4, 5, 6, 8]);
+    expect(await world.listing()).not.toContain("home/state");
+  });
+
+  it("says of a bad value whether the row or a flag set it", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.jsonl", { prompt: "a fox" }, { prompt: "a hen", ratio: "8:1" });
+    const { stderr } = await world.run(["batch", "p.jsonl", ...MODEL, "--ratio", "21:9"]);
+    expect(stderr).toMatch(/line 1: .*--ratio.*21:9/);
+    expect(stderr).toMatch(/line 2: Ratio 8:1/);
+  });
+
+  it.each([
+    ["a manifest of no known kind", ["p.docx"], "p.docx"],
+    ["a manifest that is not there", ["missing.txt"], "missing.txt"],
+    ["an output that is no folder", ["p.txt", "--output", "-"], "--output"],
+    ["a name that makes no sense", ["p.txt", "--name", "{colour}"], "--name"],
+    ["a shard that is none", ["p.txt", "--shard", "5/4"], "--shard"],
+    ["no concurrency", ["p.txt", "--concurrency", "0"], "--concurrency"],
+    ["a budget that is no number", ["p.txt", "--max-credits", "some"], "--max-credits"],
+    ["a duration that is none", ["p.txt", "--timeout", "soon"], "--timeout"],
+  ])("refuses %s: exit 2, nothing sent, in a dry run too", async (_name, args, named) => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox");
+    for (const dry of [[], ["--dry-run"]]) {
+      const { code, stderr } = await world.run(["batch", ...args, ...MODEL, ...dry]);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(named) });
+    }
+    expect(world.server.requests).toEqual([]);
+  });
+
+  it("refuses an empty manifest", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "# nothing here");
+    expect(await world.run(["batch", "p.txt"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("no rows"),
+    });
+  });
+
+  it("has no more rows under way at once than it is told", async () => {
+    let underWay = 0;
+    let most = 0;
+    const world = await batchWorld({
+      submit: (request, socket) => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        return accepts(request, socket);
+      },
+      poll: (request, socket) => {
+        underWay -= 1;
+        return completedAt("/1.png")(request, socket);
+      },
+    });
+    await world.manifest("p.txt", ...Array.from({ length: 12 }, (_, index) => `fox ${index}`));
+    expect((await world.run(["batch", "p.txt", ...MODEL, "--concurrency", "3"])).code).toBe(0);
+    expect(most).toBe(3);
+  });
+
+  it("warns where what came is of another shape than what was asked for", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.jsonl", { prompt: "a fox", ratio: "16:9" }, { prompt: "a hen", ratio: "4:3" });
+    const { code, rows, summary } = await world.batchJson(["p.jsonl", ...MODEL]);
+    expect(code).toBe(0);
+    const warnings = (row: number) => rows.find((each) => Number(each.row) === row)?.warnings;
+    expect(warnings(1)).toEqual([expect.stringContaining("16:9")]);
+    expect(warnings(2)).toEqual([]);
+    expect(summary.warnings).toEqual([expect.stringContaining("16:9")]);
+  });
+});
+
+describe("where a batch's images go", () => {
+  it("is a name below --output, with the extension of the bytes where it has none", async () => {
+    const world = await batchWorld();
+    await world.manifest(
+      "p.jsonl",
+      { prompt: "a fox", output: "a/b/fox" },
+      { prompt: "a hen", output: "hen.png" },
+    );
+    expect((await world.run(["batch", "p.jsonl", ...MODEL, "-o", "out"])).code).toBe(0);
+    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["a", "a/b", "a/b/fox.png", "hen.png"]);
+  });
+
+  it("is the template's name otherwise, numbered where it is taken", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "a fox", "a hen");
+    expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "out", "--name", "{slug}"])).code).toBe(0);
+    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["a-fox-2.png", "a-fox.png", "a-hen.png"]);
+  });
+
+  it("is no file that exists already: exit 2, its line named, nothing sent; --overwrite replaces it", async () => {
+    const world = await batchWorld();
+    await writeFile(path.join(world.cwd, "fox.png"), "mine");
+    await world.manifest("p.jsonl", { prompt: "a hen" }, { prompt: "a fox", output: "fox.png" });
+    const refused = await world.run(["batch", "p.jsonl", ...MODEL]);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/line 2: .*fox\.png.* exists already/),
+    });
+    expect(world.server.requests).toEqual([]);
+    expect((await world.run(["batch", "p.jsonl", ...MODEL, "--overwrite"])).code).toBe(0);
+    expect(await readFile(path.join(world.cwd, "fox.png"))).toEqual(PICTURE);
+  });
+
+  it("is not a folder that a link leads to from inside: exit 2, nothing sent, nothing written there", async () => {
+    const world = await batchWorld();
+    await Promise.all(["out", "elsewhere"].map((name) => mkdir(path.join(world.cwd, name))));
+    await symlink("../elsewhere", path.join(world.cwd, "out", "link"));
+    await world.manifest("p.jsonl", { prompt: "a fox", output: "link/deeper/fox.png" });
+    const run = await world.run(["batch", "p.jsonl", ...MODEL, "-o", "out"]);
+    expect(run).toMatchObject({ code: 2, stderr: expect.stringMatching(/line 1: .*leads out of/) });
+    expect(world.server.requests).toEqual([]);
+    expect(await readdir(path.join(world.cwd, "elsewhere"))).toEqual([]);
+  });
+
+  it("may be a link itself, and is the same batch by either name", async () => {
+    const world = await batchWorld();
+    await mkdir(path.join(world.cwd, "real"));
+    await symlink("real", path.join(world.cwd, "link"));
+    await world.manifest("p.txt", "a fox");
+    await world.run(["batch", "p.txt", ...MODEL, "-o", "link"]);
+    expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "real/"])).code).toBe(0);
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("is refused where nothing can be written: exit 8, nothing sent", async () => {
+    const world = await batchWorld();
+    await writeFile(path.join(world.cwd, "file"), "");
+    await world.manifest("p.txt", "a fox");
+    expect(await world.run(["batch", "p.txt", ...MODEL, "-o", "file/out"])).toMatchObject({ code: 8 });
+    expect(world.server.requests).toEqual([]);
+  });
+});
+
+describe("--shard", () => {
+  it("parts a batch so that all parts together buy every row once, by its content", async () => {
+    const world = await batchWorld();
+    const prompts = Array.from({ length: 12 }, (_, index) => `fox ${index}`);
+    await world.manifest("p.txt", ...prompts);
+    for (const shard of ["1/3", "2/3", "3/3"]) {
+      const before = world.prompts().length;
+      expect((await world.run(["batch", "p.txt", ...MODEL, "--shard", shard, "-o", "out"])).code).toBe(0);
+      const own = world.prompts().slice(before);
+      const part = (prompt: string) =>
+        Number.parseInt(rowDigest({ prompt, model: "z-image" }, undefined).slice(0, 12), 16) % 3;
+      expect(new Set(own.map(part))).toEqual(new Set([Number(shard[0]) - 1]));
+    }
+    expect(world.prompts().toSorted()).toEqual(prompts.toSorted());
+    expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "out"])).code).toBe(0);
+    expect(world.server.submits()).toHaveLength(12);
+  });
+});
+
+describe("--dry-run", () => {
+  it("shows what it costs, and needs no key, opens no connection and writes nothing", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "a hen");
+    const before = await world.listing();
+    const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
+    const run = await world.run(["batch", "p.txt", ...TWO_CREDITS, "-o", "out", "--dry-run"], { env });
+    expect(run).toMatchObject({ code: 0, stdout: "2 rows, 4 credits, nothing was sent\n" });
+    expect(world.server.requests).toEqual([]);
+    expect(await world.listing()).toEqual(before);
+  });
+
+  it("shows each request and the sum under --json", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "", "a hen");
+    const { code, rows, summary } = await world.batchJson(["p.txt", ...TWO_CREDITS, "--dry-run"]);
+    expect(code).toBe(0);
+    const request = (prompt: string) => ({ prompt, model: PRICED, quality: "1K" });
+    expect(rows).toEqual([
+      { ok: true, dryRun: true, row: 1, line: 1, request: request("a fox"), credits: 2 },
+      { ok: true, dryRun: true, row: 2, line: 3, request: request("a hen"), credits: 2 },
+    ]);
+    expect(summary).toEqual({ type: "summary", dryRun: true, rows: 2, credits: 4 });
+  });
+
+  it("holds it to --max-credits", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "a hen");
+    const { code, document } = await world.json([
+      "batch",
+      "p.txt",
+      ...TWO_CREDITS,
+      "--dry-run",
+      "--max-credits",
+      "3",
+    ]);
+    expect([code, document.error?.type]).toEqual([2, "budget_exceeded"]);
+  });
+});
+
+describe("--json", () => {
+  it("is a line for each row with which one it is, then the summary, and nothing else", async () => {
+    const world = await batchWorld({ submit: accepts, poll: inTurn(stillRunning, completedAt("/1.png")) });
+    await world.manifest("p.jsonl", { prompt: "a fox" }, "", { prompt: "a hen" });
+    const { code, rows, summary, stderr } = await world.batchJson(["p.jsonl", ...TWO_CREDITS]);
+    expect(code).toBe(0);
+    const byRow = rows.toSorted((a, b) => Number(a.row) - Number(b.row));
+    expect(byRow).toEqual([
+      expect.objectContaining({
+        ok: true,
+        row: 1,
+        line: 1,
+        taskId: "task-a-fox",
+        credits: 2,
+        charged: "yes",
+      }),
+      expect.objectContaining({
+        ok: true,
+        row: 2,
+        line: 3,
+        taskId: "task-a-hen",
+        credits: 2,
+        charged: "yes",
+      }),
+    ]);
+    expect(summary).toMatchObject({
+      type: "summary",
+      rows: 2,
+      saved: 2,
+      failed: 0,
+      unknown: 0,
+      skipped: 0,
+      credits: 4,
+    });
+    expect(stderr).toContain("2 rows, 2 to buy: 4 credits.");
+  });
+
+  it("tells the whole result URL, which standard error does not", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox");
+    const { rows, stderr } = await world.batchJson(["p.txt", ...MODEL, "--verbose"]);
+    expect(rows[0]?.files?.[0]?.url).toContain("signature=s3cret");
+    expect(stderr).not.toContain("s3cret");
+  });
+
+  it("under --quiet leaves standard error empty where all went well", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox");
+    const { code, stderr } = await world.batchJson(["p.txt", ...MODEL, "--quiet"]);
+    expect([code, stderr]).toEqual([0, ""]);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { imagesIn } from "../../support/batch-world.ts";
+import { commandWorld, submitted } from "../../support/command-world.ts";
+import { failure, success } from "../../support/scripted-server.ts";
+import { inTurn } from "../../support/scripts.ts";
+
+const COMPARE = ["compare", "a fox", "-m", "gamma-image-2,delta-Image", "-r", "1:1", "-q", "1K,2K"];
+
+describe("compare", () => {
+  it("buys each cell that the matrix allows, and lists the others with the reason", async () => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(COMPARE);
+    expect(code).toBe(0);
+    expect(document).toMatchObject({
+      ok: true,
+      credits: 6,
+      cells: [
+        { ok: true, credits: 2, request: { model: "gamma-image-2", ratio: "1:1", quality: "1K" } },
+        { ok: true, credits: 4, request: { model: "gamma-image-2", ratio: "1:1", quality: "2K" } },
+      ],
+      skipped: [
+        { model: "delta-Image", ratio: "1:1", quality: "1K", reason: expect.stringContaining("no quality") },
+        { model: "delta-Image", ratio: "1:1", quality: "2K", reason: expect.stringContaining("no quality") },
+      ],
+    });
+    expect(world.server.submits()).toHaveLength(2);
+  });
+
+  it("ends in a table with model, ratio, quality, cost, seconds, size and path", async () => {
+    const world = await commandWorld();
+    const { code, stdout } = await world.run(["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"]);
+    expect(code).toBe(0);
+    const [headings = "", row = ""] = stdout.split("\n");
+    expect(headings.split(/ {2,}/)).toEqual([
+      "MODEL",
+      "RATIO",
+      "QUALITY",
+      "CREDITS",
+      "SECONDS",
+      "SIZE",
+      "FILE",
+    ]);
+    const file = (await imagesIn(world.cwd))[0] ?? "";
+    expect(file).toMatch(/^a-fox-gamma-image-2-default-1K-/);
+    expect(row).toMatch(/^gamma-image-2 {2}- {6}1K {7}2 {8}\d+\.\d {6}64×48 {2}/);
+    expect(row.endsWith(file)).toBe(true);
+  });
+
+  it("buys nothing twice when it is run again", async () => {
+    const world = await commandWorld();
+    await world.json(COMPARE);
+    const { code, document } = await world.json(COMPARE);
+    expect({ code, credits: document.credits }).toEqual({ code: 0, credits: 0 });
+    expect(world.server.submits()).toHaveLength(2);
+  });
+
+  it("takes one model under two names for one", async () => {
+    const world = await commandWorld();
+    await world.json(["compare", "a fox", "-m", "alpha-2,vendor1/alpha-2"]);
+    expect(submitted(world)).toEqual([{ prompt: "a fox", model: "vendor1/alpha-2" }]);
+  });
+
+  it("is priced before anything is sent, and held to its cap", async () => {
+    const world = await commandWorld();
+    const dry = await world.json([...COMPARE, "--dry-run"]);
+    expect(dry).toMatchObject({ code: 0, document: { ok: true, dryRun: true, credits: 6 } });
+    const capped = await world.json([...COMPARE, "--max-credits", "5"]);
+    expect(capped).toMatchObject({ code: 2, document: { error: { type: "budget_exceeded" } } });
+    expect(world.server.requests).toEqual([]);
+  });
+
+  it("refuses where the matrix allows no cell, with the reason", async () => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(["compare", "a fox", "-m", "z-image", "-r", "21:9"]);
+    expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
+    expect(document.error?.message).toContain("z-image takes only");
+  });
+
+  it("shows the cell that failed beside those that came, and exits 10", async () => {
+    const world = await commandWorld({
+      submit: inTurn(
+        (_request, socket) => void socket.write(failure("image_generation.error.generation_failed")),
+        (_request, socket) => void socket.write(success({ taskId: "task-2" })),
+      ),
+    });
+    const { code, document } = await world.json([...COMPARE, "--concurrency", "1"]);
+    expect(code).toBe(10);
+    expect(document.cells).toMatchObject([{ ok: false, charged: "no" }, { ok: true }]);
+  });
+});

@@ -1,0 +1,333 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { commandWorld, submitted } from "../../support/command-world.ts";
+import { failure, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";
+
+const QUICK = ["--poll-interval", "100ms"];
+
+describe("generate", () => {
+  it("sends prompt and model alone, where nothing else is set", async () => {
+    const world = await commandWorld();
+    expect((await world.run(["generate", "a fox"])).code).toBe(0);
+    expect(submitted(world)).toEqual([{ prompt: "a fox", model: "vendor1/alpha-2" }]);
+    const [submit] = world.server.submits();
+    expect(submit?.target).toBe("/api/generate-image");
+    expect(submit?.headers).toMatchObject({ "content-type": "application/json" });
+    expect(submit?.headers.authorization).toMatch(/^Bearer sk-canary-/);
+  });
+
+  it("sends every field that a flag sets, short or long", async () => {
+    const world = await commandWorld();
+    const image = "https://example.com/a.png";
+    await world.run(["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K", "-i", image]);
+    await world.run([
+      "generate",
+      "a fox",
+      "--model",
+      "vendor2/beta-v4",
+      "--max-images",
+      "3",
+      "--ratio",
+      "3:2",
+    ]);
+    await world.run([
+      "generate",
+      "a fox",
+      "--model",
+      "gamma-image-2",
+      "--image",
+      image,
+      "--image",
+      `${image}?2`,
+    ]);
+    const [first, second, third] = submitted(world);
+    expect(first).toMatchObject({ model: "gamma-image-2", ratio: "16:9", quality: "2K" });
+    expect([first].flatMap((body) => (body as { image: unknown }).image)).toEqual([image]);
+    expect(second).toEqual({ prompt: "a fox", model: "vendor2/beta-v4", maxImages: 3, ratio: "3:2" });
+    expect(third).toEqual({ prompt: "a fox", model: "gamma-image-2", image: [image, `${image}?2`] });
+  });
+
+  it.each([
+    ["alpha-2", "vendor1/alpha-2"],
+    ["VENDOR1/Alpha-2", "vendor1/alpha-2"],
+    ["Z-IMAGE", "z-image"],
+    ["delta-image", "delta-Image"],
+  ])("takes %s for %s", async (name, id) => {
+    const world = await commandWorld();
+    const { document } = await world.json(["generate", "a fox", "-m", name, "--dry-run", "--no-validate"]);
+    expect(document.request).toMatchObject({ model: id });
+  });
+
+  it("refuses an unknown model and names the nearest, unless validation is off", async () => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(["generate", "a fox", "-m", "gamma-image-3"]);
+    expect([code, document.error]).toMatchObject([2, { type: "invalid_request", exitCode: 2 }]);
+    expect(`${document.error?.message}${document.error?.hint}`).toContain("gamma-image-2");
+    expect(world.server.requests).toEqual([]);
+    expect((await world.run(["generate", "a fox", "-m", "gamma-image-3", "--no-validate"])).code).toBe(0);
+    expect(submitted(world)).toEqual([{ prompt: "a fox", model: "gamma-image-3" }]);
+  });
+
+  it("answers --json with exactly what became of the task", async () => {
+    const world = await commandWorld({ poll: inTurn(stillRunning, completedAt("/1.png?signature=s3cret")) });
+    const { code, document } = await world.json([
+      "generate",
+      "a fox",
+      "-m",
+      "gamma-image-2",
+      "-q",
+      "1K",
+      ...QUICK,
+    ]);
+    expect(code).toBe(0);
+    expect(document).toMatchObject({
+      ok: true,
+      taskId: "task-1",
+      status: "completed",
+      request: { prompt: "a fox", model: "gamma-image-2", quality: "1K" },
+      credits: 2,
+      charged: "yes",
+      files: [
+        {
+          path: path.join(world.cwd, "a-fox-task1.png"),
+          url: `${world.server.origin}/1.png?signature=s3cret`,
+          mediaType: "image/png",
+          bytes: expect.any(Number),
+          sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+          width: 64,
+          height: 48,
+        },
+      ],
+      submittedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      completedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      elapsedMs: expect.any(Number),
+      warnings: [],
+    });
+  });
+
+  it("answers a refusal with exactly what is known of it", async () => {
+    const key = "my_credits.no_credits_description";
+    const world = await commandWorld({ submit: replies(failure(key)) });
+    const { code, document } = await world.json(["generate", "a fox"]);
+    expect(code).toBe(4);
+    expect(document).toMatchObject({
+      ok: false,
+      error: {
+        type: "insufficient_credits",
+        key,
+        message: expect.any(String),
+        hint: expect.any(String),
+        exitCode: 4,
+      },
+      taskId: null,
+      charged: "no",
+      resume: null,
+    });
+  });
+
+  it("--no-wait returns with the id, before any look", async () => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(["generate", "a fox", "--no-wait"]);
+    expect(code).toBe(0);
+    expect(document).toMatchObject({
+      ok: true,
+      taskId: "task-1",
+      status: "submitted",
+      files: [],
+      charged: "yes",
+    });
+    expect(world.server.requests).toHaveLength(1);
+    expect((await world.run(["generate", "a cat", "--no-wait"])).stdout).toBe("task-2\n");
+  });
+
+  it("--timeout ends the wait as still running: exit 6, charged, and the command that picks it up", async () => {
+    const world = await commandWorld({ poll: stillRunning });
+    const { code, document } = await world.json(["generate", "a fox", "--timeout", "150ms", ...QUICK]);
+    expect(code).toBe(6);
+    expect(document).toMatchObject({
+      ok: false,
+      error: { type: "pending", key: null, exitCode: 6 },
+      taskId: "task-1",
+      charged: "yes",
+      resume: "imggen resume task-1",
+    });
+    const plain = await world.run(["generate", "a cat", "--timeout", "0"]);
+    expect(plain.stdout).toBe("");
+    expect(plain.stderr).toContain("imggen resume task-2");
+  });
+
+  it("--poll-interval looks at a steady pace, and no faster than every 100 ms", async () => {
+    const world = await commandWorld({ poll: inTurn(...Array(5).fill(stillRunning), completedAt("/1.png")) });
+    expect((await world.run(["generate", "a fox", "--poll-interval", "99ms"])).code).toBe(2);
+    expect(world.server.requests).toEqual([]);
+    await world.run(["generate", "a fox", "--poll-interval", "120ms"]);
+    const looks = world.server.requests.slice(1, 7).map(({ atMs }) => atMs);
+    for (const [at, look] of looks.slice(1).entries()) expect(look - (looks[at] ?? 0)).toBeGreaterThan(110);
+  });
+
+  it.each(["NaN", "1e9", "Infinity", "-1", "0x10", "", " ", "99999999999999999999"])(
+    "refuses %j for any number",
+    async (text) => {
+      const world = await commandWorld();
+      for (const flag of [
+        "--max-images",
+        "--max-credits",
+        "--timeout",
+        "--poll-interval",
+        "--request-timeout",
+      ]) {
+        const { code, document } = await world.json([
+          "generate",
+          "a fox",
+          "-m",
+          "vendor2/beta-v4",
+          `${flag}=${text}`,
+        ]);
+        expect([code, document], flag).toMatchObject([2, { error: { type: "usage" }, charged: "no" }]);
+      }
+      expect(world.server.requests).toEqual([]);
+    },
+  );
+
+  it("--max-credits refuses what costs more, or nobody knows what, before anything is sent", async () => {
+    const world = await commandWorld();
+    const gamma = ["generate", "a fox", "-m", "gamma-image-2", "-q", "4K"];
+    const { code, document } = await world.json([...gamma, "--max-credits", "7"]);
+    expect([code, document]).toMatchObject([2, { error: { type: "budget_exceeded" }, charged: "no" }]);
+    const unknown = await world.json(["generate", "a fox", "-m", "z-image", "--max-credits", "100"]);
+    expect([unknown.code, unknown.document]).toMatchObject([2, { error: { type: "budget_exceeded" } }]);
+    expect(world.server.requests).toEqual([]);
+    expect((await world.run([...gamma, "--max-credits", "8"])).code).toBe(0);
+    const unchecked = ["generate", "a fox", "-m", "z-image", "--max-credits", "0", "--no-validate"];
+    expect((await world.run(unchecked)).code).toBe(0);
+  });
+
+  it("warns of an identical request that is unfinished, or of unknown outcome, with its id", async () => {
+    const world = await commandWorld({
+      submit: inTurn(
+        replies(success({ taskId: "task-1" })),
+        replies(success({ taskId: "task-2" })),
+        reset,
+        replies(success({ taskId: "task-3" })),
+      ),
+    });
+    await world.run(["generate", "a fox", "--no-wait"]);
+    const twin = await world.run(["generate", "a fox"]);
+    expect(twin).toMatchObject({ code: 0, stderr: expect.stringContaining("task-1") });
+    expect((await world.run(["generate", "a cat"])).code).toBe(9);
+    const { stderr } = await world.run(["generate", "a cat"]);
+    expect(stderr).toMatch(/same request.*\d{8}T\d+-[0-9a-f]+/);
+    expect((await world.run(["generate", "a bird"])).stderr).not.toContain("same request");
+  });
+
+  it("shows the cost of gamma-image-2 without a quality as an estimate", async () => {
+    const world = await commandWorld();
+    const { document } = await world.json(["generate", "a fox", "-m", "gamma-image-2", "--dry-run"]);
+    expect(document.credits).toBe(2);
+    const bought = await world.json(["generate", "a fox", "-m", "gamma-image-2"]);
+    expect(bought.document.warnings).toHaveLength(1);
+  });
+});
+
+describe("generate --dry-run", () => {
+  it("shows the request and its cost; needs no key, opens no connection, writes nothing", async () => {
+    const world = await commandWorld();
+    const before = await world.listing();
+    const args = ["generate", "a fox", "-m", "gamma-image-2", "-q", "2K", "-o", "new/folder/", "--dry-run"];
+    const bare = { env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined } };
+    expect((await world.json(args, bare)).document).toEqual({
+      ok: true,
+      dryRun: true,
+      request: { prompt: "a fox", model: "gamma-image-2", quality: "2K" },
+      credits: 4,
+    });
+    const plain = await world.run(args, bare);
+    expect(plain.code).toBe(0);
+    expect(plain.stdout).toContain('"quality": "2K"');
+    expect(plain.stdout).toContain("4 credits");
+    await world.run(args);
+    await world.run([...args, "--sandbox"]);
+    expect(await world.listing()).toEqual(before);
+    expect(world.server.requests).toEqual([]);
+  });
+
+  it("gives null where the document gives no cost, and refuses what generate would refuse", async () => {
+    const world = await commandWorld();
+    expect(
+      (await world.json(["generate", "a fox", "-m", "z-image", "--dry-run"])).document.credits,
+    ).toBeNull();
+    expect((await world.run(["generate", "a fox", "-m", "z-image", "-q", "2K", "--dry-run"])).code).toBe(2);
+    await writeFile(path.join(world.cwd, "fox.png"), "mine");
+    expect((await world.run(["generate", "a fox", "-o", "fox.png", "--dry-run"])).code).toBe(2);
+  });
+});
+
+describe("generate's output", () => {
+  it("goes to the current folder, under the prompt's words and the task's id", async () => {
+    const world = await commandWorld();
+    const { stdout } = await world.run(["generate", "A Fox, jumping!  Ünïcode 狐"]);
+    expect(stdout).toBe(`${world.cwd}/a-fox-jumping-ünïcode-狐-task1.png\n`);
+  });
+
+  it("keeps the name that the user chose, with a warning where the bytes are of another type", async () => {
+    const world = await commandWorld();
+    const { document } = await world.json(["generate", "a fox", "-o", "fox.jpg"]);
+    expect(document.files?.[0]?.path).toBe(path.join(world.cwd, "fox.jpg"));
+    expect(document.warnings).toHaveLength(1);
+    const { stdout } = await world.run(["generate", "a fox", "-o", "sub/fox"]);
+    expect(stdout).toBe(`${world.cwd}/sub/fox.png\n`);
+  });
+
+  it("numbers several images, and gets out of the way of existing ones", async () => {
+    const world = await commandWorld({ poll: completedAt("/1.png", "/2.png") });
+    const args = ["generate", "a fox", "-m", "vendor2/beta-v4", "-n", "2", "-o", "fox.png"];
+    expect((await world.run(args)).stdout).toBe(`${world.cwd}/fox.png\n${world.cwd}/fox-2.png\n`);
+    const folder = [...args.slice(0, -1), "./", "--name", "fox"];
+    expect((await world.run(folder)).stdout).toBe(`${world.cwd}/fox-3.png\n${world.cwd}/fox-4.png\n`);
+  });
+
+  it("--overwrite replaces, and without it an existing path is refused before anything is sent", async () => {
+    const world = await commandWorld();
+    const target = path.join(world.cwd, "fox.png");
+    await writeFile(target, "mine");
+    const { code, document } = await world.json(["generate", "a fox", "-o", target]);
+    expect([code, document]).toMatchObject([2, { error: { type: "usage" }, charged: "no" }]);
+    expect(world.server.requests).toEqual([]);
+    expect((await world.run(["generate", "a fox", "-o", target, "--overwrite"])).code).toBe(0);
+    expect((await readFile(target)).subarray(1, 4).toString()).toBe("PNG");
+  });
+
+  it("--name fills in every placeholder", async () => {
+    const world = await commandWorld();
+    const name = "{slug}_{model}_{ratio}_{quality}_{task}_{index}_{date}_{time}.{ext}";
+    const { stdout } = await world.run([
+      "generate",
+      "a fox",
+      "-m",
+      "gamma-image-2",
+      "-r",
+      "16:9",
+      "-q",
+      "1K",
+      "--name",
+      name,
+    ]);
+    expect(path.basename(stdout.trim())).toMatch(
+      /^a-fox_gamma-image-2_16x9_1K_task1_1_\d{4}-\d\d-\d\d_\d{6}\.png$/,
+    );
+  });
+
+  it.each(["a/b", "..\\x", "{nothing}", "a\nb", "", " "])(
+    "--name %j is refused before anything is sent",
+    async (name) => {
+      const world = await commandWorld();
+      expect((await world.json(["generate", "a fox", "--name", name])).document).toMatchObject({
+        ok: false,
+        error: { type: "usage", exitCode: 2 },
+      });
+      expect(world.server.requests).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,189 @@
+import { copyFile, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { commandWorld, submitted } from "../../support/command-world.ts";
+import { PICTURE } from "../../support/program-world.ts";
+import { failure, response } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
+
+const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K"];
+const FOX_REQUEST = { prompt: "a fox", model: "gamma-image-2", ratio: "16:9", quality: "2K" };
+
+/** A service that hangs up on the first submit after it has read it, and answers the rest. */
+const lostReply = () =>
+  commandWorld({
+    submit: inTurn(
+      (_request, socket) => void socket.destroy(),
+      (_request, socket) =>
+        void socket.write(response(200, '{"code":0,"message":"ok","data":{"taskId":"task-2"}}')),
+    ),
+  });
+
+/** The ledger's id of the newest task. */
+const newestId = async (world: { json: Awaited<ReturnType<typeof commandWorld>>["json"] }) =>
+  String((await world.json(["history"])).document[0]?.id);
+
+describe("rerun", () => {
+  it("buys the same request again, found by the bytes of a file that was moved", async () => {
+    const world = await commandWorld();
+    const { document } = await world.json(FOX);
+    const moved = path.join(world.cwd, "renamed.png");
+    await copyFile(String(document.files?.[0]?.path), moved);
+    const again = await world.json(["rerun", moved]);
+    expect(again).toMatchObject({ code: 0, document: { ok: true, taskId: "task-2", request: FOX_REQUEST } });
+    expect(submitted(world)).toEqual([FOX_REQUEST, FOX_REQUEST]);
+  });
+
+  it("takes a task's id, the service's or the ledger's", async () => {
+    const world = await commandWorld();
+    await world.json(FOX);
+    expect((await world.json(["rerun", "task-1"])).code).toBe(0);
+    expect((await world.json(["rerun", await newestId(world)])).code).toBe(0);
+    expect(submitted(world)).toEqual([FOX_REQUEST, FOX_REQUEST, FOX_REQUEST]);
+  });
+
+  it("refuses a file that imggen did not save, and an id that it does not know; nothing is sent", async () => {
+    const world = await commandWorld();
+    await writeFile(path.join(world.cwd, "other.png"), PICTURE);
+    for (const what of ["other.png", "task-9"]) {
+      const { code, document } = await world.json(["rerun", what]);
+      expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
+    }
+    expect(world.server.submits()).toEqual([]);
+  });
+
+  it("--dry-run shows the request and buys nothing", async () => {
+    const world = await commandWorld();
+    await world.json(FOX);
+    const { document } = await world.json(["rerun", "task-1", "--dry-run"]);
+    expect(document).toEqual({ ok: true, dryRun: true, request: FOX_REQUEST, credits: 4 });
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("of a request of unknown outcome settles it: resume no longer asks about it", async () => {
+    const world = await lostReply();
+    expect((await world.json(FOX)).code).toBe(9);
+    expect((await world.json(["resume"])).code).toBe(9);
+    const { code, stderr } = await world.json(["rerun", await newestId(world)]);
+    expect(code).toBe(0);
+    expect(stderr).not.toContain("sent before");
+    expect((await world.json(["resume"])).code).toBe(0);
+    expect((await world.json(["history"])).document).toMatchObject([
+      { status: "completed", charged: "yes" },
+      { status: "unknown", charged: "unknown" },
+    ]);
+  });
+});
+
+describe("generate --reuse", () => {
+  const reuse = [...FOX, "--reuse"];
+
+  it("buys what was never bought", async () => {
+    const world = await commandWorld();
+    expect(await world.json(reuse)).toMatchObject({ code: 0, document: { taskId: "task-1" } });
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("returns what is saved, even where its exact name is given again, and spends nothing", async () => {
+    const world = await commandWorld();
+    const first = await world.json([...reuse, "-o", "fox.png"]);
+    const requests = world.server.requests.length;
+    const second = await world.json([...reuse, "-o", "fox.png"]);
+    expect(second).toMatchObject({ code: 0, document: { ok: true, reused: true, taskId: "task-1" } });
+    expect(second.document.files).toEqual(first.document.files);
+    expect(world.server.requests).toHaveLength(requests);
+    expect(await readdir(world.cwd)).toEqual(["fox.png"]);
+  });
+
+  it("warns where the images lie elsewhere than --output says, and leaves them there", async () => {
+    const world = await commandWorld();
+    await world.json([...reuse, "-o", "fox.png"]);
+    const warnings = async (output: string) =>
+      JSON.stringify((await world.json([...reuse, "-o", output])).document.warnings);
+    expect(await warnings("fox.png")).not.toContain("--output");
+    expect(await warnings("./")).not.toContain("--output");
+    expect(await warnings("hen.png")).toContain("--output was not used");
+    expect(await readdir(world.cwd)).toEqual(["fox.png"]);
+  });
+
+  it("fetches it again where the file is gone or was changed", async () => {
+    const world = await commandWorld();
+    await world.json([...reuse, "-o", "fox.png"]);
+    await rm(path.join(world.cwd, "fox.png"));
+    expect((await world.json(reuse)).code).toBe(0);
+    expect((await readFile(path.join(world.cwd, "fox.png"))).equals(PICTURE)).toBe(true);
+    await writeFile(path.join(world.cwd, "fox.png"), "changed");
+    expect((await world.json(reuse)).document.files?.[0]?.path).toBe(path.join(world.cwd, "fox-2.png"));
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("finishes what is paid for and unfinished", async () => {
+    const world = await commandWorld();
+    await world.json([...FOX, "--no-wait"]);
+    expect(await world.json(reuse)).toMatchObject({ code: 0, document: { taskId: "task-1", reused: true } });
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("--no-wait gives the id of what is unfinished", async () => {
+    const world = await commandWorld({ poll: stillRunning });
+    await world.json([...FOX, "--no-wait"]);
+    const { document } = await world.json([...reuse, "--no-wait"]);
+    expect(document).toMatchObject({ ok: true, taskId: "task-1", status: "submitted", reused: true });
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("says so where the outcome is unknown, exits 9, and spends nothing", async () => {
+    const world = await lostReply();
+    await world.json(FOX);
+    const { code, document } = await world.json(reuse);
+    expect({ code, ...document }).toMatchObject({
+      code: 9,
+      ok: false,
+      charged: "unknown",
+      error: { type: "outcome_unknown", hint: expect.stringContaining("imggen rerun") },
+    });
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it.each([
+    ["another prompt", ["generate", "a hare", ...FOX.slice(2)]],
+    ["another quality", [...FOX.slice(0, -1), "1K"]],
+  ])("%s is another request", async (_what, args) => {
+    const world = await commandWorld();
+    await world.json(FOX);
+    await world.json([...args, "--reuse"]);
+    expect(world.server.submits()).toHaveLength(2);
+  });
+
+  it("what failed, or was refused, is bought again", async () => {
+    const world = await commandWorld({
+      submit: inTurn(
+        (_request, socket) => void socket.write(failure("my_credits.no_credits_description")),
+        (_request, socket) =>
+          void socket.write(response(200, '{"code":0,"message":"ok","data":{"taskId":"task-1"}}')),
+      ),
+      poll: completedAt("/1.png"),
+    });
+    expect((await world.json(reuse)).code).toBe(4);
+    expect((await world.json(reuse)).code).toBe(0);
+  });
+});
+
+describe("resume --dismiss", () => {
+  it("puts a request of unknown outcome aside, and buys nothing", async () => {
+    const world = await lostReply();
+    await world.json(FOX);
+    const id = await newestId(world);
+    expect(await world.json(["resume", id, "--dismiss"])).toMatchObject({ code: 0, document: { ok: true } });
+    expect(await world.json(["resume"])).toMatchObject({ code: 0, document: { ok: true, tasks: [] } });
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("refuses a task whose outcome is known, an id that is not there, and no id", async () => {
+    const world = await commandWorld();
+    await world.json([...FOX, "--no-wait"]);
+    for (const ids of [["task-1"], ["task-9"], []])
+      expect((await world.json(["resume", ...ids, "--dismiss"])).code).toBe(2);
+    expect((await world.json(["resume"])).document.tasks).toHaveLength(1);
+  });
+});

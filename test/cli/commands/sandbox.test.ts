@@ -1,0 +1,84 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { InterruptedError } from "../../../src/core/errors.ts";
+import { type Clock, systemClock } from "../../../src/lib/clock.ts";
+import { commandWorld } from "../../support/command-world.ts";
+import { runCommand } from "../../support/in-process.ts";
+import { temporaryFolder } from "../../support/program.ts";
+
+it("--sandbox in place of a service: no key, no base URL, and the account's own server sees nothing", async () => {
+  const world = await commandWorld();
+  const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
+  const args = ["generate", "a fox", "-m", "z-image", "--sandbox", "--poll-interval", "100ms"];
+  expect((await world.json(args, { env })).document).toMatchObject({
+    ok: true,
+    files: [{ mediaType: "image/png" }],
+  });
+  expect((await world.json(args)).document).toMatchObject({ ok: true });
+  expect(world.server.requests).toEqual([]);
+});
+
+it("a first image of the embedded sandbox is polled for once, when it is ready", async () => {
+  const waits: number[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    sleep(ms, signal) {
+      waits.push(ms);
+      return systemClock.sleep(ms, signal);
+    },
+  };
+  const args = ["generate", "a fox", "-m", "z-image", "-r", "1:1", "--sandbox", "--verbose"];
+  const { code, stderr } = await runCommand(args, { home: await temporaryFolder(), clock });
+  expect(code).toBe(0);
+  expect(stderr.match(/^GET .*generate-image/gm)).toHaveLength(1);
+  expect(waits).toHaveLength(1);
+  expect(waits[0]).toBeLessThanOrEqual(300);
+});
+
+it("sandbox serves until it is stopped, and tells where and with which key", async () => {
+  const world = await commandWorld();
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(new InterruptedError("SIGINT")), 100);
+  const { code, document } = await world.json(["sandbox"], { signal: stop.signal });
+  expect(code).toBe(130);
+  expect(document).toMatchObject({
+    ok: true,
+    baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/api$/),
+    apiKey: "sk-sandbox",
+  });
+});
+
+it.each([
+  ["generate", "a fox", "--sandbox"],
+  ["batch", "rows.txt", "--sandbox", "--output", "out"],
+  ["sandbox"],
+])("%s tells of a state folder that cannot be used, and that nothing was charged", async (...args) => {
+  const world = await commandWorld();
+  await writeFile(path.join(world.cwd, "rows.txt"), "a fox\n");
+  const { code, document, stderr } = await world.json(args, { env: { IMGGEN_HOME: "/dev/null/none" } });
+  expect(code, stderr).toBe(8);
+  expect(JSON.stringify(document)).toContain("The state folder cannot be used: /dev/null/none");
+});
+
+it("sandbox says that its port is in use, and what to do", async () => {
+  const world = await commandWorld();
+  const { port } = new URL(world.server.baseUrl);
+  const { code, document } = await world.json(["sandbox", "--port", port]);
+  expect([code, document.error]).toMatchObject([
+    2,
+    { type: "usage", message: `Port ${port} is in use.`, hint: expect.stringContaining("--port") },
+  ]);
+});
+
+it.each([
+  ["--port", "65536"],
+  ["--port", "web"],
+  ["--latency", "soon"],
+  ["--credits", "-1"],
+  ["--credits", "1e9"],
+])("sandbox %s %s is a usage error", async (flag, value) => {
+  const world = await commandWorld();
+  const { code, document } = await world.json(["sandbox", `${flag}=${value}`]);
+  expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
+});

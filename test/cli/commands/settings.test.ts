@@ -1,0 +1,247 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { type CommandWorld, commandWorld, submitted, TEST_KEY } from "../../support/command-world.ts";
+import { failure } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";
+
+async function withConfig(world: CommandWorld, settings: object): Promise<string> {
+  const file = path.join(world.home, "config", "config.json");
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(file, JSON.stringify(settings), { mode: 0o600 });
+  return file;
+}
+
+const gamma = { model: "gamma-image-2", ratio: "1:1", quality: "1K" };
+
+describe("settings", () => {
+  it("of the request: flag over environment over config over default", async () => {
+    const world = await commandWorld();
+    const request = async (args: string[], env = {}) =>
+      (await world.json(["generate", "a fox", "--dry-run", ...args], { env })).document.request;
+    expect(await request([])).toEqual({ prompt: "a fox", model: "vendor1/alpha-2" });
+    await withConfig(world, gamma);
+    expect(await request([])).toEqual({ prompt: "a fox", ...gamma });
+    const env = { IMGGEN_MODEL: "vendor1/alpha-2" };
+    expect(await request([], env)).toEqual({ prompt: "a fox", ...gamma, model: "vendor1/alpha-2" });
+    expect(await request(["-m", "gamma-image-2", "-r", "16:9", "-q", "4K"], env)).toEqual({
+      prompt: "a fox",
+      model: "gamma-image-2",
+      ratio: "16:9",
+      quality: "4K",
+    });
+  });
+
+  it("of the output: flag over environment over config over the current folder", async () => {
+    const world = await commandWorld();
+    const folderOf = async (args: string[], env = {}) =>
+      path.relative(
+        world.cwd,
+        path.dirname((await world.run(["generate", "a fox", ...args], { env })).stdout),
+      );
+    expect(await folderOf([])).toBe("");
+    await withConfig(world, { output: "from-config/" });
+    expect(await folderOf([])).toBe("from-config");
+    expect(await folderOf([], { IMGGEN_OUTPUT: "from-env/" })).toBe("from-env");
+    expect(await folderOf(["-o", "from-flag/"], { IMGGEN_OUTPUT: "from-env/" })).toBe("from-flag");
+  });
+
+  it("of the time-out: flag over environment over config", async () => {
+    const world = await commandWorld({ poll: stillRunning });
+    const codeOf = async (args: string[], env = {}) =>
+      (await world.run(["generate", "a fox", ...args], { env })).code;
+    await withConfig(world, { timeout: "nonsense" });
+    expect(await codeOf([])).toBe(2);
+    expect(await codeOf([], { IMGGEN_TIMEOUT: "rubbish" })).toBe(2);
+    expect(world.server.requests).toEqual([]);
+    expect(await codeOf([], { IMGGEN_TIMEOUT: "0" })).toBe(6);
+    expect(await codeOf(["--timeout", "0"], { IMGGEN_TIMEOUT: "rubbish" })).toBe(6);
+  });
+
+  it("of the account: environment over config", async () => {
+    const world = await commandWorld();
+    const other = await commandWorld();
+    await withConfig(world, { apiKey: "sk-canary-from-the-config", baseUrl: other.server.baseUrl });
+    await world.run(["generate", "a fox"]);
+    expect(world.server.submits()[0]?.headers.authorization).toBe(`Bearer ${TEST_KEY}`);
+    await world.run(["generate", "a fox"], {
+      env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined },
+    });
+    expect(other.server.submits()[0]?.headers.authorization).toBe("Bearer sk-canary-from-the-config");
+  });
+
+  it("an empty variable is as good as none", async () => {
+    const world = await commandWorld();
+    const { document } = await world.json(["generate", "a fox", "--dry-run"], { env: { IMGGEN_MODEL: "" } });
+    expect(document.request).toMatchObject({ model: "vendor1/alpha-2" });
+  });
+
+  it.each([
+    ["90", 90_000],
+    ["1500ms", 1_500],
+    ["0s", 0],
+    ["1m", 60_000],
+  ])("a duration of %s passes", async (text) => {
+    const world = await commandWorld();
+    expect((await world.run(["generate", "a fox", "--timeout", text, "--no-wait"])).code).toBe(0);
+  });
+
+  it.each(["", "soon", "-1", "1 day", "1e3", "NaN", "5 m m", "999999999h"])(
+    "a duration of %j is refused",
+    async (text) => {
+      const world = await commandWorld();
+      expect((await world.json(["generate", "a fox", `--timeout=${text}`])).document).toMatchObject({
+        error: { type: "usage" },
+      });
+      expect(world.server.requests).toEqual([]);
+    },
+  );
+});
+
+describe("config", () => {
+  it("sets, gets, lists and unsets, saying where each value comes from", async () => {
+    const world = await commandWorld();
+    expect(await world.run(["config", "set", "model", "z-image"])).toMatchObject({ code: 0, stdout: "" });
+    expect((await world.run(["config", "get", "model"])).stdout).toBe("z-image\n");
+    const { stdout } = await world.run(["config", "list"], { env: { IMGGEN_OUTPUT: "pictures/" } });
+    expect(stdout).toMatch(/^model +z-image +config$/m);
+    expect(stdout).toMatch(/^output +pictures\/ +environment$/m);
+    expect(stdout).toMatch(/^ratio +\S+ +default$/m);
+    await world.run(["config", "unset", "model"]);
+    expect((await world.run(["config", "get", "model"])).stdout).not.toContain("z-image");
+  });
+
+  it("names every setting", async () => {
+    const world = await commandWorld();
+    const { document } = await world.json(["config", "list"]);
+    const names = Object.values(document).map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(["apiKey", "baseUrl", "model", "ratio", "quality", "output", "timeout"]),
+    );
+  });
+
+  it("never shows the key", async () => {
+    const world = await commandWorld();
+    await withConfig(world, { apiKey: "sk-canary-from-the-config-0123456789" });
+    for (const env of [{}, { IMGGEN_API_KEY: undefined }]) {
+      for (const args of [["list"], ["get", "apiKey"], ["list", "--json"], ["get", "apiKey", "--json"]]) {
+        const { stdout, stderr } = await world.run(["config", ...args], { env });
+        expect(stdout).toContain("sk-…");
+        expect(stdout + stderr).not.toMatch(/from-the-config|canary/);
+      }
+    }
+  });
+
+  it.each([
+    ["colour", "red"],
+    ["constructor", "x"],
+    ["apiKey", "sk-canary-that-works"],
+    ["baseUrl", "http://service.example/api"],
+    ["baseUrl", "nonsense"],
+    ["ratio", "wide"],
+    ["quality", "8K"],
+    ["timeout", "soon"],
+    ["model", " "],
+  ])("refuses to set %s to %j, and writes nothing", async (name, value) => {
+    const world = await commandWorld();
+    const before = await world.listing();
+    const { code, document } = await world.json(["config", "set", name, value]);
+    expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
+    expect(JSON.stringify(document)).not.toContain("sk-canary-that-works");
+    expect(await world.listing()).toEqual(before);
+  });
+
+  it("path tells where the settings are", async () => {
+    const world = await commandWorld();
+    expect((await world.run(["config", "path"])).stdout).toBe(`${world.home}/config/config.json\n`);
+  });
+});
+
+describe("login", () => {
+  const accepted = { env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined } };
+
+  it("stores the key of standard input and the base URL, after a look that costs nothing", async () => {
+    const world = await commandWorld();
+    const args = ["login", "--base-url", `${world.server.baseUrl}/`];
+    const { code, document } = await world.json(args, {
+      ...accepted,
+      input: "sk-canary-a-new-key\nsecond line",
+    });
+    expect([code, document.ok]).toEqual([0, true]);
+    const file = path.join(world.home, "config", "config.json");
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({
+      apiKey: "sk-canary-a-new-key",
+      baseUrl: world.server.baseUrl,
+    });
+    expect(world.server.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([
+      ["GET", "Bearer sk-canary-a-new-key"],
+    ]);
+    expect(JSON.stringify(document)).not.toContain("a-new-key");
+  });
+
+  it("asks on a terminal", async () => {
+    const world = await commandWorld();
+    const run = await world.run(["login", "--base-url", world.server.baseUrl], {
+      ...accepted,
+      answer: "sk-canary-typed",
+    });
+    expect(run).toMatchObject({ code: 0, stdout: "" });
+    expect(run.stderr).not.toContain("typed");
+    expect((await world.run(["logout"])).code).toBe(0);
+  });
+
+  it("stores nothing where the service refuses the key, or cannot be asked", async () => {
+    for (const [poll, code] of [
+      [replies(failure("login_required")), 3],
+      [reset, 7],
+    ] as const) {
+      const world = await commandWorld({ poll });
+      const run = await world.json(["login", "--base-url", world.server.baseUrl], {
+        ...accepted,
+        input: "sk-canary-new",
+      });
+      expect([run.code, run.document.ok]).toEqual([code, false]);
+      expect(await world.listing()).not.toContain("home/config/config.json");
+    }
+  });
+
+  it("takes any other answer for a key that works, and --no-verify asks nobody", async () => {
+    const world = await commandWorld({ poll: replies(failure("image_generation.error.unknown_error")) });
+    const args = ["login", "--base-url", world.server.baseUrl];
+    expect((await world.run(args, { ...accepted, input: "sk-canary-new" })).code).toBe(0);
+    expect((await world.run([...args, "--no-verify"], { ...accepted, input: "sk-canary-newer" })).code).toBe(
+      0,
+    );
+    expect(world.server.requests).toHaveLength(1);
+  });
+
+  it("has no flag for the key, and says so in its help", async () => {
+    const world = await commandWorld();
+    expect((await world.run(["login", "--key", "sk-canary-x"])).code).toBe(2);
+    expect((await world.run(["login", "--help"])).stdout).not.toMatch(/--(api-)?key/);
+  });
+
+  it("logout removes both, and says where a key still applies", async () => {
+    const world = await commandWorld();
+    const file = await withConfig(world, {
+      apiKey: "sk-canary-stored",
+      baseUrl: "https://service.example/api",
+      ratio: "1:1",
+    });
+    const { stderr, code } = await world.run(["logout"]);
+    expect(code).toBe(0);
+    expect(stderr).toContain("IMGGEN_API_KEY");
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ ratio: "1:1" });
+    expect((await world.run(["logout"], { env: { IMGGEN_API_KEY: undefined } })).code).toBe(0);
+  });
+});
+
+it("settings that are looked at again and again are read without a write", async () => {
+  const world = await commandWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
+  const before = await world.listing();
+  await world.run(["config", "list"]);
+  await world.run(["models"]);
+  await world.run(["history"]);
+  expect(await world.listing()).toEqual(before);
+  expect(submitted(world)).toEqual([]);
+});

@@ -1,0 +1,211 @@
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { commandWorld } from "../../support/command-world.ts";
+import { type Behaviour, failure, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
+
+/** Answers each look by the task it asks for. */
+function byTask(states: Record<string, Behaviour>): Behaviour {
+  return (request, socket) => {
+    const id = new URL(request.target, "http://x").searchParams.get("taskId") ?? "";
+    return (states[id] ?? replies(failure("image_generation.error.unknown_error")))(request, socket);
+  };
+}
+
+const states = byTask({
+  done: completedAt("/1.png?signature=s3cret"),
+  running: stillRunning,
+  failed: taskIs({ status: "failed", errorCode: 7 }),
+  refused: replies(failure("login_required")),
+  broken: reset,
+});
+
+describe("status", () => {
+  it.each([
+    ["done", 0, { ok: true, status: "completed" }],
+    ["running", 6, { ok: true, status: "running", urls: [], files: [] }],
+    ["failed", 5, { ok: false, status: "failed", error: { type: "generation_failed" } }],
+    ["refused", 3, { ok: false, error: { type: "auth_required", key: "login_required" } }],
+    ["broken", 7, { ok: false, error: { type: "network" } }],
+  ])("of a task that is %s: exit %i", async (id, exit, expected) => {
+    const world = await commandWorld({ poll: states });
+    const { code, document } = await world.json(["status", id]);
+    expect([code, document]).toMatchObject([exit, { taskId: id, ...expected }]);
+    expect(world.server.requests).toHaveLength(1);
+  });
+
+  it("shows where the image is, without its query", async () => {
+    const world = await commandWorld({ poll: states });
+    const { document } = await world.json(["status", "done"]);
+    expect(document.urls).toEqual([expect.stringContaining(`${world.server.origin}/1.png`)]);
+    const { stdout } = await world.run(["status", "done"]);
+    expect(stdout).toContain("completed");
+    expect(stdout).not.toContain("s3cret");
+  });
+
+  it.each([
+    [["done", "running"], 6],
+    [["done", "running", "failed"], 5],
+    [["done", "failed", "broken"], 7],
+    [["broken", "refused", "done"], 3],
+    [["done", "done"], 0],
+  ])("of several tasks %j is one JSON line each, and the worst exit code: %i", async (ids, exit) => {
+    const world = await commandWorld({ poll: states });
+    const { code, stdout } = await world.run(["status", ...ids, "--json"]);
+    const lines = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ taskId }) => taskId).sort()).toEqual([...ids].sort());
+    expect(code).toBe(exit);
+  });
+
+  it("--wait polls to the end, --output saves", async () => {
+    const world = await commandWorld({ poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")) });
+    const args = ["status", "task-1", "--wait", "--poll-interval", "100ms", "--output", "fox.png"];
+    const { code, document } = await world.json(args);
+    expect([code, document]).toMatchObject([0, { ok: true, status: "completed" }]);
+    expect(document.files).toMatchObject([{ path: path.join(world.cwd, "fox.png") }]);
+    const waited = await commandWorld({ poll: stillRunning });
+    expect((await waited.run(["status", "task-1", "--wait", "--timeout", "100ms"])).code).toBe(6);
+  });
+});
+
+describe("resume", () => {
+  it("finishes every paid task that was not saved, and prints their paths", async () => {
+    const world = await commandWorld();
+    for (const prompt of ["a fox", "a cat"]) await world.run(["generate", prompt, "--no-wait"]);
+    const { code, stdout } = await world.run(["resume"]);
+    expect(code).toBe(0);
+    expect(stdout.trimEnd().split("\n").sort()).toEqual([
+      `${world.cwd}/a-cat-task2.png`,
+      `${world.cwd}/a-fox-task1.png`,
+    ]);
+    const looks = world.server.requests.length;
+    expect(await world.run(["resume"])).toMatchObject({ code: 0, stdout: "" });
+    expect(world.server.requests).toHaveLength(looks);
+  });
+
+  it("saves where it is told to, or where the task was to be saved", async () => {
+    const world = await commandWorld();
+    await world.run(["generate", "a fox", "--no-wait", "-o", "first/"]);
+    await world.run(["generate", "a cat", "--no-wait", "-o", "first/"]);
+    expect((await world.run(["resume", "task-1", "-o", "cat.png"])).stdout).toBe(`${world.cwd}/cat.png\n`);
+    expect((await world.run(["resume", "task-2"])).stdout).toBe(`${world.cwd}/first/a-cat-task2.png\n`);
+  });
+
+  it("exits 9 while a task of unknown outcome is left, and names it", async () => {
+    const world = await commandWorld({ submit: reset });
+    expect((await world.run(["generate", "a fox"])).code).toBe(9);
+    const { code, stderr, stdout } = await world.run(["resume"]);
+    expect([code, stdout]).toEqual([9, ""]);
+    expect(stderr).toMatch(/\d{8}T\d{9}-[0-9a-f]{8}/);
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("looks an id that the ledger lacks up at the service, and saves it", async () => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(["resume", "task-elsewhere"]);
+    expect([code, document]).toMatchObject([0, { ok: true, taskId: "task-elsewhere", status: "completed" }]);
+  });
+
+  it("exits as status does while a task is still running", async () => {
+    const world = await commandWorld({ poll: stillRunning });
+    await world.run(["generate", "a fox", "--no-wait"]);
+    expect((await world.run(["resume", "--timeout", "100ms"])).code).toBe(6);
+  });
+});
+
+describe("history", () => {
+  it("shows what this machine has paid for, newest first, and not what was refused", async () => {
+    let submits = 0;
+    const world = await commandWorld({
+      submit: (_request, socket) => {
+        submits += 1;
+        socket.write(
+          submits === 2
+            ? failure("my_credits.no_credits_description")
+            : success({ taskId: `task-${submits}` }),
+        );
+      },
+    });
+    for (const prompt of ["a fox", "refused", "a cat"]) {
+      await world.run(["generate", prompt]);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const { code, document } = await world.json(["history"]);
+    expect(code).toBe(0);
+    expect(document).toMatchObject([
+      { taskId: "task-3", status: "completed", request: { prompt: "a cat" }, charged: "yes" },
+      { taskId: "task-1", status: "completed", request: { prompt: "a fox" } },
+    ]);
+    expect((await world.json(["history", "--limit", "1"])).document).toHaveLength(1);
+    expect((await world.run(["history"])).stdout).toMatch(/task-3[\s\S]*task-1/);
+  });
+
+  it("shows 20 by default, and all with --all", async () => {
+    const world = await commandWorld();
+    for (let at = 0; at < 22; at++) await world.run(["generate", "a fox", "--no-wait"]);
+    expect((await world.json(["history"])).document).toHaveLength(20);
+    expect((await world.json(["history", "--all"])).document).toHaveLength(22);
+  });
+
+  it("is an empty list where nothing was bought", async () => {
+    const world = await commandWorld();
+    expect((await world.json(["history"])).document).toEqual([]);
+    expect(await world.run(["history"])).toMatchObject({ code: 0, stdout: "" });
+  });
+});
+
+describe("models", () => {
+  const ids = async (...args: string[]) => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(["models", ...args]);
+    expect(code).toBe(0);
+    return Object.values(document).map(({ id }) => String(id));
+  };
+
+  it("lists the whole matrix, with null for what the document does not say", async () => {
+    const world = await commandWorld();
+    const { document } = await world.json(["models"], {
+      env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined },
+    });
+    const models = Object.values(document);
+    expect(models).toHaveLength(16);
+    const fields =
+      "id kinds ratios defaultRatio qualities defaultQuality maxImages promptLimit references credits documented notes";
+    for (const model of models) expect(Object.keys(model)).toEqual(expect.arrayContaining(fields.split(" ")));
+    const byId = (id: string) => models.find((model) => String(model.id) === id);
+    expect(byId("vendor1/alpha")).toMatchObject({ documented: false });
+    expect(byId("z-image")).toMatchObject({
+      maxImages: 1,
+      qualities: [],
+      references: { min: 0, max: 0 },
+      credits: null,
+    });
+    expect(byId("gamma-image-2")).toMatchObject({
+      promptLimit: 20000,
+      credits: { "1K": 2, "2K": 4, "4K": 8 },
+    });
+    expect(byId("delta-Image")).toMatchObject({ credits: { default: 2 }, qualities: [] });
+  });
+
+  it("answers which model can do this", async () => {
+    expect(await ids("--ratio", "27:16")).toEqual([]);
+    expect(await ids("--ratio", "8:1")).toEqual(["vendor1/alpha-2"]);
+    expect(await ids("--kind", "edit", "--quality", "4K")).toEqual(
+      expect.arrayContaining(["gamma-image-2", "vendor1/alpha-pro"]),
+    );
+    expect(await ids("--references", "16")).toContain("gamma-image-2");
+    expect(await ids("--references", "1")).not.toContain("z-image");
+  });
+
+  it("shows one model, by any of its names, and names the nearest to an unknown one", async () => {
+    expect(await ids("alpha-2")).toEqual(["vendor1/alpha-2"]);
+    const world = await commandWorld();
+    expect((await world.run(["models", "Z-Image"])).stdout).toContain("z-image");
+    const { code, document } = await world.json(["models", "zimage"]);
+    expect(code).toBe(2);
+    expect(document.error?.hint).toContain("z-image");
+  });
+});

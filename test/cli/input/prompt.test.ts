@@ -1,0 +1,69 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
+
+async function promptOf(world: CommandWorld, args: readonly string[], input?: string | Buffer) {
+  const { document } = await world.json(
+    ["generate", "--dry-run", ...args],
+    input === undefined ? {} : { input },
+  );
+  return document.request?.prompt;
+}
+
+it("comes from the argument, a file, or standard input", async () => {
+  const world = await commandWorld();
+  await writeFile(path.join(world.cwd, "prompt.txt"), "from a file\n");
+  expect(await promptOf(world, ["an argument"])).toBe("an argument");
+  expect(await promptOf(world, ["--prompt-file", "prompt.txt"])).toBe("from a file");
+  expect(await promptOf(world, ["-"], "asked for\n")).toBe("asked for");
+  expect(await promptOf(world, [], "piped in\n")).toBe("piped in");
+});
+
+it("loses one newline at the end of a file or of standard input, and nothing else", async () => {
+  const world = await commandWorld();
+  expect(await promptOf(world, ["-"], "two\n\n")).toBe("two\n");
+  expect(await promptOf(world, ["-"], " \n none ")).toBe(" \n none ");
+  expect(await promptOf(world, ["-"], "windows\r\n")).toBe("windows");
+  expect(await promptOf(world, ["an argument\n"])).toBe("an argument\n");
+});
+
+it.each([
+  ["an argument and a file", ["a fox", "--prompt-file", "prompt.txt"], undefined],
+  ["- and a file", ["-", "--prompt-file", "prompt.txt"], "a fox"],
+  ["none at all", [], undefined],
+  ["nothing piped in", [], ""],
+  ["a file that is not there", ["--prompt-file", "missing.txt"], undefined],
+  ["a folder in place of a file", ["--prompt-file", "."], undefined],
+])("%s is a usage error, and nothing is sent", async (_name, args, input) => {
+  const world = await commandWorld();
+  await writeFile(path.join(world.cwd, "prompt.txt"), "a fox");
+  const { code, document } = await world.json(["generate", ...args], input === undefined ? {} : { input });
+  expect([code, document]).toMatchObject([
+    2,
+    { ok: false, error: { type: "usage", exitCode: 2 }, charged: "no" },
+  ]);
+  expect(world.server.requests).toEqual([]);
+});
+
+it("an unquoted prompt is told to be quoted", async () => {
+  const world = await commandWorld();
+  const { code, document } = await world.json(["generate", "a", "red", "fox"]);
+  expect(code).toBe(2);
+  expect(document.error?.type).toBe("usage");
+  expect(`${document.error?.message} ${document.error?.hint}`).toMatch(/quot/);
+});
+
+it("invalid UTF-8 is refused with the place where it begins, NUL with its own", async () => {
+  const world = await commandWorld();
+  const invalid = await world.json(["generate", "-"], { input: Buffer.from([0x66, 0x6f, 0x78, 0xff]) });
+  expect([invalid.code, invalid.document.error?.message]).toEqual([2, expect.stringMatching(/UTF-8.*\b3\b/)]);
+  const nul = await world.json(["generate", "a\0fox"]);
+  expect([nul.code, nul.document.error?.message]).toEqual([2, expect.stringMatching(/NUL.*\b2\b/)]);
+});
+
+it("a lone surrogate is refused", async () => {
+  const world = await commandWorld();
+  expect((await world.json(["generate", "a \ud800 fox"])).code).toBe(2);
+  expect(world.server.requests).toEqual([]);
+});

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Console } from "../../../src/cli/output/console.ts";
+import type { OutputStream } from "../../../src/cli/output/output-stream.ts";
+import { isInert, nastyText } from "../../support/active-characters.ts";
+
+const HOSTILE = "a\u001b[2J\nb\u202e";
+const ESCAPED = "a\\x1b[2J\\nb\\u{202e}";
+
+function consoleOn({ isTTY = false } = {}) {
+  const written = { stdout: "", stderr: "" };
+  const stream = (name: "stdout" | "stderr"): OutputStream => ({
+    isTTY,
+    write(data, done) {
+      written[name] += Buffer.from(data).toString("utf8");
+      done();
+      return true;
+    },
+  });
+  const streams = { stdout: stream("stdout"), stderr: stream("stderr") };
+  return { console: new Console(streams, { quiet: false }), written };
+}
+
+describe("what goes out", () => {
+  it.each([
+    ["a result", (to: Console) => to.result(HOSTILE), `${ESCAPED}\n`],
+    ["a result of several lines", (to: Console) => to.result([HOSTILE, "c"]), `${ESCAPED}\nc\n`],
+    ["fields of a result", (to: Console) => to.resultLine(HOSTILE, "c"), `${ESCAPED}  c\n`],
+    ["a note", (to: Console) => to.note(HOSTILE), `${ESCAPED}\n`],
+    ["a warning", (to: Console) => to.warn(HOSTILE), `warning: ${ESCAPED}\n`],
+    ["an error", (to: Console) => to.error([HOSTILE, "c"]), `${ESCAPED}\nc\n`],
+    ["a question", (to: Console) => to.question(HOSTILE), ESCAPED],
+  ])("is escaped by the console: %s", async (_name, write, expected) => {
+    for (const isTTY of [false, true]) {
+      const { console, written } = consoleOn({ isTTY });
+      await write(console);
+      expect(written.stdout + written.stderr).toBe(expected);
+    }
+  });
+
+  it("is JSON that parses to the same value, and is inert", async () => {
+    await fc.assert(
+      fc.asyncProperty(nastyText, async (text) => {
+        const { console, written } = consoleOn();
+        await console.json({ text });
+        expect(JSON.parse(written.stdout)).toEqual({ text });
+        expect(isInert(written.stdout.replace(/\n$/, ""))).toBe(true);
+      }),
+    );
+  });
+});
+
+it("a path of a result stays as it is for a script, and is escaped on a terminal", async () => {
+  const piped = consoleOn();
+  await piped.console.resultLine("done", { path: HOSTILE });
+  expect(piped.written.stdout).toBe(`done  ${HOSTILE}\n`);
+  const terminal = consoleOn({ isTTY: true });
+  await terminal.console.resultLine("done", { path: HOSTILE });
+  expect(terminal.written.stdout).toBe(`done  ${ESCAPED}\n`);
+});
+
+it("colours are put on after the text is escaped", async () => {
+  const { console, written } = consoleOn();
+  await console.error(["error: \u001b[2J", "next"], (line, at) =>
+    at === 0 ? `\u001b[31m${line}\u001b[39m` : line,
+  );
+  expect(written.stderr).toBe("\u001b[31merror: \\x1b[2J\u001b[39m\nnext\n");
+});

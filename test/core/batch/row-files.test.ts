@@ -1,0 +1,146 @@
+import { mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { PlannedRow } from "../../../src/core/batch/plan.ts";
+import { findMisplaced, planPlaced, preparePlace, realFolder } from "../../../src/core/batch/row-files.ts";
+import { SaveFailedError } from "../../../src/core/errors.ts";
+import { BatchClaims } from "../../../src/store/batch-claims.ts";
+import { Ledger } from "../../../src/store/ledger.ts";
+import { fakeClock } from "../../support/fake-clock.ts";
+import { finishTask } from "../../support/finish-task.ts";
+import { temporaryFolder } from "../../support/program.ts";
+import { EVENTS, INTENT } from "../../support/records.ts";
+import { someProcesses } from "../../support/some-processes.ts";
+import { newRows } from "./some-rows.ts";
+
+async function newPlace() {
+  const root = await realpath(await temporaryFolder());
+  const folder = path.join(root, "out");
+  await mkdir(folder);
+  return { root, place: { folder, template: "{slug}.{ext}", overwrite: false } };
+}
+
+const named = (...outputs: (string | null)[]): PlannedRow[] =>
+  newRows(...outputs.map((_, index) => `fox ${index}`)).map((row, index) => ({
+    ...row,
+    output: outputs[index] ?? null,
+  }));
+
+describe("a file that another process saves for a row just as the batch is planned", () => {
+  it("is in nobody's way", async () => {
+    const { root, place } = await newPlace();
+    const ledger = new Ledger(root, fakeClock(), someProcesses(1).as(1));
+    const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
+    const rows = named("fox.png");
+    const saveElsewhere = async (key: string) => {
+      const task = await ledger.begin(INTENT);
+      await claims.claim(key, 1, task.record.id);
+      for (const event of [EVENTS.accepted, EVENTS.completed, EVENTS.saved]) await task.file.record(event);
+      await finishTask(ledger, task);
+      await writeFile(path.join(place.folder, "fox.png"), "");
+    };
+    let loads = 0;
+    const load = async () => {
+      const before = await claims.load();
+      if (loads++ === 0) await saveElsewhere(rows[0]?.key ?? "");
+      return before;
+    };
+    const deps = {
+      claims: Object.assign(Object.create(claims), { load }),
+      ledger,
+      resubmitUnknown: false,
+      countsKey: null,
+    };
+    const { plan, misplaced } = await planPlaced(rows, place, deps);
+    expect(misplaced).toEqual([]);
+    expect(plan.rows).toMatchObject([{ standing: "saved" }]);
+    expect(plan.toBuy.rows).toBe(0);
+  });
+});
+
+describe("a folder's real address", () => {
+  it("is the same by every link that leads there, whether it is there yet or not", async () => {
+    const { root, place } = await newPlace();
+    await symlink("out", path.join(root, "link"));
+    expect(await realFolder(path.join(root, "link"))).toBe(place.folder);
+    expect(await realFolder(path.join(root, "link", "a", "b"))).toBe(path.join(place.folder, "a", "b"));
+    expect(await realFolder("/no/such/folder")).toBe("/no/such/folder");
+  });
+
+  it("is what can be made out of a link that leads nowhere, or round in circles", async () => {
+    const { root } = await newPlace();
+    const [nowhere, circle] = [path.join(root, "nowhere"), path.join(root, "circle")];
+    await symlink("missing", nowhere);
+    await symlink("circle", circle);
+    expect(await realFolder(nowhere)).toBe(nowhere);
+    expect(await realFolder(circle)).toBe(circle);
+  });
+});
+
+describe("a row's output", () => {
+  it("is in its place where nothing is there yet", async () => {
+    const { place } = await newPlace();
+    await mkdir(path.join(place.folder, "a"));
+    expect(await findMisplaced(named(null, "fox.png", "a/fox.png", "..fox/b/fox.png"), place)).toEqual([]);
+  });
+
+  it.each(["file", "folder", "link that leads nowhere"])("is not where a %s has its name", async (kind) => {
+    const { place } = await newPlace();
+    const target = path.join(place.folder, "fox.png");
+    if (kind === "file") await writeFile(target, "");
+    else if (kind === "folder") await mkdir(target);
+    else await symlink("missing", target);
+    const [problem, ...more] = await findMisplaced(named(null, "fox.png", "hen.png"), place);
+    expect(more).toEqual([]);
+    expect(problem).toEqual({ line: 2, message: 'output "fox.png" exists already.' });
+  });
+
+  it("may be taken under --overwrite, or by an earlier run of this very row", async () => {
+    const { place } = await newPlace();
+    await writeFile(path.join(place.folder, "fox.png"), "");
+    expect(await findMisplaced(named("fox.png"), { ...place, overwrite: true })).toEqual([]);
+    for (const standing of ["saved", "unfinished", "unknown", "failed"] as const) {
+      const rows = named("fox.png").map((row) => ({ ...row, standing }));
+      expect(await findMisplaced(rows, place)).toEqual([]);
+    }
+  });
+
+  it.each([false, true])("is never outside, wherever a link leads to; overwrite: %s", async (overwrite) => {
+    const { root, place } = await newPlace();
+    await mkdir(path.join(root, "elsewhere"));
+    await symlink("../elsewhere", path.join(place.folder, "link"));
+    await symlink("..", path.join(place.folder, "up"));
+    await symlink(".", path.join(place.folder, "here"));
+    const rows = named(
+      "link/fox.png",
+      "link/deep/er/fox.png",
+      "up/out/fox.png",
+      "up/fox.png",
+      "here/fox.png",
+    );
+    const problems = await findMisplaced(rows, { ...place, overwrite });
+    expect(problems.map(({ line }) => line)).toEqual([1, 2, 4]);
+    for (const { message } of problems) expect(message).toContain(`leads out of ${place.folder}`);
+  });
+});
+
+describe("preparing a batch's place", () => {
+  it("makes every folder that rows are saved in, and leaves nothing in them", async () => {
+    const { root } = await newPlace();
+    const folder = path.join(root, "new");
+    await preparePlace(named(null, "a/fox.png", "a/b/fox.png"), {
+      folder,
+      template: "{slug}.{ext}",
+      overwrite: false,
+    });
+    expect((await readdir(folder, { recursive: true })).sort()).toEqual(["a", "a/b"]);
+  });
+
+  it("fails before anything is sent where one of them cannot be written", async () => {
+    const { place } = await newPlace();
+    await writeFile(path.join(place.folder, "file"), "");
+    const preparing = preparePlace(named("a/fox.png", "file/fox.png"), place);
+    await expect(preparing).rejects.toBeInstanceOf(SaveFailedError);
+    await expect(preparing).rejects.toMatchObject({ charged: "no" });
+  });
+});

@@ -1,0 +1,232 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { SaveFailedError } from "../../../src/core/errors.ts";
+import { prepareDestination, resolveDestination } from "../../../src/core/images/destination.ts";
+import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
+import { UsageError } from "../../../src/lib/errors.ts";
+import { ownedName } from "../../../src/lib/owned-name.ts";
+import { temporaryFolder } from "../../support/program.ts";
+import { identity, someProcesses } from "../../support/some-processes.ts";
+import { tinyDisk } from "../../support/tiny-disk.ts";
+
+async function resolved(output: string | undefined, more: { name?: string; overwrite?: boolean } = {}) {
+  const cwd = await temporaryFolder();
+  await mkdir(path.join(cwd, "folder"));
+  await writeFile(path.join(cwd, "taken.png"), "old");
+  await symlink("nowhere", path.join(cwd, "dangling.png"));
+  await symlink("taken.png", path.join(cwd, "link.png"));
+  await symlink("folder", path.join(cwd, "link-to-folder"));
+  execFileSync("mkfifo", [path.join(cwd, "pipe")]);
+  const before = await readdir(cwd, { recursive: true });
+  try {
+    return {
+      cwd,
+      destination: await resolveDestination({
+        output,
+        overwrite: false,
+        resolvePath: (file) => path.resolve(cwd, file),
+        ...more,
+      }),
+    };
+  } finally {
+    expect(await readdir(cwd, { recursive: true })).toEqual(before);
+  }
+}
+
+describe("where images go", () => {
+  it.each([undefined, ""])("without an output (%j) is the current folder", async (output) => {
+    const { cwd, destination } = await resolved(output);
+    expect(destination).toEqual({
+      kind: "folder",
+      folder: cwd,
+      template: DEFAULT_TEMPLATE,
+      overwrite: false,
+    });
+  });
+
+  it.each(["folder", "folder/", "./folder", "link-to-folder", "new/", "a/b/c/", "."])(
+    "with %j is a folder",
+    async (output) => {
+      const { cwd, destination } = await resolved(output, { name: "{slug}", overwrite: true });
+      expect(destination).toEqual({
+        kind: "folder",
+        folder: path.resolve(cwd, output),
+        template: "{slug}",
+        overwrite: true,
+      });
+    },
+  );
+
+  it("with `-` is standard output", async () => {
+    expect((await resolved("-")).destination).toMatchObject({ kind: "stdout", template: DEFAULT_TEMPLATE });
+  });
+
+  it.each(["new.png", "new", "a/b/new.png", "--.png", "./-"])(
+    "with %j is exactly that file",
+    async (output) => {
+      const { cwd, destination } = await resolved(output);
+      expect(destination).toEqual({ kind: "file", path: path.resolve(cwd, output), overwrite: false });
+    },
+  );
+
+  it("with an absolute path is that one", async () => {
+    expect((await resolved("/nowhere/new.png")).destination).toMatchObject({ path: "/nowhere/new.png" });
+  });
+
+  it.each(["taken.png", "link.png", "dangling.png", "pipe"])(
+    "is refused where %s exists, before anything is spent",
+    async (output) => {
+      await expect(resolved(output)).rejects.toThrow(UsageError);
+    },
+  );
+
+  it.each(["taken.png", "link.png", "new.png"])(
+    "may be %s where overwriting is asked for",
+    async (output) => {
+      expect((await resolved(output, { overwrite: true })).destination).toMatchObject({ kind: "file" });
+    },
+  );
+
+  it("is never a pipe, not even where overwriting is asked for", async () => {
+    await expect(resolved("pipe", { overwrite: true })).rejects.toThrow("not a regular file");
+  });
+
+  it("is refused with a NUL in it, or a name of more than 255 bytes", async () => {
+    await expect(resolved("a\0b.png")).rejects.toThrow(UsageError);
+    await expect(resolved(`${"é".repeat(126)}.png`)).rejects.toThrow("255 bytes");
+  });
+
+  it("is refused where a name is given for a file, or makes no sense", async () => {
+    await expect(resolved("new.png", { name: "{slug}" })).rejects.toMatchObject({
+      hint: expect.stringContaining("--output new.png/"),
+    });
+    await expect(resolved("folder", { name: "{nope}" })).rejects.toThrow("{nope}");
+    await expect(resolved("folder", { name: "a/b" })).rejects.toThrow(UsageError);
+  });
+});
+
+describe("preparing the place", () => {
+  it.each(["a/b/", "a/b/c.png"])("makes the folders of %s, and leaves nothing in them", async (output) => {
+    const { cwd, destination } = await resolved(output);
+    await prepareDestination(destination);
+    expect(await readdir(path.join(cwd, "a", "b"))).toEqual([]);
+  });
+
+  it("leaves what is to be replaced as it is", async () => {
+    const { cwd, destination } = await resolved("taken.png", { overwrite: true });
+    await prepareDestination(destination);
+    expect(await readFile(path.join(cwd, "taken.png"), "utf8")).toBe("old");
+  });
+
+  it("minds nothing that has the name of an earlier release's probe", async () => {
+    const { cwd, destination } = await resolved("folder");
+    await mkdir(path.join(cwd, "folder", ".imggen.probe"));
+    await prepareDestination(destination);
+    expect(await readdir(path.join(cwd, "folder"))).toEqual([".imggen.probe"]);
+  });
+
+  it("removes what killed processes have left, and nothing of those that are alive", async () => {
+    const { cwd, destination } = await resolved("folder");
+    const probe = (pid: number) => ownedName({ prefix: ".imggen-", extension: ".probe" }, identity(pid));
+    const [own, dead] = [probe(2), probe(3)];
+    for (const name of [own, dead]) await writeFile(path.join(cwd, "folder", name), "");
+    await prepareDestination(destination, someProcesses(1, 2).as(1));
+    expect(await readdir(path.join(cwd, "folder"))).toEqual([own]);
+  });
+
+  it("does nothing for standard output", async () => {
+    const { cwd, destination } = await resolved("-");
+    const before = await readdir(cwd);
+    await prepareDestination(destination);
+    expect(await readdir(cwd)).toEqual(before);
+  });
+
+  it("refuses a folder below a file: nothing was sent", async () => {
+    const { destination } = await resolved("taken.png/below/");
+    await expect(prepareDestination(destination)).rejects.toMatchObject({
+      type: "save_failed",
+      charged: "no",
+      message: expect.stringContaining("ENOTDIR"),
+    });
+  });
+
+  it("refuses a folder that cannot be written to", async ({ skip }) => {
+    if (process.getuid?.() === 0) return skip("nothing is forbidden to root");
+    const { cwd, destination } = await resolved("folder");
+    await chmod(path.join(cwd, "folder"), 0o500);
+    await expect(prepareDestination(destination)).rejects.toThrow(SaveFailedError);
+  });
+
+  it("refuses a full disk, and leaves nothing on it", async ({ skip }) => {
+    const disk = tinyDisk(8);
+    if (disk === null) return skip("no disk can be mounted here");
+    await writeFile(path.join(disk, "filler"), Buffer.alloc(8192)).catch(() => {});
+    const destination = await resolveDestination({
+      output: `${disk}/`,
+      overwrite: false,
+      resolvePath: path.resolve,
+    });
+    await expect(prepareDestination(destination)).rejects.toMatchObject({
+      type: "save_failed",
+      message: expect.stringContaining("ENOSPC"),
+    });
+    expect(await readdir(disk)).toEqual(["filler"]);
+  });
+});
+
+describe("on Windows", () => {
+  const onWindows = async (output: string) => {
+    const cwd = await temporaryFolder();
+    const resolvePath = (file: string) => path.resolve(cwd, file);
+    return resolveDestination({ output, overwrite: false, resolvePath }, "win32");
+  };
+
+  it.each([
+    "what?.png",
+    "NUL.png",
+    "nul",
+    "a:b.png",
+    "C:fox.png",
+    "a|b.png",
+    'a"b.png',
+    "pictures/<fox>/",
+    "COM1/fox.png",
+    "fox.png.",
+    "fox.png ",
+    "a\tb.png",
+    "C:\\pictures\\fox*.png",
+    "\\\\?\\C:\\aux.png",
+    "LPT².png",
+    "conout$",
+  ])("an output %j that no file can have there is refused before anything is sent", async (output) => {
+    await expect(onWindows(output)).rejects.toThrow(UsageError);
+    await expect(onWindows(output)).rejects.toThrow(/Windows/);
+  });
+
+  it.each([
+    "fox.png",
+    "C:\\pictures\\fox.png",
+    "c:/pictures/",
+    "D:\\",
+    "..\\fox.png",
+    "./pictures/../fox.png",
+    "\\\\server\\share\\fox.png",
+    "\\\\?\\C:\\fox.png",
+    "null.png",
+    "console.png",
+    "com.png",
+    ".fox.png",
+  ])("an output %j is taken", async (output) => {
+    expect(await onWindows(output)).toBeTruthy();
+  });
+
+  it.each(["what?.png", "NUL.png", "a:b.png"])("but not elsewhere: %j", async (output) => {
+    const cwd = await temporaryFolder();
+    for (const platform of ["linux", "darwin"] as const) {
+      const wish = { output, overwrite: false, resolvePath: (file: string) => path.resolve(cwd, file) };
+      expect(await resolveDestination(wish, platform)).toMatchObject({ path: path.join(cwd, output) });
+    }
+  });
+});

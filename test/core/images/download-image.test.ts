@@ -1,0 +1,231 @@
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { TaskDeps } from "../../../src/core/deps.ts";
+import { type FetchedImage, fetchImage } from "../../../src/core/images/download-image.ts";
+import { png, sha256 } from "../../support/images.ts";
+import { liveServer } from "../../support/live-server.ts";
+import { temporaryFolder } from "../../support/program.ts";
+import { type Behaviour, response } from "../../support/scripted-server.ts";
+import { pause } from "../../support/scripts.ts";
+import { taskWorld } from "../../support/task-world.ts";
+import { tinyDisk } from "../../support/tiny-disk.ts";
+
+const IMAGE = png();
+const HTML = "<!DOCTYPE html><title>Not here</title>";
+
+interface Fetch {
+  /** What each request in turn is met with; the last of them meets all further ones too. */
+  answers: (Buffer | Behaviour)[];
+  fresh?: string[];
+  folder?: string;
+  deps?: Partial<TaskDeps>;
+}
+
+/** Fetches an image from a server that answers as scripted, all waits being over at once. */
+async function fetching({ answers, fresh = [], folder, deps = {} }: Fetch) {
+  let at = 0;
+  const server = await liveServer((request, socket) => {
+    const answer = answers[Math.min(at++, answers.length - 1)];
+    if (typeof answer === "function") return answer(request, socket);
+    if (answer) socket.end(answer);
+  });
+  const world = await taskWorld(server.baseUrl);
+  const place = folder ?? (await temporaryFolder());
+  const temporary = path.join(place, ".imggen-test-1.part");
+  let asked = 0;
+  const freshUrl = async () => {
+    const next = fresh[asked++];
+    return next === undefined ? null : `${server.origin}${next}`;
+  };
+  const outcome = await fetchImage({ url: `${server.origin}/1.png?sig=s3cret`, freshUrl }, temporary, {
+    ...world.deps,
+    ...deps,
+  }).catch((error: unknown) => error);
+  return { outcome, temporary, place, server, ...world, asked: () => asked };
+}
+
+/** Cut short, with the length of the whole. */
+const cutShort = response(200, IMAGE.subarray(0, 40), { "content-length": String(IMAGE.length) });
+/** Cut short, with no length: only the image itself can tell. */
+const cutShortUnnoticed = Buffer.concat([Buffer.from("HTTP/1.1 200 OK\r\n\r\n"), IMAGE.subarray(0, 40)]);
+
+describe("an image that is fetched", () => {
+  it("is whole, hashed, of the type that its bytes have, and of the mode that was asked for", async () => {
+    const { outcome, temporary } = await fetching({
+      answers: [response(200, IMAGE)],
+      deps: { fileMode: 0o640 },
+    });
+    expect(outcome).toMatchObject({
+      temporary,
+      bytes: IMAGE.length,
+      sha256: sha256(IMAGE),
+      image: { mediaType: "image/png", extension: "png", width: 8, height: 6 },
+    });
+    expect((await readFile(temporary)).equals(IMAGE)).toBe(true);
+    expect((await stat(temporary)).mode & 0o777).toBe(0o640);
+  });
+
+  it("is for its owner's eyes alone until it is whole", async () => {
+    const folder = await temporaryFolder();
+    const modes: number[] = [];
+    const halfWay: Behaviour = async (_request, socket) => {
+      const whole = response(200, IMAGE);
+      socket.write(whole.subarray(0, whole.length - 20));
+      await pause(50);
+      for (const name of await readdir(folder))
+        modes.push((await stat(path.join(folder, name))).mode & 0o777);
+      socket.end(whole.subarray(whole.length - 20));
+    };
+    const { outcome } = await fetching({ answers: [halfWay], folder });
+    expect(outcome).toMatchObject({ bytes: IMAGE.length });
+    expect(modes).toEqual([0o600]);
+  });
+
+  it("is what its bytes are, whatever its headers say", async () => {
+    const headers = {
+      "content-type": "text/html",
+      "content-disposition": 'attachment; filename="../../x.exe"',
+    };
+    const { outcome, temporary } = await fetching({ answers: [response(200, IMAGE, headers)] });
+    expect(outcome).toMatchObject({ temporary, image: { mediaType: "image/png" } });
+  });
+
+  it("never goes into a file that is there already: another process may be writing it", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(path.join(folder, ".imggen-test-1.part"), "another's");
+    const { outcome } = await fetching({ answers: [response(200, IMAGE)], folder });
+    expect(outcome).toMatchObject({ type: "save_failed", message: expect.stringContaining("EEXIST") });
+  });
+});
+
+describe("a fetch is tried again after", () => {
+  it.each<[string, Buffer | Behaviour]>([
+    ["a cut connection", (_request, socket) => void socket.resetAndDestroy()],
+    ["HTTP 429", response(429, "")],
+    ["HTTP 500", response(500, "")],
+    ["HTTP 503", response(503, HTML)],
+    ["an image cut short of its length", cutShort],
+    ["an image cut short without a length", cutShortUnnoticed],
+    ["an HTML page in place of the image", response(200, HTML, { "content-type": "image/png" })],
+    ["an SVG in place of the image", response(200, '<svg xmlns="http://www.w3.org/2000/svg"/>')],
+    ["nothing at all in place of the image", response(200, "")],
+  ])("%s", async (_what, trouble) => {
+    const { outcome, server, temporary, events } = await fetching({
+      answers: [trouble, response(200, IMAGE)],
+    });
+    expect(outcome).toMatchObject({ sha256: sha256(IMAGE) });
+    expect((await readFile(temporary)).equals(IMAGE)).toBe(true);
+    expect(server.requests).toHaveLength(2);
+    expect(events).toEqual([{ type: "download_retry", why: expect.any(String), delayMs: 250 }]);
+  });
+
+  it("trouble five times, with longer and longer waits, and not after the sixth", async () => {
+    const { outcome, clock, server, place } = await fetching({ answers: [response(500, "")] });
+    expect(outcome).toMatchObject({
+      type: "save_failed",
+      charged: "yes",
+      message: expect.stringContaining("HTTP 500"),
+    });
+    expect(server.requests).toHaveLength(6);
+    expect(clock.waits).toEqual([250, 500, 1000, 2000, 4000]);
+    expect(await readdir(place)).toEqual([]);
+  });
+
+  it("as long as the service asks for, up to two minutes", async () => {
+    const busy = response(503, "", { "retry-after": "90" });
+    expect((await fetching({ answers: [busy, response(200, IMAGE)] })).clock.waits).toEqual([90_000]);
+    const closed = await fetching({ answers: [response(503, "", { "retry-after": "3600" })] });
+    expect(closed.outcome).toMatchObject({ type: "save_failed" });
+    expect(closed.clock.waits).toEqual([]);
+  });
+});
+
+describe("a URL that is gone", () => {
+  it.each([403, 404, 410])("(HTTP %i) is asked for again, once", async (status) => {
+    const { outcome, server } = await fetching({
+      answers: [response(status, HTML), response(200, IMAGE)],
+      fresh: ["/fresh.png"],
+    });
+    expect(outcome).toMatchObject({ url: `${server.origin}/fresh.png`, sha256: sha256(IMAGE) });
+    expect(server.requests.map(({ target }) => target)).toEqual(["/1.png?sig=s3cret", "/fresh.png"]);
+  });
+
+  it("is not asked for a second time", async () => {
+    const { outcome, asked, place } = await fetching({
+      answers: [response(404, "")],
+      fresh: ["/a.png", "/b.png"],
+    });
+    expect(outcome).toMatchObject({ type: "save_failed", charged: "yes" });
+    expect(asked()).toBe(1);
+    expect(await readdir(place)).toEqual([]);
+  });
+
+  it("ends the fetch where the service has no fresh one", async () => {
+    const { outcome, server } = await fetching({ answers: [response(410, "")] });
+    expect(outcome).toMatchObject({ type: "save_failed", message: expect.stringContaining("HTTP 410") });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("a fetch ends at once", () => {
+  it("at a URL that must not be followed, and does not show its query", async () => {
+    const moved = response(302, "", { location: "file:///etc/passwd?sig=s3cret" });
+    const { outcome, server } = await fetching({ answers: [moved] });
+    expect(outcome).toMatchObject({ type: "save_failed", charged: "yes" });
+    expect((outcome as Error).message).not.toContain("s3cret");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("when it is interrupted, and leaves nothing behind", async () => {
+    const controller = new AbortController();
+    const reason = new Error("stop");
+    const { outcome, place } = await fetching({
+      answers: [
+        (_request, socket) => {
+          socket.write(cutShort);
+          setTimeout(() => controller.abort(reason), 20);
+        },
+      ],
+      deps: { signal: controller.signal },
+    });
+    expect(outcome).toBe(reason);
+    expect(await readdir(place)).toEqual([]);
+  });
+
+  it("on a full disk, with the image still at the service", async ({ skip }) => {
+    const folder = tinyDisk(64);
+    if (folder === null) return skip("no disk can be mounted here");
+    const big = Buffer.concat([IMAGE.subarray(0, 40), Buffer.alloc(3_000_000)]);
+    const { outcome } = await fetching({ answers: [response(200, big)], folder });
+    expect(outcome).toMatchObject({
+      type: "save_failed",
+      charged: "yes",
+      message: expect.stringContaining("ENOSPC"),
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("in a folder that is gone", async () => {
+    const folder = path.join(await temporaryFolder(), "gone");
+    const { outcome } = await fetching({ answers: [response(200, IMAGE)], folder });
+    expect(outcome).toMatchObject({ type: "save_failed", message: expect.stringContaining("ENOENT") });
+  });
+
+  it("where its temporary name is a folder", async () => {
+    const folder = await temporaryFolder();
+    await mkdir(path.join(folder, ".imggen-test-1.part"));
+    const { outcome } = await fetching({ answers: [response(200, IMAGE)], folder });
+    expect(outcome).toMatchObject({ type: "save_failed", charged: "yes" });
+  });
+});
+
+it("an image in which nothing comes any more is fetched again", async () => {
+  const half: Behaviour = (_request, socket) => void socket.write(cutShort);
+  const { outcome, events } = await fetching({
+    answers: [half, response(200, IMAGE)],
+    deps: { downloadIdleMs: 100 },
+  });
+  expect((outcome as FetchedImage).sha256).toBe(sha256(IMAGE));
+  expect(events).toMatchObject([{ type: "download_retry", why: "no answer within 100 ms" }]);
+});

@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  DEFAULT_TEMPLATE,
+  LONGEST_NAME_BYTES,
+  type NameFacts,
+  numberedPath,
+  renderName,
+  safeName,
+  shortTaskId,
+  slugOf,
+  templateProblem,
+} from "../../../src/core/images/file-name.ts";
+
+const FACTS: NameFacts = {
+  request: { prompt: "A fox, at dawn!", model: "vendor1/alpha-2", ratio: "16:9", quality: "2K" },
+  taskId: "task-0123456789ab",
+  index: 2,
+  extension: "png",
+  date: new Date(2026, 0, 31, 7, 8, 9),
+};
+
+describe("a name's template", () => {
+  it.each([
+    [DEFAULT_TEMPLATE, "a-fox-at-dawn-456789ab.png"],
+    ["{slug}", "a-fox-at-dawn.png"],
+    ["{model}_{ratio}_{quality}", "vendor1-alpha-2_16x9_2K.png"],
+    ["{index}-{date}-{time}.{ext}", "2-2026-01-31-070809.png"],
+    ["{task}{task}", "456789ab456789ab.png"],
+    ["fixed", "fixed.png"],
+    ["fixed.png", "fixed.png"],
+    ["fixed.JPEG", "fixed.JPEG"],
+    ["v1.5", "v1.5.png"],
+    ["{slug}.webp", "a-fox-at-dawn.webp"],
+    ["a {slug} b", "a a-fox-at-dawn b.png"],
+  ])("%j makes %j", (template, name) => {
+    expect(templateProblem(template)).toBeNull();
+    expect(renderName(template, FACTS)).toBe(name);
+  });
+
+  it("has words for what is not known of a task", () => {
+    const facts = { ...FACTS, request: null };
+    expect(renderName("{slug}-{model}-{ratio}-{quality}", facts)).toBe("image-model-default-default.png");
+  });
+
+  it.each([
+    "a/b",
+    "a\\b",
+    "../{slug}",
+    "{slug}\n",
+    "a\0b",
+    "",
+    "   ",
+    "{nope}",
+    "{Slug}",
+    "{}",
+    "{slug}-{constructor}",
+  ])("%j is refused", (template) => {
+    expect(templateProblem(template)).toMatch(/./);
+  });
+});
+
+describe("a prompt's slug", () => {
+  it.each([
+    ["A fox", "a-fox"],
+    ["  --A  fox!! ", "a-fox"],
+    ["../../etc/passwd", "etc-passwd"],
+    ["Füchse im Schnee", "füchse-im-schnee"],
+    ["cafe\u0301", "café"],
+    ["狐と雪", "狐と雪"],
+    ["🦊🦊", "image"],
+    ["...", "image"],
+    ["", "image"],
+    ["a\u202eb\u200bc", "a-b-c"],
+    ["\u001b[31mred", "31mred"],
+  ])("of %j is %j", (prompt, slug) => {
+    expect(slugOf(prompt)).toBe(slug);
+  });
+
+  it("is short, and never ends in a hyphen", () => {
+    expect(slugOf(`${"x".repeat(47)} y`)).toBe("x".repeat(47));
+    expect([...slugOf("🦊a".repeat(500))].length).toBeLessThanOrEqual(48);
+  });
+});
+
+describe("a task id in a name", () => {
+  it.each([
+    ["task-0123456789ab", "456789ab"],
+    ["ab", "ab"],
+    ["../../../etc", "etc"],
+    ["\u001b]0;x", "0x"],
+    ["漢字", "task"],
+    ["", "task"],
+  ])("%j is shown as %j", (taskId, short) => {
+    expect(shortTaskId(taskId)).toBe(short);
+  });
+});
+
+describe("a file's name", () => {
+  it.each([
+    ["con.png", "_con.png"],
+    ["CON", "_CON"],
+    ["nul.tar.png", "_nul.tar.png"],
+    ["com1.png", "_com1.png"],
+    ["console.png", "console.png"],
+    [".hidden.png", "hidden.png"],
+    ["-rf.png", "rf.png"],
+    [' <a>:"b|?*.png', "a---b---.png"],
+    ["a\u202egnp.exe", "a-gnp.exe"],
+    ["name. . ", "name"],
+    ["...", "image"],
+    ["", "image"],
+  ])("%j is made safe as %j", (name, safe) => {
+    expect(safeName(name)).toBe(safe);
+  });
+
+  it("is one name that every platform takes, with room for a number, whatever it is made of", () => {
+    const anything = fc.string({ unit: "binary", maxLength: 400 });
+    fc.assert(
+      fc.property(anything, anything, anything, (template, prompt, taskId) => {
+        const request = { prompt, model: prompt, ratio: prompt, quality: prompt };
+        const name = renderName(`${template}{slug}{model}{task}`, { ...FACTS, request, taskId });
+        expect(name).toMatch(/\.png$/);
+        expect(name).not.toMatch(/[<>:"/\\|?*\p{Cc}\p{Cs}]/u);
+        expect(name).not.toMatch(/^[.\- ]|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i);
+        expect(Buffer.byteLength(numberedPath(name, 12_345))).toBeLessThanOrEqual(LONGEST_NAME_BYTES);
+      }),
+    );
+  });
+
+  it("is cut between characters, not within one", () => {
+    const name = renderName("{slug}{slug}{slug}", {
+      ...FACTS,
+      request: { prompt: "漢".repeat(60), model: "m" },
+    });
+    expect(name).toMatch(/^漢+\.png$/);
+    expect(Buffer.byteLength(name)).toBeGreaterThan(240);
+  });
+});
+
+describe("the n-th of equal names", () => {
+  it.each([
+    ["/a/name.png", 1, "/a/name.png"],
+    ["/a/name.png", 2, "/a/name-2.png"],
+    ["/a.b/name", 13, "/a.b/name-13"],
+    ["/a/v1.5.png", 3, "/a/v1.5-3.png"],
+  ])("%s, %i is %s", (file, number, numbered) => {
+    expect(numberedPath(file, number)).toBe(numbered);
+  });
+});
+
+it("the second of two names is another one, even where the first is as long as can be and ends in -2", () => {
+  const longest = `/tmp/${"a".repeat(249)}-2.png`;
+  const second = numberedPath(longest, 2);
+  expect(second).not.toBe(longest);
+  expect(Buffer.byteLength(second.slice("/tmp/".length))).toBeLessThanOrEqual(255);
+});
+
+it("a name of 255 bytes that is all extension still has room for a number", () => {
+  const second = numberedPath(`/tmp/a.${"x".repeat(253)}`, 2);
+  expect(Buffer.byteLength(second.slice("/tmp/".length))).toBeLessThanOrEqual(255);
+});
+
+it.each([".png", ".{ext}"])("the template %s makes a name with an extension", (template) => {
+  expect(safeName(template.replace("{ext}", "png"))).toBe("image.png");
+});

@@ -1,0 +1,358 @@
+import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { TaskDeps } from "../../../src/core/deps.ts";
+import { type SaveOrder, type SaveResult, saveImages } from "../../../src/core/images/save-images.ts";
+import { ownedName } from "../../../src/lib/owned-name.ts";
+import { systemProcesses } from "../../../src/lib/processes.ts";
+import type { Destination } from "../../../src/store/task.ts";
+import { png, sha256 } from "../../support/images.ts";
+import { liveServer } from "../../support/live-server.ts";
+import { temporaryFolder } from "../../support/program.ts";
+import { response } from "../../support/scripted-server.ts";
+import { taskWorld } from "../../support/task-world.ts";
+
+const EARLIER = new Date(2026, 0, 30, 23, 59);
+
+interface Saving extends Partial<Omit<SaveOrder, "destination">> {
+  images?: Buffer[];
+  destination?: Partial<Destination>;
+  /** What lies in the output folder beforehand. */
+  existing?: Record<string, string | Buffer>;
+  /** Where a test looks for what was saved when the rest failed. */
+  result?: SaveResult;
+  deps?: Partial<TaskDeps>;
+}
+
+/** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */
+async function saving({
+  images = [png()],
+  destination = {},
+  existing = {},
+  deps = {},
+  ...rest
+}: Saving = {}) {
+  const { result = { files: [], warnings: [] }, saved: before = [], ...order } = rest;
+  const server = await liveServer(({ target }, socket) => {
+    const image = images[Number(target.slice(1))];
+    socket.write(image?.length ? response(200, image) : response(404, ""));
+  });
+  const world = await taskWorld(server.baseUrl);
+  const folder = await temporaryFolder();
+  for (const [name, content] of Object.entries(existing)) {
+    await writeFile(path.join(folder, name), content);
+    // Older than anything in a world whose clock is a fake one.
+    await utimes(path.join(folder, name), EARLIER, EARLIER);
+  }
+  await saveImages(
+    {
+      taskId: "task-1",
+      request: { prompt: "a fox", model: "gamma-image-2" },
+      urls: images.map((_, at) => `${server.origin}/${at}`),
+      saved: before.map((file) => file && { ...file, url: file.url.replace("PORT", `${server.port}`) }),
+      freshUrls: async () => null,
+      stem: "stem",
+      date: new Date(2026, 0, 31),
+      recovering: false,
+      owned: true,
+      ...order,
+      destination: { ...world.destination, folder, ...destination } as Destination,
+    },
+    result,
+    { ...world.deps, ...deps },
+  );
+  const names = (await readdir(folder)).sort();
+  const files = result.files.filter((file) => file !== null);
+  const saved = files.map((file) => (file.path === null ? null : path.relative(folder, file.path)));
+  return { ...result, files, folder, names, saved, ...world };
+}
+
+/** The temporary file of a process that has ended. */
+function partOf(host: string): string {
+  const { self } = systemProcesses();
+  return ownedName({ prefix: ".imggen-stem-1-", extension: ".part" }, { ...self, host, pid: 0x7fff_fff0 });
+}
+
+const file = (folder: string, name: string, overwrite = false): Destination => ({
+  kind: "file",
+  path: path.join(folder, name),
+  overwrite,
+});
+
+describe("saved images", () => {
+  it("have the name that the template makes, and are told with all that is known of them", async () => {
+    const { files, folder, names, events, warnings } = await saving();
+    expect(names).toEqual(["a-fox.png"]);
+    expect(files).toEqual([
+      {
+        path: path.join(folder, "a-fox.png"),
+        url: expect.stringMatching(/^http.*\/0$/),
+        mediaType: "image/png",
+        bytes: png().length,
+        sha256: sha256(png()),
+        width: 8,
+        height: 6,
+      },
+    ]);
+    expect(warnings).toEqual([]);
+    expect(events.map(({ type }) => type)).toEqual(["downloading", "saved"]);
+  });
+
+  it("of one task are numbered", async () => {
+    const { saved } = await saving({ images: [png(0), png(1), png(2)] });
+    expect(saved).toEqual(["a-fox.png", "a-fox-2.png", "a-fox-3.png"]);
+  });
+
+  it("are numbered by the template where it does so itself", async () => {
+    const template = "{index}-{slug}";
+    const { saved } = await saving({ images: [png(0), png(1)], destination: { template } });
+    expect(saved).toEqual(["1-a-fox.png", "2-a-fox.png"]);
+  });
+
+  it("never replace what exists: they get the next free number", async () => {
+    const existing = { "a-fox.png": "old", "a-fox-2.png": "older" };
+    const { saved, folder } = await saving({ existing });
+    expect(saved).toEqual(["a-fox-3.png"]);
+    expect(await readFile(path.join(folder, "a-fox.png"), "utf8")).toBe("old");
+    expect(await readFile(path.join(folder, "a-fox-2.png"), "utf8")).toBe("older");
+  });
+
+  it("do not collide with each other where numbers are taken already", async () => {
+    const { saved } = await saving({ images: [png(0), png(1)], existing: { "a-fox.png": "old" } });
+    expect(new Set(saved).size).toBe(2);
+    expect(saved).not.toContain("a-fox.png");
+  });
+
+  it("replace what exists where that is asked for, each its own", async () => {
+    const existing = { "a-fox.png": "old", "a-fox-2.png": "old" };
+    const { saved, folder } = await saving({
+      images: [png(0), png(1)],
+      existing,
+      destination: { overwrite: true },
+    });
+    expect(saved).toEqual(["a-fox.png", "a-fox-2.png"]);
+    expect((await readFile(path.join(folder, "a-fox-2.png"))).equals(png(1))).toBe(true);
+  });
+
+  it("go round a folder, and a link that leads nowhere, in their place", async () => {
+    const folder = await temporaryFolder();
+    await mkdir(path.join(folder, "a-fox.png"));
+    await symlink(path.join(folder, "nowhere"), path.join(folder, "a-fox-2.png"));
+    const { files } = await saving({ destination: { folder } });
+    expect(files[0]?.path).toBe(path.join(folder, "a-fox-3.png"));
+  });
+
+  it("go to exactly the file that was named, in folders that are made for it", async () => {
+    const folder = path.join(await temporaryFolder(), "new", "folder");
+    const { files } = await saving({ images: [png(0), png(1)], destination: file(folder, "x.png") });
+    expect(files.map(({ path: saved }) => saved)).toEqual([
+      path.join(folder, "x.png"),
+      path.join(folder, "x-2.png"),
+    ]);
+    expect((await readdir(folder)).sort()).toEqual(["x-2.png", "x.png"]);
+  });
+
+  it.each([
+    ["x.jpg", "x.jpg", ["x.jpg holds a PNG image."]],
+    ["x", "x.png", []],
+    ["x.PNG", "x.PNG", []],
+    ["x.tar", "x.tar", ["x.tar holds a PNG image."]],
+  ])("named %j are saved as %j, with the warnings %j", async (name, saved, warnings) => {
+    const folder = await temporaryFolder();
+    const result = await saving({ destination: file(folder, name) });
+    expect(await readdir(folder)).toEqual([saved]);
+    expect(result.warnings).toEqual(warnings);
+  });
+
+  it("leave no name to the service: neither its URL's nor a path in its task id", async () => {
+    const { names } = await saving({ taskId: "..\\..\\x/../../y", destination: { template: "{task}" } });
+    expect(names).toEqual(["xy.png"]);
+  });
+
+  it("leave no temporary file behind where one of them cannot be had", async () => {
+    const folder = await temporaryFolder();
+    const urls = ["http://127.0.0.1:1/"];
+    await expect(saving({ urls, destination: { folder } })).rejects.toMatchObject({ type: "save_failed" });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("an image that cannot be downloaded", () => {
+  const missing = Buffer.from("");
+
+  it("does not keep the others from being saved, under the names that are theirs", async () => {
+    const folder = await temporaryFolder();
+    const result: SaveResult = { files: [], warnings: [] };
+    const images = [png(0), missing, png(2), missing];
+    await expect(saving({ images, destination: { folder }, result })).rejects.toMatchObject({
+      type: "save_failed",
+      charged: "yes",
+      message: expect.stringMatching(/^2 of 4 images could not be fetched: .*\/1\); .*\/3\)\.$/),
+    });
+    expect((await readdir(folder)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
+    expect(result.files.map((file) => file?.path ?? null)).toEqual([
+      path.join(folder, "a-fox.png"),
+      null,
+      path.join(folder, "a-fox-3.png"),
+      null,
+    ]);
+  });
+
+  it("is all that is downloaded by the next run, while the files of the others are whole", async () => {
+    const folder = await temporaryFolder();
+    const result: SaveResult = { files: [], warnings: [] };
+    await saving({ images: [png(0), missing, png(2)], destination: { folder }, result }).catch(() => {});
+    const next = { images: [missing, png(1), missing], destination: { folder }, recovering: true };
+    // The service has moved, and all URLs but the second have expired.
+    const moved = result.files.map((file) => file && { ...file, url: file.url.replace(/:\d+/, ":PORT") });
+    const { files } = await saving({ ...next, saved: moved });
+    expect(files.map((file) => path.basename(file.path ?? ""))).toEqual([
+      "a-fox.png",
+      "a-fox-2.png",
+      "a-fox-3.png",
+    ]);
+    await writeFile(path.join(folder, "a-fox.png"), "changed");
+    await expect(saving({ ...next, saved: moved })).rejects.toMatchObject({ type: "save_failed" });
+  });
+
+  it("for a signal's sake ends it at once", async () => {
+    const reason = new Error("stop");
+    const signal = AbortSignal.abort(reason);
+    await expect(saving({ images: [png(0), png(1)], deps: { signal } })).rejects.toBe(reason);
+  });
+
+  it("because the disk fails ends it at once", async () => {
+    const folder = path.join(await temporaryFolder(), "file");
+    await writeFile(folder, "");
+    const result: SaveResult = { files: [], warnings: [] };
+    const images = [png(0), png(1)];
+    const { events } = await saving({ images, destination: { folder }, result }).catch(() => ({
+      events: [],
+    }));
+    expect(events).toEqual([]);
+    expect(result.files).toEqual([null, null]);
+  });
+});
+
+it("at most 16 images of a task are downloaded, and a warning says what was left", async () => {
+  const images = Array.from({ length: 22 }, (_, number) => png(number));
+  const { saved, warnings } = await saving({ images });
+  expect(saved).toHaveLength(16);
+  expect(warnings).toEqual([
+    expect.stringMatching(
+      /^The service returned 22 images; .* Not downloaded: .*\/16, .*\/19, and 2 more\. /,
+    ),
+  ]);
+});
+
+describe("an image for standard output", () => {
+  it("goes there, and leaves no file", async () => {
+    const { files, written, folder, stateFolder } = await saving({ destination: { kind: "stdout" } });
+    expect(files).toMatchObject([{ path: null, sha256: sha256(png()) }]);
+    expect(Buffer.concat(written).equals(png())).toBe(true);
+    expect(await readdir(folder)).toEqual([]);
+    const left = await readdir(stateFolder, { recursive: true }).catch(() => []);
+    expect(left.filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  it("is the first; what else comes goes to the folder", async () => {
+    const { saved, written } = await saving({ images: [png(0), png(1)], destination: { kind: "stdout" } });
+    expect(saved).toEqual([null, "a-fox-2.png"]);
+    expect(Buffer.concat(written).equals(png(0))).toBe(true);
+  });
+});
+
+describe("after a crash", () => {
+  it("a file that was published just before is recognised, not saved twice", async () => {
+    const { saved, names } = await saving({ recovering: true, existing: { "a-fox.png": png() } });
+    expect(saved).toEqual(["a-fox.png"]);
+    expect(names).toEqual(["a-fox.png"]);
+  });
+
+  it("it is recognised under the number that it was given", async () => {
+    const existing = { "a-fox.png": "somebody else's", "a-fox-2.png": png() };
+    const { saved, names } = await saving({ recovering: true, existing });
+    expect(saved).toEqual(["a-fox-2.png"]);
+    expect(names).toEqual(["a-fox-2.png", "a-fox.png"]);
+  });
+
+  it("another file of the same length is not taken for it", async () => {
+    const other = Buffer.from(png());
+    other[20] = (other[20] ?? 0) ^ 1;
+    const { saved } = await saving({ recovering: true, existing: { "a-fox.png": other } });
+    expect(saved).toEqual(["a-fox-2.png"]);
+  });
+
+  it("several images find their own files again", async () => {
+    const existing = { "a-fox.png": png(0), "a-fox-2.png": png(1) };
+    const { saved, names } = await saving({ images: [png(0), png(1)], recovering: true, existing });
+    expect(saved).toEqual(["a-fox.png", "a-fox-2.png"]);
+    expect(names).toHaveLength(2);
+  });
+
+  it("two images that are equal are still two files", async () => {
+    const existing = { "a-fox.png": png() };
+    const { saved, names } = await saving({ images: [png(), png()], recovering: true, existing });
+    expect(saved).toEqual(["a-fox.png", "a-fox-2.png"]);
+    expect(names).toHaveLength(2);
+  });
+
+  it("two equal images are still two files where the first had to give way to a file of the user's", async () => {
+    const existing = { "a-fox.png": "somebody else's" };
+    const { saved } = await saving({ images: [png(), png()], recovering: true, existing });
+    expect(saved).toEqual(["a-fox-2.png", "a-fox-3.png"]);
+  });
+
+  it("what was left half done is taken away", async () => {
+    const existing = { [partOf(hostname())]: "half" };
+    expect((await saving({ recovering: true, existing })).names).toEqual(["a-fox.png"]);
+  });
+
+  it("what a process of another machine may be at is left alone", async () => {
+    const existing = { [partOf("elsewhere")]: "half" };
+    const { names } = await saving({ recovering: true, existing });
+    expect(names).toEqual([...Object.keys(existing), "a-fox.png"]);
+  });
+
+  it("what another process may be at is left alone by one that does not own the task", async () => {
+    const existing = { [partOf(hostname())]: "half" };
+    const { names } = await saving({ recovering: true, owned: false, existing });
+    expect(names).toEqual([...Object.keys(existing), "a-fox.png"]);
+  });
+
+  it("without one, an equal file of the user's own is not taken for the image", async () => {
+    const { saved } = await saving({ existing: { "a-fox.png": png() } });
+    expect(saved).toEqual(["a-fox-2.png"]);
+  });
+});
+
+it("two that save one task at once, neither owning it, never write into each other's file", async () => {
+  const image = png();
+  const server = await liveServer(
+    (_request, socket) => void setTimeout(() => socket.write(response(200, image)), 50),
+  );
+  const world = await taskWorld(server.baseUrl);
+  const folder = await temporaryFolder();
+  const save = async () => {
+    const result: SaveResult = { files: [], warnings: [] };
+    const order = {
+      taskId: "task-1",
+      request: null,
+      urls: [`${server.origin}/0`],
+      saved: [],
+      freshUrls: async () => null,
+      stem: "stem",
+      date: new Date(2026, 0, 31),
+      recovering: true,
+      owned: false,
+      destination: { ...world.destination, folder } as Destination,
+    };
+    await saveImages(order, result, world.deps);
+    return result.files[0]?.path ?? "";
+  };
+  const [one, other] = await Promise.all([save(), save()]);
+  expect([one, other]).toEqual([one, one]);
+  expect((await readFile(one)).equals(image)).toBe(true);
+  expect(await readdir(folder)).toEqual([path.basename(one)]);
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { TransportError } from "../../../src/api/exchange.ts";
+import type { ImageService, PollReply, SubmitReply } from "../../../src/api/service.ts";
+import { BudgetExceededError, InterruptedError } from "../../../src/core/errors.ts";
+import { Gate, Pass } from "../../../src/core/limits/admission.ts";
+import { fakeClock } from "../../support/fake-clock.ts";
+
+const REQUEST = { prompt: "a fox", model: "z-image" };
+const TAKEN: SubmitReply = { outcome: "accepted", taskId: "task-1" };
+const LOST: SubmitReply = { outcome: "unknown", why: "reset", excerpt: null };
+const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: "processing" } };
+const notSent = (): SubmitReply => ({
+  outcome: "not_sent",
+  cause: new TransportError("refused", { sent: false }),
+});
+const busy = (retryAfterMs: number | null): SubmitReply => ({
+  outcome: "rate_limited",
+  retryAfterMs,
+  error: new BudgetExceededError("429"),
+});
+const never = () => new AbortController().signal;
+
+/** A gate before a service that answers as it is told, in turn; the last answer stays. */
+function newGate(submits: SubmitReply[], polls: PollReply[] = [RUNNING]) {
+  const clock = fakeClock();
+  const sentAtMs: number[] = [];
+  const outages: boolean[] = [];
+  const next = <Reply>(replies: Reply[]) => (replies.length > 1 ? replies.shift() : replies[0]) as Reply;
+  const service: ImageService = {
+    submitTimeoutMs: 120_000,
+    async submit() {
+      sentAtMs.push(clock.monotonicMs());
+      return next(submits);
+    },
+    async poll() {
+      sentAtMs.push(clock.monotonicMs());
+      return next(polls);
+    },
+  };
+  const gate = new Gate(service, { clock, random: () => 0, onOutage: ({ down }) => outages.push(down) });
+  return { gate, clock, sentAtMs, outages };
+}
+
+async function admitted(gate: Gate): Promise<Pass> {
+  const pass = await gate.admit(never());
+  if (pass === null) throw new Error("not admitted");
+  return pass;
+}
+
+describe("a pass through the gate", () => {
+  it("submits at once, and its place is given back after it", async () => {
+    const { gate, sentAtMs } = newGate([TAKEN]);
+    const pass = await admitted(gate);
+    expect(await pass.submit(REQUEST, never())).toEqual(TAKEN);
+    pass.release();
+    expect(sentAtMs).toEqual([0]);
+  });
+
+  it("gives its place back where nothing was submitted, once however often it is released", async () => {
+    const { gate } = newGate([busy(null), TAKEN]);
+    await (await admitted(gate)).submit(REQUEST, never());
+    // One at a time from here on.
+    const unused = await admitted(gate);
+    unused.release();
+    unused.release();
+    const used = await admitted(gate);
+    let isIn = false;
+    void gate.admit(never()).then(() => {
+      isIn = true;
+    });
+    await new Promise(setImmediate);
+    expect(isIn).toBe(false);
+    await used.submit(REQUEST, never());
+    await new Promise(setImmediate);
+    expect(isIn).toBe(true);
+  });
+
+  it("is no way to send while the service is down: who is admitted next tries, after longer and longer waits", async () => {
+    const { gate, sentAtMs, outages } = newGate([notSent(), notSent(), notSent(), TAKEN]);
+    const first = await admitted(gate);
+    expect(await first.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
+    expect(await first.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
+    for (let tries = 0; tries < 2; tries++) await (await admitted(gate)).submit(REQUEST, never());
+    expect(await (await admitted(gate)).submit(REQUEST, never())).toEqual(TAKEN);
+    expect(sentAtMs).toEqual([0, 500, 1500, 3500]);
+    expect(outages).toEqual([true, false]);
+  });
+
+  it("never sends again what may have arrived", async () => {
+    const { gate, sentAtMs } = newGate([LOST, TAKEN]);
+    expect(await (await admitted(gate)).submit(REQUEST, never())).toEqual(LOST);
+    expect(sentAtMs).toHaveLength(1);
+  });
+
+  it("gives up with what was never sent where the service stays away", async () => {
+    const { gate, sentAtMs } = newGate([notSent()]);
+    for (let pass = await gate.admit(never()); pass; pass = await gate.admit(never()))
+      expect(await pass.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
+    expect(sentAtMs.length).toBeGreaterThanOrEqual(4);
+  });
+
+  it("waits for all where one was answered 429, be it a poll", async () => {
+    const poll: PollReply = {
+      outcome: "retry",
+      why: "busy",
+      rateLimited: true,
+      retryAfterMs: 4000,
+      trouble: null,
+    };
+    const { gate, sentAtMs } = newGate([TAKEN], [poll, RUNNING]);
+    await new Pass(gate, null).poll("task-1", 60_000, never());
+    await new Pass(gate, null).poll("task-2", 60_000, never());
+    await (await admitted(gate)).submit(REQUEST, never());
+    expect(sentAtMs).toEqual([0, 4000, 4000]);
+  });
+
+  it("looks at no task whose wait would be over by then, and says how long it would take", async () => {
+    const { gate, sentAtMs } = newGate([busy(60_000)]);
+    await (await admitted(gate)).submit(REQUEST, never());
+    expect(await new Pass(gate, null).poll("task-1", 5000, never())).toMatchObject({
+      outcome: "retry",
+      rateLimited: true,
+      retryAfterMs: 60_000,
+    });
+    expect(sentAtMs).toHaveLength(1);
+  });
+
+  it("ends the wait with a signal: what was never sent is not sent any more", async () => {
+    const { gate, sentAtMs } = newGate([notSent(), TAKEN]);
+    const controller = new AbortController();
+    const pass = await admitted(gate);
+    controller.abort(new InterruptedError("SIGINT"));
+    expect(await pass.submit(REQUEST, controller.signal)).toMatchObject({ outcome: "not_sent" });
+    expect(sentAtMs).toEqual([]);
+    pass.release();
+    await expect(gate.admit(never())).resolves.not.toBeNull();
+  });
+});
+
+describe("a gate that was stopped", () => {
+  it("lets nobody through any more, with the first reason, and polls go on", async () => {
+    const { gate, sentAtMs } = newGate([TAKEN]);
+    const first = new BudgetExceededError("first");
+    gate.stop(first);
+    gate.stop(new BudgetExceededError("second"));
+    expect(gate.stopped).toBe(first);
+    expect(await gate.admit(never())).toBeNull();
+    expect(await new Pass(gate, null).poll("task-1", undefined, never())).toEqual(RUNNING);
+    expect(sentAtMs).toHaveLength(1);
+  });
+
+  it("turns away those who were waiting at it", async () => {
+    const { gate } = newGate([busy(null), TAKEN]);
+    await (await admitted(gate)).submit(REQUEST, never());
+    const used = await admitted(gate);
+    const waiting = gate.admit(never());
+    gate.stop(new BudgetExceededError("first"));
+    used.release();
+    expect(await waiting).toBeNull();
+    const another = gate.pace.enter(never());
+    await expect(another).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import type { Cost } from "../../../src/core/batch/plan.ts";
+import { BudgetExceededError } from "../../../src/core/errors.ts";
+import { checkBatchBudget, likelyCredits } from "../../../src/core/limits/batch-budget.ts";
+
+const cost = (credits: number, undocumented = 0): Cost => ({ rows: 3, credits, undocumented });
+const chargedForOthers = cost(0);
+
+describe("a batch's budget", () => {
+  it.each([
+    [10, 0, 10],
+    [4, 6, 10],
+    [0, 10, 10],
+    [0, 0, 0],
+  ])("takes %i credits still to buy and %i charged before under a cap of %i", (toBuy, charged, cap) => {
+    expect(() =>
+      checkBatchBudget({ toBuy: cost(toBuy), charged: cost(charged), chargedForOthers }, cap, false),
+    ).not.toThrow();
+  });
+
+  it.each([
+    [11, 0, 10],
+    [5, 6, 10],
+    [0, 11, 10],
+    [1, 0, 0],
+  ])(
+    "refuses %i still to buy and %i charged before under a cap of %i, with the figures",
+    (toBuy, charged, cap) => {
+      const check = () =>
+        checkBatchBudget({ toBuy: cost(toBuy), charged: cost(charged), chargedForOthers }, cap, false);
+      expect(check).toThrow(BudgetExceededError);
+      expect(check).toThrow(
+        charged === 0
+          ? `The batch still costs ${toBuy} credits, and --max-credits is ${cap}.`
+          : `The batch still costs ${toBuy} credits, ${charged} may have been charged for it before, and --max-credits is ${cap}.`,
+      );
+    },
+  );
+
+  it.each([
+    [cost(0, 1), cost(0)],
+    [cost(0), cost(0, 1)],
+  ])("cannot be kept where a cost is not documented, %j to buy and %j before", (toBuy, charged) => {
+    expect(() => checkBatchBudget({ toBuy, charged, chargedForOthers }, 1000, false)).toThrow(
+      /1 row costs is not documented/,
+    );
+    expect(() => checkBatchBudget({ toBuy, charged, chargedForOthers }, 1000, true)).not.toThrow();
+  });
+
+  it("is kept for what is documented even where the rest may pass", () => {
+    expect(() =>
+      checkBatchBudget({ toBuy: cost(11, 1), charged: cost(0), chargedForOthers }, 10, true),
+    ).toThrow(BudgetExceededError);
+  });
+
+  it("counts what rows have cost that were edited out of the manifest", () => {
+    const batch = { toBuy: cost(2), charged: cost(4), chargedForOthers: cost(5) };
+    expect(() => checkBatchBudget(batch, 11, false)).not.toThrow();
+    expect(() => checkBatchBudget(batch, 10, false)).toThrow(
+      /still costs 2 credits, 9 may have been charged/,
+    );
+    const unpriced = { ...batch, chargedForOthers: cost(0, 1) };
+    expect(() => checkBatchBudget(unpriced, 100, false)).toThrow(/1 row costs is not documented/);
+  });
+});
+
+it("what is not documented counts as the highest documented cost in the question of consent", () => {
+  expect(likelyCredits(cost(100))).toBe(100);
+  expect(likelyCredits(cost(4, 2))).toBe(4 + 2 * 8);
+});

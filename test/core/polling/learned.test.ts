@@ -1,0 +1,189 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { automaticCadence, learnedCadence } from "../../../src/core/polling/index.ts";
+import {
+  type Durations,
+  draw,
+  figuresAfter,
+  figuresOf,
+  lognormal,
+  lookTimes,
+  mean,
+  memoryless,
+  mostWithin,
+  watched,
+} from "../../support/simulated-tasks.ts";
+
+const either =
+  (one: Durations, other: Durations): Durations =>
+  (random) =>
+    random() < 0.5 ? one(random) : other(random);
+
+describe("the learned cadence, after 20 tasks", () => {
+  it.each([
+    [8, 0.25],
+    [8, 0.3],
+    [20, 0.25],
+    [20, 0.3],
+  ])("of %i s (σ %f) sees a completion in two fifths of the reference client's delay", (seconds, sigma) => {
+    const durations = lognormal(seconds * 1000, sigma);
+    const { delay, looks } = figuresAfter(durations, 20, durations);
+    expect(delay).toBeLessThanOrEqual(0.4);
+    expect(looks).toBeLessThanOrEqual(1.5);
+    expect(delay * looks).toBeLessThanOrEqual(0.55);
+  });
+
+  // A task of 45 s may take 100 s: 58 looks in 180 s leave no room to be quicker and to go on.
+  it.each([0.25, 0.3])("of 45 s (σ %f) sees it in seven tenths of that delay, with fewer looks", (sigma) => {
+    const durations = lognormal(45_000, sigma);
+    const { delay, looks } = figuresAfter(durations, 20, durations);
+    expect(delay).toBeLessThanOrEqual(0.7);
+    expect(looks).toBeLessThanOrEqual(0.95);
+  });
+
+  it.each<[string, Durations, number]>([
+    ["of two kinds, 8 s and 40 s", either(lognormal(8000, 0.25), lognormal(40_000, 0.25)), 0.95],
+    ["of two kinds, 10 s and 25 s", either(lognormal(10_000, 0.2), lognormal(25_000, 0.2)), 0.75],
+    ["spread wide", lognormal(20_000, 0.6), 0.9],
+    ["without memory, where nothing can be learned", memoryless(20_000), 1.05],
+  ])("%s pays less for its looks than the reference client", (_what, durations, most) => {
+    const { delay, looks } = figuresAfter(durations, 20, durations);
+    expect(delay).toBeLessThan(0.75);
+    expect(delay * looks).toBeLessThan(most);
+  });
+
+  it.each([
+    [8, 2, 1],
+    [8, 3, 1.15],
+    [20, 2, 1],
+    [20, 3, 1.15],
+    [45, 2, 1.2],
+    [45, 3, 2],
+  ])("of %i s is little worse off where the service becomes %i times slower", (seconds, factor, most) => {
+    const durations = lognormal(seconds * 1000, 0.25);
+    const slower = lognormal(factor * seconds * 1000, 0.25);
+    expect(figuresAfter(durations, 20, slower).delay).toBeLessThan(most);
+  });
+
+  it.each([8, 20, 45])(
+    "of %i s is 5 s late on the mean, at most, where it becomes 2 or 3 times quicker",
+    (seconds) => {
+      const durations = lognormal(seconds * 1000, 0.25);
+      for (const factor of [2, 3]) {
+        const quicker = lognormal((seconds * 1000) / factor, 0.25);
+        expect(figuresAfter(durations, 20, quicker).delay * 1500).toBeLessThan(5500);
+      }
+    },
+  );
+});
+
+describe("the learned cadence, in the long run", () => {
+  it("does not drift: tasks watched as it says teach it what the first ones did", () => {
+    const durations = lognormal(20_000, 0.25);
+    const known = watched(draw(durations, 200, 7));
+    const delayAfter = (count: number) => {
+      const cadence = learnedCadence(known.slice(count - 50, count));
+      return figuresOf(cadence, draw(durations, 2000, 1)).delay;
+    };
+    const [early, late] = [
+      mean([50, 60, 70, 80].map(delayAfter)),
+      mean([170, 180, 190, 200].map(delayAfter)),
+    ];
+    expect(late).toBeLessThan(0.4);
+    expect(late / early).toBeLessThan(1.1);
+  });
+
+  it("finds the moment of tasks that hardly differ, though most are completed before anybody looks", () => {
+    const figures = [1, 2, 3].flatMap((seed) => {
+      const durationsMs = draw(lognormal(10_000, 0.02), 120, seed);
+      const known = watched(durationsMs);
+      return durationsMs.slice(60).map((durationMs, index) => {
+        const times = lookTimes(learnedCadence(known.slice(index + 10, index + 60)), durationMs);
+        return { looks: times.length, delayMs: (times.at(-1) ?? 0) - durationMs };
+      });
+    });
+    expect(mean(figures.map(({ looks }) => looks))).toBeLessThan(4.9);
+    expect(mean(figures.map(({ delayMs }) => delayMs))).toBeLessThan(100);
+  });
+
+  it("comes down to tasks that are always complete at the first look", () => {
+    const known = watched(Array.from({ length: 60 }, () => 300));
+    const [first] = lookTimes(learnedCadence(known.slice(-50)), 300);
+    expect(first).toBeLessThan(450);
+  });
+
+  it.each([0.5, 2, 3])("has learned anew 20 tasks after durations changed by a factor of %f", (factor) => {
+    const before = watched(draw(lognormal(15_000, 0.25), 50, 3));
+    const changed = lognormal(factor * 15_000, 0.25);
+    const known = watched(draw(changed, 20, 4), before);
+    const { delay, looks } = figuresOf(learnedCadence(known.slice(-50)), draw(changed, 2000, 1));
+    expect(delay).toBeLessThan(0.75);
+    expect(delay * looks).toBeLessThan(0.9);
+  });
+});
+
+describe("whatever the history, the learned cadence", () => {
+  const age = fc.oneof(fc.integer({ min: 0, max: 3_600_000 }), fc.integer({ min: 0, max: 60_000 }));
+  const interval = fc.record({ pendingMs: fc.option(age), seenMs: age });
+  const histories = fc.array(interval, { maxLength: 60 });
+
+  it("looks no more than 58 times in any 180 s, from any age on, and never stops", () => {
+    fc.assert(
+      fc.property(histories, age, (history, ageMs) => {
+        const times = lookTimes(learnedCadence(history), ageMs + 900_000, ageMs);
+        expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
+      }),
+    );
+  });
+
+  it("waits for 0.15 s at least and 15 s at most", () => {
+    fc.assert(
+      fc.property(histories, age, (history, ageMs) => {
+        const delayMs = learnedCadence(history).nextDelayMs(ageMs);
+        expect(delayMs).toBeGreaterThanOrEqual(150);
+        expect(delayMs).toBeLessThan(15_001);
+      }),
+    );
+  });
+
+  it("looks as the automatic one does at a task of unknown age", () => {
+    fc.assert(
+      fc.property(histories, (history) => {
+        const delayMs = learnedCadence(history).nextDelayMs(Number.POSITIVE_INFINITY);
+        expect(delayMs).toBe(automaticCadence.nextDelayMs(Number.POSITIVE_INFINITY));
+      }),
+    );
+  });
+});
+
+it("a history of durations that cannot be teaches nothing", () => {
+  const history = [
+    { pendingMs: 9000, seenMs: 8000 },
+    { pendingMs: 8000, seenMs: 8000 },
+    { pendingMs: 7999.9999, seenMs: 8000 },
+    { pendingMs: null, seenMs: 0 },
+    { pendingMs: null, seenMs: -5 },
+    { pendingMs: null, seenMs: Number.NaN },
+  ];
+  expect(learnedCadence(history)).toBe(automaticCadence);
+  expect(learnedCadence([])).toBe(automaticCadence);
+});
+
+it("tasks that nobody waited for teach nothing of how long they took", () => {
+  const late = [
+    { pendingMs: null, seenMs: 86_400_000 },
+    { pendingMs: null, seenMs: 15_001 },
+    { pendingMs: 4000, seenMs: 60_000 },
+    { pendingMs: 40_000, seenMs: 60_001 },
+  ];
+  expect(learnedCadence(late)).toBe(automaticCadence);
+  // Looks that are far apart all the same tell of tasks that take long.
+  expect(learnedCadence([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(automaticCadence);
+});
+
+it("a task that was looked at once, a day later, changes next to nothing", () => {
+  const known = watched(draw(lognormal(20_000, 0.25), 20, 5));
+  const late = learnedCadence([...known, { pendingMs: 4000, seenMs: 86_400_000 }]);
+  const tasks = draw(lognormal(20_000, 0.25), 2000, 1);
+  expect(figuresOf(late, tasks).delay / figuresOf(learnedCadence(known), tasks).delay).toBeCloseTo(1, 1);
+});

@@ -1,0 +1,243 @@
+import { describe, expect, it } from "vitest";
+import { automaticCadence, spreadCadence, uniformCadence } from "../../../src/core/polling/index.ts";
+import { type WaitOptions, waitForTask } from "../../../src/core/polling/wait.ts";
+import { fakeClock } from "../../support/fake-clock.ts";
+import { deadPort, liveServer } from "../../support/live-server.ts";
+import { type Behaviour, failure, response, success } from "../../support/scripted-server.ts";
+import { type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
+
+const RUNNING = success({ status: "processing", errorCode: 0 });
+const URL = "https://cdn.example/1.png";
+const COMPLETED = success({ status: "completed", resultUrl: URL, errorCode: 0 });
+const NOT_YET = failure("image_generation.error.unknown_error");
+
+/** Waits, with all waits over at once, for a task whose looks are answered in turn, the last answer for ever. */
+async function waiting(
+  answers: (Buffer | Behaviour)[],
+  options: Partial<WaitOptions> = {},
+  more: TaskWorldOptions & { interruptAfter?: number } = {},
+) {
+  const lookTimes: number[] = [];
+  let at = 0;
+  const server = await liveServer((request, socket) => {
+    lookTimes.push(world.clock.monotonicMs());
+    const answer = answers[Math.min(at++, answers.length - 1)] ?? RUNNING;
+    if (at === more.interruptAfter) world.interrupt();
+    if (typeof answer === "function") return answer(request, socket);
+    socket.write(answer);
+  });
+  const world = await taskWorld(server.baseUrl, more);
+  const cadence = uniformCadence(1000);
+  const full = { cadence, timeoutMs: 10_000, ageMs: 0, lookAtOnce: false, ...options };
+  const result = await waitForTask("task-1", full, world.deps);
+  return { result, lookTimes, ...world };
+}
+
+describe("waiting for a task", () => {
+  it("ends when it is completed, with its URLs and when it was seen", async () => {
+    const { result, lookTimes } = await waiting([RUNNING, RUNNING, COMPLETED]);
+    expect(result).toEqual({ outcome: "completed", urls: [URL], seenMs: 3000, pendingMs: 2000 });
+    expect(lookTimes).toEqual([1000, 2000, 3000]);
+  });
+
+  it("is in time where the clock was set back since the task began", async () => {
+    const { lookTimes } = await waiting([RUNNING, COMPLETED], {
+      cadence: spreadCadence(0),
+      ageMs: -3_600_000,
+    });
+    expect(lookTimes).toEqual([2800, 5600]);
+  });
+
+  it.each([
+    [success({ status: "failed", errorCode: 17 }), "17"],
+    [success({ status: "failed", resultUrl: URL }), null],
+    [success({ status: "processing", errorCode: 3 }), "3"],
+  ])("ends when it is failed", async (answer, errorCode) => {
+    expect((await waiting([RUNNING, answer])).result).toEqual({ outcome: "failed", errorCode });
+  });
+
+  it("takes its first look at once where the task may long be finished", async () => {
+    const { lookTimes } = await waiting([COMPLETED], { lookAtOnce: true });
+    expect(lookTimes).toEqual([0]);
+  });
+
+  it("goes on through status words that nobody knows, and a completion without a URL", async () => {
+    const odd = [
+      success({ status: "COMPLETED" }),
+      success({}),
+      success({ status: "completed", resultUrl: "" }),
+    ];
+    expect((await waiting([...odd, COMPLETED])).result).toMatchObject({ outcome: "completed", seenMs: 4000 });
+  });
+
+  it("counts from the age that the task has already", async () => {
+    const { result } = await waiting([RUNNING, COMPLETED], { ageMs: 100_000 });
+    expect(result).toMatchObject({ seenMs: 102_000, pendingMs: 101_000 });
+  });
+});
+
+describe("the deadline of a wait", () => {
+  it("ends it with the task still running", async () => {
+    const { result, lookTimes } = await waiting([RUNNING], { timeoutMs: 3500 });
+    expect(result).toEqual({ outcome: "timeout", trouble: null });
+    expect(lookTimes).toEqual([1000, 2000, 3000, 3500]);
+  });
+
+  it("is the moment of one last look, which may find the task completed", async () => {
+    const { result } = await waiting([RUNNING, RUNNING, RUNNING, COMPLETED], { timeoutMs: 3500 });
+    expect(result).toMatchObject({ outcome: "completed", seenMs: 3500 });
+  });
+
+  it("allows one look even where there is no time at all", async () => {
+    const { result, lookTimes } = await waiting([COMPLETED], { timeoutMs: 0, lookAtOnce: true });
+    expect(result).toMatchObject({ outcome: "completed" });
+    expect(lookTimes).toEqual([0]);
+  });
+
+  it("is not moved by the wall clock", async () => {
+    const clock = fakeClock();
+    const jump: Behaviour = (_request, socket) => {
+      Object.assign(clock, { now: () => Date.UTC(2036, 0, 1) });
+      socket.write(RUNNING);
+    };
+    const { result } = await waiting([jump, COMPLETED], { timeoutMs: 5000 }, { clock });
+    expect(result).toMatchObject({ outcome: "completed", seenMs: 2000 });
+  });
+
+  it("is followed by a last look even where the look before outlasted it, as when a laptop slept", async () => {
+    const clock = fakeClock();
+    const sleep: Behaviour = (_request, socket) => {
+      clock.advance(8 * 3_600_000);
+      socket.write(RUNNING);
+    };
+    const { result, lookTimes } = await waiting([sleep, COMPLETED], { timeoutMs: 60_000 }, { clock });
+    expect(result).toMatchObject({ outcome: "completed" });
+    expect(lookTimes).toHaveLength(2);
+  });
+
+  it("is told with the last trouble", async () => {
+    const { result } = await waiting([RUNNING, response(503, "")], { timeoutMs: 2000 });
+    expect(result).toEqual({ outcome: "timeout", trouble: "HTTP 503" });
+  });
+});
+
+describe("trouble while waiting", () => {
+  it.each<[string, Buffer | Behaviour]>([
+    ["a cut connection", (_request, socket) => void socket.resetAndDestroy()],
+    ["HTTP 408", response(408, "")],
+    ["HTTP 425", response(425, "")],
+    ["HTTP 429", response(429, "")],
+    ["HTTP 500", response(500, "")],
+    ["HTTP 502 with HTML", response(502, "<html>")],
+    ["HTTP 500 with an envelope", failure("image_generation.error.unknown_error", 500)],
+    ["a captive portal's page", response(200, "<html>")],
+    ["an empty reply", response(200, "")],
+    ["a reply cut short", (_request, socket) => void socket.end(RUNNING.subarray(0, -5))],
+    ["a redirect", response(302, "", { location: "/" })],
+    ["no data", success(null)],
+  ])("(%s) never ends it", async (_what, trouble) => {
+    const { result, events } = await waiting([trouble, trouble, COMPLETED], { timeoutMs: 60_000 });
+    expect(result).toMatchObject({ outcome: "completed" });
+    expect(events).toEqual([
+      { type: "poll_trouble", why: expect.any(String) },
+      { type: "poll_trouble", why: expect.any(String) },
+    ]);
+  });
+
+  it("of any length never ends it before its deadline", async () => {
+    const world = await taskWorld(`http://127.0.0.1:${await deadPort()}/api`);
+    const options = { cadence: uniformCadence(1000), timeoutMs: 180_000, ageMs: 0, lookAtOnce: false };
+    const result = await waitForTask("task-1", options, world.deps);
+    expect(result).toMatchObject({ outcome: "timeout", trouble: expect.stringContaining("refused") });
+    expect(world.clock.monotonicMs()).toBe(180_000);
+  });
+
+  it("makes looks sparser and sparser, up to 20 s, and the first good one makes them regular again", async () => {
+    const busy = response(500, "");
+    const answers = [...Array(8).fill(busy), RUNNING, COMPLETED];
+    const { clock } = await waiting(answers, { timeoutMs: 600_000 });
+    expect(clock.waits).toEqual([1000, 1000, 1000, 1000, 2000, 4000, 8000, 10_000, 10_000, 1000]);
+  });
+
+  it("lasts as long as the service asks for", async () => {
+    const busy = response(429, "", { "retry-after": "30" });
+    const { clock } = await waiting([busy, COMPLETED], { timeoutMs: 60_000 });
+    expect(clock.waits).toEqual([1000, 30_000]);
+  });
+
+  it("ends it where the service asks for more patience than there is", async () => {
+    const { result, lookTimes } = await waiting([response(503, "", { "retry-after": "3600" })]);
+    expect(result).toEqual({ outcome: "timeout", trouble: "HTTP 503" });
+    expect(lookTimes).toHaveLength(1);
+  });
+
+  it("of a silent service takes no look past the time that is left for long", async () => {
+    const silence: Behaviour = () => {};
+    const { result } = await waiting(
+      [silence],
+      { timeoutMs: 0, lookAtOnce: true },
+      { service: { pollTimeoutMs: 200 } },
+    );
+    expect(result).toEqual({ outcome: "timeout", trouble: "no answer within 200 ms" });
+  });
+});
+
+describe("a refusal while waiting", () => {
+  it.each([
+    [failure("login_required"), "auth_required"],
+    [failure("login_required", 401), "auth_required"],
+    [response(401, ""), "auth_required"],
+    [response(403, "<html>"), "service_error"],
+    [failure("some.new.key"), "service_error"],
+    [failure("image_generation.error.generation_failed"), "generation_failed"],
+  ])("ends it at once, with the task still paid for", async (answer, type) => {
+    const { result, lookTimes } = await waiting([RUNNING, answer, COMPLETED]);
+    expect(result).toMatchObject({ outcome: "refused", error: { type, charged: "yes" } });
+    expect(lookTimes).toHaveLength(2);
+  });
+
+  it("that says the task is not known is borne for the first 30 s", async () => {
+    const { result } = await waiting([...Array(20).fill(NOT_YET), COMPLETED], { timeoutMs: 60_000 });
+    expect(result).toMatchObject({ outcome: "completed", seenMs: 21_000 });
+  });
+
+  it("that says so for longer ends it", async () => {
+    const { result, clock } = await waiting([NOT_YET], { timeoutMs: 180_000 });
+    expect(result).toMatchObject({
+      outcome: "refused",
+      error: { key: "image_generation.error.unknown_error" },
+    });
+    expect(clock.monotonicMs()).toBe(30_000);
+  });
+
+  it("that says so of an old task ends it at once", async () => {
+    const { result, lookTimes } = await waiting([NOT_YET], { ageMs: 31_000, lookAtOnce: true });
+    expect(result).toMatchObject({ outcome: "refused" });
+    expect(lookTimes).toHaveLength(1);
+  });
+});
+
+describe("a signal while waiting", () => {
+  it("ends it", async () => {
+    const { result, lookTimes } = await waiting([RUNNING], {}, { interruptAfter: 2 });
+    expect(result).toEqual({ outcome: "interrupted" });
+    expect(lookTimes).toHaveLength(2);
+  });
+
+  it("ends it in the middle of a look", async () => {
+    const { result } = await waiting([() => {}], {}, { interruptAfter: 1 });
+    expect(result).toEqual({ outcome: "interrupted" });
+  });
+});
+
+it.each([
+  ["a running task", [RUNNING]],
+  ["a task that is not known at first", [...Array(20).fill(NOT_YET), RUNNING]],
+  ["a service in trouble", [response(500, "")]],
+  ["a service in trouble now and then", [RUNNING, response(502, ""), RUNNING, response(429, "")]],
+])("no more than 60 looks are taken in any 180 s at %s", async (_what, answers) => {
+  const cadence = automaticCadence;
+  const { lookTimes } = await waiting(answers, { cadence, timeoutMs: 600_000 });
+  const inWindow = (start: number) => lookTimes.filter((at) => at >= start && at < start + 180_000).length;
+  expect(Math.max(...lookTimes.map(inWindow))).toBeLessThanOrEqual(60);
+});

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { OtherAccountError, requireSameAccount } from "../../../src/core/task/account.ts";
+
+const OWN = { baseUrl: "https://api.example/api", keyId: "0123456789abcdef" };
+
+describe("a task of another account", () => {
+  it("is none where address and key are the same", () => {
+    expect(() => requireSameAccount(OWN, { ...OWN }, "t")).not.toThrow();
+  });
+
+  it("at another address is refused with the address that is needed", () => {
+    const elsewhere = { ...OWN, baseUrl: "https://other.example/api" };
+    const check = () => requireSameAccount(OWN, elsewhere, "t");
+    expect(check).toThrow(OtherAccountError);
+    expect(check).toThrow(
+      expect.objectContaining({ type: "usage", charged: "yes", hint: expect.stringContaining(OWN.baseUrl) }),
+    );
+  });
+
+  it("of another key is refused, and neither key is shown", () => {
+    const check = () => requireSameAccount(OWN, { ...OWN, keyId: "fedcba9876543210" }, "t");
+    expect(check).toThrow(
+      expect.objectContaining({ type: "usage", hint: expect.stringContaining("IMGGEN_API_KEY") }),
+    );
+    expect(check).not.toThrow(/0123456789abcdef|fedcba9876543210/);
+  });
+});

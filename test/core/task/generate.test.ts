@@ -1,0 +1,349 @@
+import { appendFileSync, readdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { uniformCadence } from "../../../src/core/polling/index.ts";
+import { type GenerateOrder, generate } from "../../../src/core/task/generate.ts";
+import type { TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
+import { png, sha256 } from "../../support/images.ts";
+import { deadPort, liveService } from "../../support/live-server.ts";
+import { failure, response, type ServiceScript, success } from "../../support/scripted-server.ts";
+import { type TaskWorldOptions, TEST_KEY, taskWorld } from "../../support/task-world.ts";
+import { tinyDisk } from "../../support/tiny-disk.ts";
+
+const CHECKED = {
+  request: { prompt: "a fox", model: "gamma-image-2" },
+  credits: 2,
+  warnings: ["The cost is an estimate."],
+};
+const WAIT = { timeoutMs: 10_000, cadence: uniformCadence(1000) };
+
+/** The types of the events in each task file of the ledger, and where it lies. */
+function ledgerOf(stateFolder: string): Record<string, string[]> {
+  const files = readdirSync(path.join(stateFolder, "tasks"), { recursive: true, encoding: "utf8" });
+  const tasks = files.filter((name) => name.endsWith(".jsonl"));
+  return Object.fromEntries(
+    tasks.map((name) => {
+      const lines = readFileSync(path.join(stateFolder, "tasks", name), "utf8")
+        .trimEnd()
+        .split("\n");
+      return [path.dirname(name), lines.map((line) => JSON.parse(line).type)];
+    }),
+  );
+}
+
+async function generating(
+  script: ServiceScript = {},
+  order: Partial<GenerateOrder> = {},
+  options: TaskWorldOptions & { baseUrl?: string } = {},
+) {
+  const server = await liveService(png(), script);
+  const world = await taskWorld(options.baseUrl ?? server.baseUrl, options);
+  const run = () =>
+    generate({ checked: CHECKED, destination: world.destination, wait: WAIT, ...order }, world.deps);
+  return { run, server, ...world };
+}
+
+describe("generating an image", () => {
+  it("buys it, waits for it, saves it, and reports it", async () => {
+    const { run, output, stateFolder, server, destination } = await generating();
+    const report = await run();
+    expect(report).toMatchObject({
+      ledgerId: expect.stringMatching(/^\d{8}T/),
+      taskId: "task-1",
+      status: "completed",
+      request: CHECKED.request,
+      credits: 2,
+      charged: "yes",
+      urls: [`${server.origin}/files/1.png?signature=s3cret`],
+      files: [{ path: path.join(output, "a-fox.png"), sha256: sha256(png()) }],
+      elapsedMs: 1000,
+      warnings: CHECKED.warnings,
+      error: null,
+    });
+    expect((await readFile(path.join(output, "a-fox.png"))).equals(png())).toBe(true);
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+    expect(destination.overwrite).toBe(false);
+    expect(ledgerOf(stateFolder)).toEqual({
+      "done/2026-01-31/1200": ["intent", "accepted", "completed", "saved"],
+    });
+  });
+
+  it("tells each step once it is done", async () => {
+    const { run, events } = await generating();
+    await run();
+    expect(events.map(({ type }) => type)).toEqual([
+      "submitting",
+      "accepted",
+      "waiting",
+      "downloading",
+      "saved",
+    ]);
+  });
+
+  it("never writes the key to the disk, nor shows it to the host of the image", async () => {
+    const { run, stateFolder, server } = await generating();
+    await run();
+    const files = await readdir(stateFolder, { recursive: true, withFileTypes: true });
+    for (const each of files.filter((entry) => entry.isFile())) {
+      expect(await readFile(path.join(each.parentPath, each.name), "latin1")).not.toContain(TEST_KEY);
+    }
+    const download = server.requests.find(({ target }) => target.startsWith("/files"));
+    expect(JSON.stringify(download)).not.toContain(TEST_KEY);
+  });
+
+  it("returns at once where it is not to wait, with the task left to be resumed", async () => {
+    const { run, server, stateFolder } = await generating({}, { wait: null });
+    expect(await run()).toMatchObject({
+      status: "submitted",
+      taskId: "task-1",
+      charged: "yes",
+      resumable: true,
+    });
+    expect(server.requests).toHaveLength(1);
+    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted"] });
+  });
+});
+
+describe("the order of writes", () => {
+  it("has the intent on disk when the submit arrives", async () => {
+    let seen: unknown;
+    const { run, stateFolder } = await generating({
+      submit(_request, socket) {
+        seen = ledgerOf(stateFolder);
+        socket.write(success({ taskId: "task-1" }));
+      },
+    });
+    await run();
+    expect(seen).toEqual({ open: ["intent"] });
+  });
+
+  it("has each further step on disk before it is told or acted upon", async () => {
+    const seen: Record<string, string[] | undefined> = {};
+    const see = (moment: string) => {
+      seen[moment] ??= Object.values(ledgerOf(world.stateFolder))[0];
+    };
+    const world = await generating(
+      {
+        poll(request, socket) {
+          see("first poll");
+          socket.write(
+            success({ status: "completed", resultUrl: `http://${request.headers.host}/files/1.png` }),
+          );
+        },
+        file(_request, socket) {
+          see("download");
+          socket.write(response(200, png()));
+        },
+      },
+      {},
+      { onProgress: ({ type }: TaskProgressEvent) => see(type) },
+    );
+    await world.run();
+    expect(seen).toMatchObject({
+      submitting: ["intent"],
+      accepted: ["intent", "accepted"],
+      "first poll": ["intent", "accepted"],
+      download: ["intent", "accepted", "completed"],
+    });
+  });
+
+  it("has the refusal, or that nobody knows, on disk when it is reported", async () => {
+    const refused = await generating({
+      submit: (_request, socket) => void socket.write(failure("login_required")),
+    });
+    expect(await refused.run()).toMatchObject({
+      status: "refused",
+      charged: "no",
+      error: { type: "auth_required" },
+    });
+    expect(ledgerOf(refused.stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "refused"] });
+    const lost = await generating({ submit: (_request, socket) => void socket.resetAndDestroy() });
+    expect(await lost.run()).toMatchObject({
+      status: "unknown",
+      charged: "unknown",
+      resumable: false,
+      taskId: null,
+      error: { type: "outcome_unknown" },
+    });
+    expect(ledgerOf(lost.stateFolder)).toEqual({ open: ["intent", "unknown"] });
+  });
+
+  it("has on disk that nothing was sent", async () => {
+    const { run, stateFolder } = await generating(
+      {},
+      {},
+      { baseUrl: `http://127.0.0.1:${await deadPort()}/api` },
+    );
+    expect(await run()).toMatchObject({ status: "refused", charged: "no", error: { type: "network" } });
+    expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "not_sent"] });
+  });
+});
+
+describe("nothing is bought", () => {
+  it("where the output folder cannot be written to", async () => {
+    const { run, server, output, stateFolder } = await generating();
+    await writeFile(output, "a file in its place").catch(() => mkdir(output));
+    await expect(run()).rejects.toMatchObject({ type: "save_failed", charged: "no" });
+    expect(server.requests).toEqual([]);
+    await expect(readdir(stateFolder)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("where the ledger cannot be written to", async () => {
+    const { run, server, stateFolder } = await generating();
+    await writeFile(stateFolder, "a file in its place");
+    await expect(run()).rejects.toMatchObject({ type: "save_failed", charged: "no" });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("after a signal", async () => {
+    const { run, server, interrupt } = await generating();
+    interrupt();
+    await expect(run()).rejects.toMatchObject({ type: "interrupted", charged: "no" });
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("a task that was bought stays to be resumed", () => {
+  const open = { open: ["intent", "accepted"] };
+
+  it("when the wait is over before it is", async () => {
+    const { run, stateFolder } = await generating({
+      poll: (_request, socket) => void socket.write(success({ status: "processing" })),
+    });
+    const report = await run();
+    expect(report).toMatchObject({
+      status: "running",
+      charged: "yes",
+      resumable: true,
+      error: { type: "pending", charged: "yes", message: expect.stringContaining("task-1") },
+    });
+    expect(ledgerOf(stateFolder)).toEqual(open);
+  });
+
+  it("when a signal comes while it is awaited", async () => {
+    const world = await generating({
+      poll: () => world.interrupt("SIGTERM"),
+    });
+    expect(await world.run()).toMatchObject({
+      status: "running",
+      resumable: true,
+      error: { type: "interrupted", signal: "SIGTERM", charged: "yes" },
+    });
+    expect(ledgerOf(world.stateFolder)).toEqual(open);
+  });
+
+  it("when the key is refused while it is awaited", async () => {
+    const { run, stateFolder } = await generating({
+      poll: (_request, socket) => void socket.write(failure("login_required", 401)),
+    });
+    expect(await run()).toMatchObject({
+      status: "running",
+      charged: "yes",
+      resumable: true,
+      error: { type: "auth_required", charged: "yes" },
+    });
+    expect(ledgerOf(stateFolder)).toEqual(open);
+  });
+
+  it("when its image cannot be fetched", async () => {
+    const { run, stateFolder, output } = await generating({
+      file: (_request, socket) => void socket.write(response(404, "")),
+    });
+    expect(await run()).toMatchObject({
+      status: "completed",
+      charged: "yes",
+      resumable: true,
+      files: [],
+      error: { type: "save_failed", charged: "yes" },
+    });
+    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed"] });
+    expect(await readdir(output)).toEqual([]);
+  });
+
+  it("when its image cannot be written", async ({ skip }) => {
+    const output = tinyDisk(16);
+    if (output === null) return skip("no disk can be mounted here");
+    const big = Buffer.concat([png().subarray(0, 40), Buffer.alloc(2_000_000)]);
+    const { run, stateFolder } = await generating(
+      { file: (_request, socket) => void socket.write(response(200, big)) },
+      {},
+      { output },
+    );
+    expect(await run()).toMatchObject({ resumable: true, error: { type: "save_failed", charged: "yes" } });
+    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed"] });
+  });
+});
+
+it("a task that failed is at its end, and whether it was charged is not known", async () => {
+  const { run, stateFolder } = await generating({
+    poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 17 })),
+  });
+  expect(await run()).toMatchObject({
+    status: "failed",
+    charged: "unknown",
+    resumable: false,
+    error: { type: "generation_failed", charged: "unknown", message: expect.stringContaining("17") },
+  });
+  expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "accepted", "failed"] });
+});
+
+it("an image whose first URL is gone is fetched from the fresh one", async () => {
+  let polls = 0;
+  const { run } = await generating({
+    poll(request, socket) {
+      polls += 1;
+      const resultUrl = `http://${request.headers.host}/files/${polls}.png`;
+      socket.write(success({ status: "completed", resultUrl }));
+    },
+    file({ target }, socket) {
+      socket.write(target === "/files/1.png" ? response(403, "expired") : response(200, png()));
+    },
+  });
+  const report = await run();
+  expect(report).toMatchObject({ error: null, files: [{ url: expect.stringMatching(/\/files\/2\.png$/) }] });
+});
+
+it("a ledger that breaks after the purchase is told with the id, and the image is saved all the same", async ({
+  skip,
+}) => {
+  const stateFolder = tinyDisk(128);
+  if (stateFolder === null) return skip("no disk can be mounted here");
+  const tasks = path.join(stateFolder, "tasks");
+  const taskId = `task-${"x".repeat(250)}`;
+  let intentBytes = 0;
+  const { deps, destination, events, output } = await generating(
+    {
+      submit(_request, socket) {
+        const [task = ""] = readdirSync(path.join(tasks, "open")).slice(-1);
+        intentBytes = statSync(path.join(tasks, "open", task)).size;
+        unlinkSync(path.join(tasks, ".ballast"));
+        fillUp(stateFolder);
+        socket.write(success({ taskId }));
+      },
+    },
+    {},
+    { stateFolder },
+  );
+  const buy = (prompt: string) => {
+    const checked = { ...CHECKED, request: { ...CHECKED.request, prompt } };
+    return generate({ checked, destination, wait: WAIT }, deps);
+  };
+  await buy("a fox");
+  unlinkSync(path.join(stateFolder, "filler"));
+  // The intent ends just before its file's block does, so that the next record needs a new one.
+  const report = await buy("a fox".padEnd(5 + 4000 - intentBytes, "!"));
+  expect(report).toMatchObject({ error: null, status: "completed", taskId });
+  expect((await readdir(output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
+  const warnings = events.filter(({ type }) => type === "ledger_trouble");
+  expect(warnings).toEqual([{ type: "ledger_trouble", message: expect.stringContaining(taskId) }]);
+});
+
+/** Takes all the room of a disk. */
+function fillUp(folder: string): void {
+  try {
+    for (;;) appendFileSync(path.join(folder, "filler"), Buffer.alloc(4096));
+  } catch {
+    return;
+  }
+}

@@ -1,0 +1,102 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { findUnfinishedTwin, recentTasks } from "../../../src/core/task/history.ts";
+import { Ledger } from "../../../src/store/ledger.ts";
+import type { Intent, TaskEvent } from "../../../src/store/task.ts";
+import { fakeClock } from "../../support/fake-clock.ts";
+import { finishTask } from "../../support/finish-task.ts";
+import { temporaryFolder } from "../../support/program.ts";
+import { EVENTS, INTENT } from "../../support/records.ts";
+import { someProcesses } from "../../support/some-processes.ts";
+
+const { accepted, refused, not_sent, unknown, failed, saved } = EVENTS;
+
+async function newLedger() {
+  const clock = fakeClock();
+  const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(1).as(1));
+  /** Puts a task in the ledger, a second after the one before. */
+  const put = async (events: TaskEvent[], intent: Partial<Intent> = {}, finish = false) => {
+    clock.advance(1000);
+    const task = await ledger.begin({ ...INTENT, ...intent });
+    onTestFinished(() => task.file.close());
+    for (const event of events) await task.file.record(event);
+    if (finish) await finishTask(ledger, task);
+    return task.record.id;
+  };
+  return { ledger, put };
+}
+
+describe("the recent tasks", () => {
+  it("are those that were or may have been paid for, newest first", async () => {
+    const { ledger, put } = await newLedger();
+    const ids = [
+      await put([accepted, saved], {}, true),
+      await put([]),
+      await put([unknown]),
+      await put([accepted, failed], {}, true),
+      await put([accepted]),
+    ];
+    await put([refused], {}, true);
+    await put([not_sent], {}, true);
+    const { records, oddities } = await recentTasks(ledger, 20);
+    expect(records.map(({ id }) => id)).toEqual(ids.reverse());
+    expect(oddities).toEqual([]);
+  });
+
+  it("are no more than were asked for", async () => {
+    const { ledger, put } = await newLedger();
+    const ids = [await put([accepted]), await put([accepted]), await put([accepted])];
+    expect((await recentTasks(ledger, 2)).records.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
+    expect((await recentTasks(ledger, 0)).records).toEqual([]);
+    expect((await recentTasks(ledger, Number.POSITIVE_INFINITY)).records).toHaveLength(3);
+  });
+
+  it("come with the files that want a word", async () => {
+    const { ledger, put } = await newLedger();
+    await put([accepted]);
+    const file = path.join(ledger.folder, "open", "notes.txt");
+    await writeFile(file, "mine");
+    expect((await recentTasks(ledger, 20)).oddities).toEqual([{ kind: "foreign", file }]);
+  });
+});
+
+describe("an earlier task for the very same request", () => {
+  it.each([
+    ["its outcome is unknown", [unknown]],
+    ["only its intent is known", []],
+    ["it is unfinished", [accepted]],
+  ])("is found where %s", async (_what, events) => {
+    const { ledger, put } = await newLedger();
+    const id = await put(events);
+    expect(await findUnfinishedTwin(ledger, { ...INTENT.request }, { ...INTENT.service })).toMatchObject({
+      id,
+    });
+  });
+
+  it.each([
+    ["it was never sent", [not_sent]],
+    ["it was refused", [refused]],
+  ])("is none where %s", async (_what, events) => {
+    const { ledger, put } = await newLedger();
+    await put(events);
+    expect(await findUnfinishedTwin(ledger, INTENT.request, INTENT.service)).toBeNull();
+  });
+
+  it("is none where it is finished", async () => {
+    const { ledger, put } = await newLedger();
+    await put([accepted, saved], {}, true);
+    expect(await findUnfinishedTwin(ledger, INTENT.request, INTENT.service)).toBeNull();
+  });
+
+  it.each<Partial<Intent>>([
+    { request: { ...INTENT.request, prompt: "a hare" } },
+    { request: { ...INTENT.request, ratio: "1:1" } },
+    { service: { ...INTENT.service, keyId: "0" } },
+    { service: { ...INTENT.service, baseUrl: "https://other.example/api" } },
+  ])("is not one that differs in %j", async (other) => {
+    const { ledger, put } = await newLedger();
+    await put([accepted], other);
+    expect(await findUnfinishedTwin(ledger, INTENT.request, INTENT.service)).toBeNull();
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { reportOf, reportOfId } from "../../../src/core/task/report.ts";
+import { advance, type Progress, type TaskEvent } from "../../../src/store/task.ts";
+import { AT, EVENTS, INTENT } from "../../support/records.ts";
+import { identity } from "../../support/some-processes.ts";
+
+const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
+
+function reportAfter(...events: TaskEvent[]) {
+  const progress = events.reduce(advance, { status: "intended", until: null } as Progress);
+  return reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress });
+}
+
+describe("a report on a task of the ledger", () => {
+  it.each([
+    [[], "unknown", "unknown", false, "outcome_unknown"],
+    [[unknown], "unknown", "unknown", false, "outcome_unknown"],
+    [[rate_limited], "unknown", "unknown", false, "pending"],
+    [[rate_limited, submitting], "unknown", "unknown", false, "outcome_unknown"],
+    [[not_sent], "refused", "no", false, "network"],
+    [[refused], "refused", "no", false, "auth_required"],
+    [[accepted], "running", "yes", true, undefined],
+    [[accepted, completed], "completed", "yes", true, undefined],
+    [[accepted, failed], "failed", "unknown", false, "generation_failed"],
+    [[accepted, completed, saved], "completed", "yes", false, undefined],
+  ])("after %j is %s, charged %s, resumable %s", (events, status, charged, resumable, error) => {
+    const report = reportAfter(...events);
+    expect(report).toMatchObject({ ledgerId: "x", status, charged, resumable, credits: 2 });
+    expect(report.error?.type).toBe(error);
+    expect(report.error?.charged ?? charged).toBe(charged);
+  });
+
+  it("that nobody will submit again after a 429 says that it cost nothing", () => {
+    const until = EVENTS.rate_limited.until;
+    const progress: Progress = { status: "rate_limited", why: "busy", until, isOwnerGone: true };
+    const report = reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress });
+    expect(report).toMatchObject({ status: "refused", charged: "no", error: { type: "network" } });
+  });
+
+  it("tells how long it took, once it is completed", () => {
+    const later = { ...completed, at: "2026-01-31T12:00:08.123Z" };
+    expect(reportAfter(accepted, later)).toMatchObject({
+      elapsedMs: 8123,
+      completedAt: later.at,
+      urls: later.urls,
+    });
+    expect(reportAfter(accepted)).toMatchObject({ elapsedMs: null, completedAt: null });
+  });
+});
+
+it("a report on a task of which only the id is known claims nothing", () => {
+  expect(reportOfId("t")).toMatchObject({ taskId: "t", ledgerId: null, charged: "unknown", credits: null });
+});

@@ -1,0 +1,377 @@
+import { mkdir, readdir, readFile, unlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { uniformCadence } from "../../../src/core/polling/index.ts";
+import { requireSameAccount } from "../../../src/core/task/account.ts";
+import { type ResumeDeps, resumeById } from "../../../src/core/task/resume.ts";
+import type { Destination, SavedFile, TaskEvent } from "../../../src/store/task.ts";
+import { png, sha256 } from "../../support/images.ts";
+import { liveService } from "../../support/live-server.ts";
+import { temporaryFolder } from "../../support/program.ts";
+import { AT, EVENTS } from "../../support/records.ts";
+import { failure, type ServiceScript, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, taskIs } from "../../support/scripts.ts";
+import { someProcesses } from "../../support/some-processes.ts";
+import { taskWorld, testIdentity } from "../../support/task-world.ts";
+
+const { not_sent, refused, unknown, accepted, completed, failed } = EVENTS;
+const WAIT = { timeoutMs: 5000, cadence: uniformCadence(1000) };
+
+interface Left {
+  /** What was on disk when the process died. */
+  events?: TaskEvent[];
+  /** The task's own destination, where it is not the output folder. */
+  destination?: Partial<Destination>;
+  script?: ServiceScript;
+  /** The process is not dead after all. */
+  alive?: boolean;
+  /** Bytes of a last line that was cut short. */
+  torn?: string;
+}
+
+/** A task that process 2 left behind, and process 1 that resumes it. */
+async function leftBehind({ events = [], destination = {}, script = {}, alive = false, torn = "" }: Left) {
+  const server = await liveService(png(), script);
+  const processes = someProcesses(1, 2);
+  const before = await taskWorld(server.baseUrl, { processes: processes.as(2) });
+  const owned = await before.deps.ledger.begin({
+    request: { prompt: "a fox", model: "gamma-image-2" },
+    service: testIdentity(server.baseUrl),
+    credits: 2,
+    destination: { ...before.destination, ...destination } as Destination,
+  });
+  onTestFinished(() => owned.file.close());
+  for (const event of events) await owned.file.record(event);
+  if (torn !== "") await writeFile(owned.file.path, (await readFile(owned.file.path, "utf8")) + torn);
+  if (!alive) processes.die(2);
+  const { stateFolder, output } = before;
+  const world = await taskWorld(server.baseUrl, { processes: processes.as(1), stateFolder, output });
+  const fallback = { ...world.destination, folder: await temporaryFolder() } as Destination;
+  const deps: ResumeDeps = {
+    ledger: world.deps.ledger,
+    async depsFor(service, taskId) {
+      if (service) requireSameAccount(service, world.deps.connection.identity, taskId);
+      return world.deps;
+    },
+  };
+  const resume = (id = owned.record.id, override: Destination | null = null) =>
+    resumeById(id, { wait: WAIT, destination: override, fallback: () => fallback }, deps);
+  const lines = async () => {
+    const files = await readdir(path.join(stateFolder, "tasks"), { recursive: true });
+    const file =
+      files.find((name) => path.basename(name).startsWith(owned.record.id) && name.endsWith(".jsonl")) ?? "";
+    const text = await readFile(path.join(stateFolder, "tasks", file), "utf8");
+    const types = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => /"type":"(\w+)"/.exec(line)?.[1]);
+    return { folder: file.split("/")[0], types };
+  };
+  return { resume, lines, server, id: owned.record.id, fallback, ...world };
+}
+
+const savedAt = (file: string): SavedFile => ({
+  path: file,
+  url: "https://cdn.example/1.png",
+  mediaType: "image/png",
+  bytes: png().length,
+  sha256: sha256(png()),
+  width: 8,
+  height: 6,
+});
+
+describe("resuming a task of which only the intent is on disk", () => {
+  it.each([
+    ["the intent alone", []],
+    ["a lost answer", [unknown]],
+  ])("(%s) never submits it again: its outcome is unknown", async (_what, events) => {
+    const { resume, lines, server } = await leftBehind({ events });
+    for (let round = 0; round < 2; round++) {
+      expect(await resume()).toMatchObject({
+        status: "unknown",
+        charged: "unknown",
+        resumable: false,
+        error: { type: "outcome_unknown", charged: "unknown" },
+      });
+    }
+    expect(server.requests).toEqual([]);
+    expect(await lines()).toEqual({ folder: "open", types: ["intent", ...events.map(({ type }) => type)] });
+  });
+
+  it.each([
+    ["not sent", not_sent, "network"],
+    ["refused", refused, "auth_required"],
+  ])("and that it was %s puts its file away, says why, and submits nothing", async (_what, event, type) => {
+    const { resume, lines, server } = await leftBehind({ events: [event] });
+    expect(await resume()).toMatchObject({
+      status: "refused",
+      charged: "no",
+      error: { type },
+      resumable: false,
+    });
+    expect(server.requests).toEqual([]);
+    expect((await lines()).folder).toBe("done");
+  });
+});
+
+describe("resuming a task that was accepted", () => {
+  it("polls it at once, saves its image where it was to go, and submits nothing", async () => {
+    const { resume, lines, server, output, clock } = await leftBehind({ events: [accepted] });
+    expect(await resume()).toMatchObject({
+      status: "completed",
+      taskId: "task-1",
+      charged: "yes",
+      error: null,
+      files: [{ path: path.join(output, "a-fox.png"), sha256: sha256(png()) }],
+    });
+    expect(clock.waits).toEqual([0]);
+    expect(server.submits()).toEqual([]);
+    expect(await lines()).toEqual({ folder: "done", types: ["intent", "accepted", "completed", "saved"] });
+  });
+
+  it("takes the service's id as well as the ledger's", async () => {
+    const { resume } = await leftBehind({ events: [accepted] });
+    expect(await resume("task-1")).toMatchObject({ status: "completed", error: null });
+  });
+
+  it("saves it somewhere else where that is asked for", async () => {
+    const folder = await temporaryFolder();
+    const { resume, output, destination, id } = await leftBehind({ events: [accepted] });
+    await resume(id, { ...destination, folder } as Destination);
+    expect(await readdir(folder)).toEqual(["a-fox.png"]);
+    await expect(readdir(output)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("leaves it for another time where it is still running", async () => {
+    const { resume, lines } = await leftBehind({
+      events: [accepted],
+      script: { poll: (_request, socket) => void socket.write(success({ status: "processing" })) },
+    });
+    expect(await resume()).toMatchObject({ status: "running", resumable: true, error: { type: "pending" } });
+    expect(await lines()).toEqual({ folder: "open", types: ["intent", "accepted"] });
+    expect(await resume()).toMatchObject({ status: "running", error: { type: "pending" } });
+  });
+
+  it("ends it where it has failed", async () => {
+    const { resume, lines } = await leftBehind({
+      events: [accepted],
+      script: { poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 3 })) },
+    });
+    expect(await resume()).toMatchObject({
+      status: "failed",
+      charged: "unknown",
+      error: { type: "generation_failed" },
+    });
+    expect(await lines()).toEqual({ folder: "done", types: ["intent", "accepted", "failed"] });
+  });
+
+  it("leaves it where the service refuses the key", async () => {
+    const { resume, lines } = await leftBehind({
+      events: [accepted],
+      script: { poll: (_request, socket) => void socket.write(failure("login_required", 401)) },
+    });
+    expect(await resume()).toMatchObject({
+      resumable: true,
+      charged: "yes",
+      error: { type: "auth_required" },
+    });
+    expect((await lines()).folder).toBe("open");
+  });
+
+  it("goes on on a fresh line after a torn one", async () => {
+    const { resume, lines } = await leftBehind({ events: [accepted], torn: '{"type":"completed","at":"20' });
+    expect(await resume()).toMatchObject({ status: "completed", error: null });
+    expect(await lines()).toEqual({
+      folder: "done",
+      types: ["intent", "accepted", "completed", "completed", "saved"],
+    });
+  });
+
+  it("saves in its folder what was to go to standard output: there is nobody left to listen", async () => {
+    const { resume, output, written } = await leftBehind({
+      events: [accepted],
+      destination: { kind: "stdout" },
+    });
+    expect(await resume()).toMatchObject({ files: [{ path: path.join(output, "a-fox.png") }] });
+    expect(written).toEqual([]);
+  });
+
+  it("leaves it alone while its process is alive", async () => {
+    const { resume, server } = await leftBehind({ events: [accepted], alive: true });
+    expect(await resume()).toMatchObject({ error: { type: "pending", charged: "yes" } });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("is done by one of two that try at once, and the image is saved once", async () => {
+    const { resume, output } = await leftBehind({ events: [accepted] });
+    const reports = await Promise.all([resume(), resume()]);
+    const errors = reports.map(({ error }) => error?.type ?? null).sort();
+    expect([[null, "pending"].sort(), [null, null]]).toContainEqual(errors);
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+  });
+});
+
+describe("resuming a task that was completed", () => {
+  it("asks for a fresh URL rather than use the old one", async () => {
+    const { resume, server } = await leftBehind({ events: [accepted, completed] });
+    expect(await resume()).toMatchObject({ error: null, status: "completed" });
+    expect(server.requests.map(({ target }) => target.split("?")[0])).toEqual([
+      "/api/generate-image",
+      "/files/1.png",
+    ]);
+  });
+
+  it("recognises the file that was published just before the crash", async () => {
+    const { resume, output } = await leftBehind({ events: [accepted, completed] });
+    await mkdir(output, { recursive: true });
+    await writeFile(path.join(output, "a-fox.png"), png());
+    expect(await resume()).toMatchObject({ files: [{ path: path.join(output, "a-fox.png") }] });
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+  });
+
+  it.each([
+    ["is unknown all of a sudden", failure("image_generation.error.unknown_error")],
+    ["is running again", success({ status: "processing" })],
+  ])("leaves it to be resumed where it %s", async (_what, answer) => {
+    const { resume, lines } = await leftBehind({
+      events: [accepted, completed],
+      script: { poll: (_request, socket) => void socket.write(answer) },
+    });
+    expect(await resume()).toMatchObject({ charged: "yes", resumable: true, error: expect.anything() });
+    expect((await lines()).folder).toBe("open");
+  });
+});
+
+describe("resuming a task that was finished", () => {
+  it("puts a failed one's file away, and polls it: it may have been completed since", async () => {
+    const { resume, lines, server } = await leftBehind({
+      events: [accepted, failed],
+      script: { poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 3 })) },
+    });
+    expect(await resume()).toMatchObject({ status: "failed", error: { type: "generation_failed" } });
+    expect((await lines()).folder).toBe("done");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("saves one that had failed and was completed since, once, and notes it", async () => {
+    const poll = inTurn(taskIs({ status: "failed", errorCode: 3 }), completedAt("/1.png"));
+    const { resume, lines, output, deps, id } = await leftBehind({
+      events: [accepted, failed],
+      script: { poll },
+    });
+    await resume();
+    expect(await deps.ledger.read(id)).toMatchObject({ record: { progress: { status: "failed" } } });
+    const reports = await Promise.all([resume("task-1"), resume("task-1")]);
+    for (const report of reports) expect(report).toMatchObject({ status: "completed", error: null });
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+    const { folder, types } = await lines();
+    expect(folder).toBe("done");
+    expect([...new Set(types)]).toEqual(["intent", "accepted", "failed", "saved"]);
+    expect(await deps.ledger.read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
+    expect(await deps.ledger.findByFile(sha256(png()))).toMatchObject({ id });
+  });
+
+  it("leaves a failed one to the process that is about to put it away", async () => {
+    const { resume, server } = await leftBehind({ events: [accepted, failed], alive: true });
+    expect(await resume()).toMatchObject({ error: { type: "pending" } });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("changes nothing where its file is still there, however often", async () => {
+    const { resume, output, server, id } = await leftBehind({ events: [accepted] });
+    await resume();
+    const asked = server.requests.length;
+    expect(await resume(id)).toMatchObject({
+      status: "completed",
+      error: null,
+      files: [{ bytes: png().length }],
+    });
+    expect(await resume("task-1")).toMatchObject({ status: "completed", error: null });
+    expect(server.requests).toHaveLength(asked);
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+  });
+
+  it("fetches its image again where its file is gone", async () => {
+    const { resume, output, server } = await leftBehind({ events: [accepted] });
+    await resume();
+    await unlink(path.join(output, "a-fox.png"));
+    expect(await resume("task-1")).toMatchObject({ status: "completed", error: null });
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+    expect(server.submits()).toEqual([]);
+  });
+
+  it("finishes what only its file's move was missing of", async () => {
+    const file = path.join(await temporaryFolder(), "a-fox.png");
+    await writeFile(file, png());
+    const saved: TaskEvent = { type: "saved", at: AT, files: [savedAt(file)] };
+    const { resume, lines, server } = await leftBehind({ events: [accepted, completed, saved] });
+    expect(await resume()).toMatchObject({ status: "completed", error: null, files: [{ path: file }] });
+    expect((await lines()).folder).toBe("done");
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("resuming a task of another account", () => {
+  it("is refused with what is needed, and the task is left as it is", async () => {
+    const { lines, id, deps, clock, server, fallback } = await leftBehind({ events: [accepted] });
+    const elsewhere = { baseUrl: "https://other.example/api", keyId: "0" };
+    const refusing: ResumeDeps = {
+      ledger: deps.ledger,
+      async depsFor(service, taskId) {
+        requireSameAccount(service ?? elsewhere, elsewhere, taskId);
+        return deps;
+      },
+    };
+    const report = await resumeById(
+      id,
+      { wait: WAIT, destination: null, fallback: () => fallback },
+      refusing,
+    );
+    expect(report).toMatchObject({
+      taskId: "task-1",
+      error: { type: "usage", charged: "yes", hint: expect.stringContaining(server.baseUrl) },
+    });
+    expect(server.requests).toEqual([]);
+    expect(clock.waits).toEqual([]);
+    expect(await lines()).toEqual({ folder: "open", types: ["intent", "accepted"] });
+  });
+
+  it("leaves it free to be resumed with the right one", async () => {
+    const { resume, id, deps, fallback } = await leftBehind({ events: [accepted] });
+    const refusing: ResumeDeps = {
+      ledger: deps.ledger,
+      async depsFor(service, taskId) {
+        requireSameAccount(service ?? testIdentity(""), testIdentity("https://other.example/api"), taskId);
+        return deps;
+      },
+    };
+    await resumeById(id, { wait: WAIT, destination: null, fallback: () => fallback }, refusing);
+    expect(await resume()).toMatchObject({ status: "completed", error: null });
+  });
+});
+
+describe("resuming a task that the ledger does not hold", () => {
+  it("looks it up at the service, and saves it", async () => {
+    const { resume, fallback, server } = await leftBehind({});
+    const report = await resume("elsewhere-42");
+    expect(report).toMatchObject({
+      ledgerId: null,
+      taskId: "elsewhere-42",
+      status: "completed",
+      error: null,
+    });
+    expect(await readdir((fallback as { folder: string }).folder)).toEqual(["image.png"]);
+    expect(server.requests[0]?.target).toBe("/api/generate-image?taskId=elsewhere-42");
+    expect(server.submits()).toEqual([]);
+  });
+
+  it("says so at once where the service does not know it either", async () => {
+    const { resume, clock } = await leftBehind({
+      script: {
+        poll: (_request, socket) => void socket.write(failure("image_generation.error.unknown_error")),
+      },
+    });
+    expect(await resume("nobody-7")).toMatchObject({ taskId: "nobody-7", error: { type: "service_error" } });
+    expect(clock.waits).toEqual([0]);
+  });
+});

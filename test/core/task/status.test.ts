@@ -1,0 +1,225 @@
+import { readdir } from "node:fs/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { uniformCadence } from "../../../src/core/polling/index.ts";
+import type { ResumeDeps } from "../../../src/core/task/resume.ts";
+import { type StatusOptions, taskStatus } from "../../../src/core/task/status.ts";
+import { Ledger } from "../../../src/store/ledger.ts";
+import type { TaskEvent } from "../../../src/store/task.ts";
+import { png } from "../../support/images.ts";
+import { deadPort, liveService } from "../../support/live-server.ts";
+import { AT, EVENTS, INTENT } from "../../support/records.ts";
+import { failure, response, type ServiceScript, success } from "../../support/scripted-server.ts";
+import { someProcesses } from "../../support/some-processes.ts";
+import { taskWorld, testIdentity } from "../../support/task-world.ts";
+
+const { accepted, completed, failed, unknown, saved } = EVENTS;
+const WAIT = { timeoutMs: 5000, cadence: uniformCadence(1000) };
+const answering = (bytes: Buffer): ServiceScript => ({
+  poll: (_request, socket) => void socket.write(bytes),
+});
+
+async function looking(
+  script: ServiceScript = {},
+  options: Partial<StatusOptions> = {},
+  events: TaskEvent[] = [],
+  baseUrl?: string,
+) {
+  const server = await liveService(png(), script);
+  const processes = someProcesses(1);
+  const world = await taskWorld(baseUrl ?? server.baseUrl, { processes: processes.as(1) });
+  if (events.length > 0) {
+    const service = testIdentity(server.baseUrl);
+    const before = new Ledger(world.stateFolder, world.clock, processes.as(2));
+    const owned = await before.begin({ ...INTENT, service, destination: world.destination });
+    onTestFinished(() => owned.file.close());
+    for (const event of events) await owned.file.record(event);
+    await owned.release();
+  }
+  const deps: ResumeDeps = { ledger: world.deps.ledger, depsFor: async () => world.deps };
+  const report = await taskStatus("task-1", { wait: null, destination: null, ...options }, deps);
+  return { report, server, ...world };
+}
+
+describe("a look at a task", () => {
+  it("tells that it is completed, and where its image is, and saves nothing", async () => {
+    const { report, server, output } = await looking();
+    expect(report).toMatchObject({
+      taskId: "task-1",
+      status: "completed",
+      charged: "yes",
+      urls: [`${server.origin}/files/1.png?signature=s3cret`],
+      files: [],
+      error: null,
+    });
+    expect(server.requests).toHaveLength(1);
+    await expect(readdir(output)).rejects.toThrow();
+  });
+
+  it("tells that it is running, and is no error", async () => {
+    const { report } = await looking(answering(success({ status: "queued" })));
+    expect(report).toMatchObject({ status: "running", charged: "yes", resumable: true, error: null });
+  });
+
+  it("tells that it has failed", async () => {
+    const { report } = await looking(answering(success({ status: "failed", errorCode: 9 })));
+    expect(report).toMatchObject({
+      status: "failed",
+      charged: "unknown",
+      error: { type: "generation_failed" },
+    });
+  });
+
+  it("shows what this machine knows of it too", async () => {
+    const { report } = await looking({}, {}, [accepted]);
+    expect(report).toMatchObject({ ledgerId: expect.any(String), request: INTENT.request, credits: 2 });
+  });
+
+  it.each([
+    ["login_required", "auth_required"],
+    ["image_generation.error.unknown_error", "service_error"],
+  ])("that is refused with %s reports that", async (key, type) => {
+    const { report } = await looking(answering(failure(key)));
+    expect(report).toMatchObject({ error: { type, key } });
+  });
+
+  it("at a service in trouble reports that, after one look", async () => {
+    const { report, server } = await looking(answering(response(503, "")));
+    expect(report).toMatchObject({
+      error: { type: "service_error", message: expect.stringContaining("HTTP 503") },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("at a service that is not there is a network error, and charges are as they were", async () => {
+    const nobody = `http://127.0.0.1:${await deadPort()}/api`;
+    const strange = await looking({}, {}, [], nobody);
+    expect(strange.report).toMatchObject({ error: { type: "network", charged: "unknown" } });
+    const own = await looking({}, {}, [accepted], nobody);
+    expect(own.report).toMatchObject({ error: { type: "network", charged: "yes" } });
+  });
+});
+
+describe("a task that the ledger has as failed", () => {
+  it("is what the service says now, with no word of the failure", async () => {
+    const { report } = await looking({}, {}, [accepted, failed]);
+    expect(report).toMatchObject({ status: "completed", charged: "yes", resumable: true, error: null });
+    expect(report.urls).toHaveLength(1);
+  });
+
+  it("can be running", async () => {
+    for (const wait of [null, WAIT]) {
+      const running = answering(success({ status: "processing" }));
+      const { report } = await looking(running, { wait }, [accepted, failed]);
+      expect(report).toMatchObject({ status: "running", resumable: true, error: null });
+    }
+  });
+
+  it("stays failed where the service says so", async () => {
+    const { report } = await looking(answering(success({ status: "failed", errorCode: 9 })), {}, [
+      accepted,
+      failed,
+    ]);
+    expect(report).toMatchObject({
+      status: "failed",
+      resumable: false,
+      error: { type: "generation_failed" },
+    });
+  });
+});
+
+describe("a look that waits", () => {
+  it("lasts until the task is completed", async () => {
+    let polls = 0;
+    const { report, clock } = await looking(
+      {
+        poll(_request, socket) {
+          polls += 1;
+          const done = { status: "completed", resultUrl: "https://cdn.example/1.png" };
+          socket.write(success(polls < 3 ? { status: "processing" } : done));
+        },
+      },
+      { wait: WAIT },
+    );
+    expect(report).toMatchObject({ status: "completed", error: null });
+    expect(clock.waits).toEqual([0, 1000, 1000]);
+  });
+
+  it("leaves it running when its time is up", async () => {
+    const { report } = await looking(answering(success({ status: "processing" })), { wait: WAIT });
+    expect(report).toMatchObject({ status: "running", resumable: true });
+  });
+
+  it("ends where the task has failed, or the service refuses", async () => {
+    const failing = await looking(answering(success({ status: "failed" })), { wait: WAIT });
+    expect(failing.report).toMatchObject({ status: "failed", error: { type: "generation_failed" } });
+    const refusing = await looking(answering(failure("login_required")), { wait: WAIT });
+    expect(refusing.report).toMatchObject({ error: { type: "auth_required" } });
+  });
+});
+
+describe("a look that saves", () => {
+  const destination = (folder: string) => ({
+    kind: "folder" as const,
+    folder,
+    template: "{task}",
+    overwrite: false,
+  });
+
+  it("saves a completed task of this machine's own, and files it as finished", async () => {
+    const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
+    const { report, deps } = await looking({}, { destination: destination(folder) }, [accepted]);
+    expect(report).toMatchObject({ status: "completed", error: null, files: [{ bytes: png().length }] });
+    expect(await readdir(folder)).toEqual(["task1.png"]);
+    expect(await deps.ledger.unfinished()).toEqual([]);
+  });
+
+  it("saves a completed task of which this machine knows nothing", async () => {
+    const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
+    const { report } = await looking({}, { destination: destination(folder) });
+    expect(report).toMatchObject({ status: "completed", error: null });
+    expect(await readdir(folder)).toEqual(["task1.png"]);
+  });
+
+  it("saves nothing of a running task", async () => {
+    const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
+    const running = answering(success({ status: "processing" }));
+    expect((await looking(running, { destination: destination(folder) })).report.files).toEqual([]);
+    await expect(readdir(folder)).rejects.toThrow();
+  });
+});
+
+it.each([
+  ["of unknown outcome", [unknown]],
+  ["completed", [accepted, completed]],
+  ["failed", [accepted, failed]],
+  ["saved", [accepted, { ...saved, at: AT }]],
+])(
+  "a task that the ledger has as %s can be looked at by the ledger's id without an exception",
+  async (_what, events) => {
+    const { deps } = await looking({}, {}, events);
+    const [entry] = await deps.ledger.unfinished();
+    const id = entry?.kind === "task" ? entry.record.id : "";
+    const report = await taskStatus(
+      id,
+      { wait: null, destination: null },
+      {
+        ledger: deps.ledger,
+        depsFor: async () => deps,
+      },
+    );
+    expect(report.ledgerId).toBe(id);
+  },
+);
+
+it("a request of unknown outcome has no task to look at: the service is not asked for the ledger's own name", async () => {
+  const { deps, server } = await looking(answering(failure("image_generation.error.unknown_error")), {}, [
+    unknown,
+  ]);
+  const asked = server.requests.length;
+  const [entry] = await deps.ledger.unfinished();
+  const id = entry?.kind === "task" ? entry.record.id : "";
+  const options = { wait: null, destination: null };
+  const report = await taskStatus(id, options, { ledger: deps.ledger, depsFor: async () => deps });
+  expect(report).toMatchObject({ status: "unknown", charged: "unknown", error: { type: "outcome_unknown" } });
+  expect(server.requests).toHaveLength(asked);
+});
