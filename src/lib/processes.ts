@@ -57,7 +57,9 @@ function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): b
     if (errorCode(error) !== "EPERM") return false;
   }
   // Where start times are not told, that it is the same boot must do.
-  return self.started === "" || other.started === startOf(readStat(proc, other.pid));
+  if (self.started === "") return true;
+  const stat = readStat(proc, other.pid);
+  return !hasEnded(stat) && other.started === startOf(stat);
 }
 
 function identify(proc: string): ProcessIdentity {
@@ -108,7 +110,20 @@ function readStat(proc: string, pid: number | "self"): string {
   }
 }
 
-/** Field 22 of /proc/<pid>/stat; the second field may hold blanks and brackets, so count from its end. */
+/**
+ * Whether a process has ended that its parent has not asked about yet (a zombie): it keeps its number. In a container
+ * whose first process never asks, it does so for good.
+ */
+function hasEnded(stat: string): boolean {
+  return ["Z", "X"].includes(fieldsOf(stat)[0] ?? "");
+}
+
+/** Field 22 of /proc/<pid>/stat. */
 function startOf(stat: string): string {
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  return fieldsOf(stat)[19] ?? "";
+}
+
+/** The fields of /proc/<pid>/stat from the third on: the second may hold blanks and brackets, so count from its end. */
+function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

@@ -149,6 +149,7 @@ export const MUST_BE_SURVIVED = {
     "another waits out a 429, under `dailyCredits`",
     "another container with the same host name",
     "another machine that may be submitting",
+    "killed process whose parent does not ask about it",
     "process number in use again after a reboot, no `/proc`",
   ],
   Batch: [

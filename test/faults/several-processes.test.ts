@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { accepts } from "../support/batch-world.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
@@ -173,6 +174,22 @@ it("a claim of another machine is respected until it says, and where it says not
   expect(await resumed(10_000, -1_000)).toBe(9);
   expect(await resumed(140_000, null)).toBe(6);
   expect(await resumed(160_000, null)).toBe(9);
+});
+
+/** Starts a command whose parent never waits for it, so that it keeps its process number when it has ended. */
+const UNWAITED = ["sh", "-c", '"$@" & exec sleep 60', "sh"];
+
+it("a process that was killed and that nobody has waited for holds nothing", async (test) => {
+  if (!existsSync("/proc/self/stat")) return test.skip("this platform does not tell that a process has ended");
+  const server = await liveService(PICTURE, { submit: replies(response(429, "", { "retry-after": "60" })) });
+  const world = await programWorld(server);
+  const parent = world.start(world.generateArgs(), { through: UNWAITED });
+  onTestFinished(() => void parent.kill("SIGKILL"));
+  while ((await world.ledger()).open[0] !== "rate_limited") await pause(10);
+  const [[intent] = []] = await world.records("open");
+  process.kill((intent?.["owner"] as { pid: number }).pid, "SIGKILL");
+  expect((await world.resume()).code).toBe(0);
+  expect(await world.ledger()).toEqual({ open: [], done: ["not_sent"] });
 });
 
 /** Starts a command as it is on systems that have no /proc. */
