@@ -126,6 +126,7 @@ export const MUST_BE_SURVIVED = {
     "named pipe as input",
     "SIGINT while a named pipe is awaited",
     "SIGINT while a thread is blocked",
+    "SIGINT twice while nobody reads the output",
     "SIGINT twice",
     "SIGTERM",
     "SIGHUP",

@@ -180,14 +180,16 @@ it("a claim of another machine is respected until it says, and where it says not
 const UNWAITED = ["sh", "-c", '"$@" & exec sleep 60', "sh"];
 
 it("a process that was killed and that nobody has waited for holds nothing", async (test) => {
-  if (!existsSync("/proc/self/stat")) return test.skip("this platform does not tell that a process has ended");
+  if (!existsSync("/proc/self/stat"))
+    return test.skip("this platform does not tell that a process has ended");
   const server = await liveService(PICTURE, { submit: replies(response(429, "", { "retry-after": "60" })) });
   const world = await programWorld(server);
   const parent = world.start(world.generateArgs(), { through: UNWAITED });
   onTestFinished(() => void parent.kill("SIGKILL"));
   while ((await world.ledger()).open[0] !== "rate_limited") await pause(10);
-  const [[intent] = []] = await world.records("open");
-  process.kill((intent?.["owner"] as { pid: number }).pid, "SIGKILL");
+  const [lines = []] = await world.records("open");
+  const owners = lines.flatMap(({ owner }) => (owner ? [owner as { pid: number }] : []));
+  for (const { pid } of owners) process.kill(pid, "SIGKILL");
   expect((await world.resume()).code).toBe(0);
   expect(await world.ledger()).toEqual({ open: [], done: ["not_sent"] });
 });

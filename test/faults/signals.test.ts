@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -284,6 +285,25 @@ it.each([
   const run = await end;
   expect(run.code).toBe(0);
   expect(jsonLines(run.stdout)[0]).toMatchObject({ ok: true, dryRun: true, request: { prompt } });
+});
+
+it("a second SIGINT ends a program whose output nobody reads, exit 130", async () => {
+  const world = await programWorld(null);
+  const manifest = path.join(world.folder, "rows.txt");
+  await writeFile(manifest, "a fox\n".repeat(20_000));
+  const program = world.start(["batch", manifest, "--dry-run", "--json", "-m", "gamma-image-2"]);
+  onTestFinished(() => void program.kill("SIGKILL"));
+  const end = once(program, "exit");
+  await once(program.stdout ?? program, "readable");
+  await pause(1_000);
+  program.kill("SIGINT");
+  await pause(100);
+  const secondMs = performance.now();
+  program.kill("SIGINT");
+  const [code, signal] = await end;
+  // A write that cannot end keeps the process from an exit of its own.
+  expect(code ?? signal).toBe("SIGINT");
+  expect(performance.now() - secondMs).toBeLessThan(1_000);
 });
 
 it.each(SIGNALS)(

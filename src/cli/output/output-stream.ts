@@ -9,8 +9,8 @@ export interface OutputStream {
   write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;
 }
 
-/** What is longer may fill a pipe, and is then written without holding everything else up. */
-const SHORT_BYTES = 16 * 1024;
+/** Any pipe holds so much: what goes beyond may have to wait for the reader, which must not hold everything else up. */
+const PIPE_BYTES = 16 * 1024;
 const BUSY_PIPE_PAUSE_MS = 5;
 
 /**
@@ -20,11 +20,15 @@ const BUSY_PIPE_PAUSE_MS = 5;
 export function fdStream(fd: 1 | 2): OutputStream | null {
   if (!isPlain(fd)) return null;
   let under: Promise<void> | null = null;
+  let writtenBytes = 0;
   return {
     write(data, done) {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
+      writtenBytes += bytes.length;
+      const writeOn = writtenBytes > PIPE_BYTES ? writeSome : writeSync;
       // At once, where nothing is under way: what was said is out before the next thing is done.
-      const written = under === null ? writeAll(fd, bytes) : under.then(() => writeAll(fd, bytes));
+      const written =
+        under === null ? writeAll(fd, bytes, writeOn) : under.then(() => writeAll(fd, bytes, writeOn));
       const told = written.then(() => done(), done);
       under = told;
       told.then(() => {
@@ -55,11 +59,12 @@ function isMemoryDevice(kind: Stats): boolean {
   return platform() === "linux" && kind.isCharacterDevice() && kind.rdev >> 8 === 1;
 }
 
-async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+type Write = (fd: number, bytes: Uint8Array) => number | Promise<number>;
+
+async function writeAll(fd: number, bytes: Uint8Array, writeOn: Write): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     try {
-      const rest = bytes.subarray(at);
-      at += rest.length > SHORT_BYTES ? await writeSome(fd, rest) : writeSync(fd, rest);
+      at += await writeOn(fd, bytes.subarray(at));
     } catch (error) {
       // A pipe that somebody else has made non-blocking is full.
       if (errorCode(error) !== "EAGAIN") throw error;
