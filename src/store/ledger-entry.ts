@@ -1,5 +1,7 @@
-import { promises, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { DiskFile } from "../lib/disk-file.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { idOfName } from "./ledger-name.ts";
 import type { ReadTask } from "./task-lines.ts";
@@ -23,11 +25,29 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** Reads a task's file, under whatever name. What checks its lines is loaded with the first: a purchase needs none. */
+/** Between so many reads other work gets its turn, a signal's among it. */
+const READS_IN_A_TURN = 64;
+let reads = 0;
+
+/**
+ * Reads a task's file, under whatever name. At once, because thousands are read in a row, and a trip to a thread and
+ * back takes five times as long as the read. What checks its lines is loaded with the first: a purchase needs none.
+ */
 export async function readTask(id: string, file: string): Promise<ReadTask> {
-  const content = await promises.readFile(file, "utf8");
+  reads += 1;
+  if (reads % READS_IN_A_TURN === 0) await nextTurn();
+  const content = textOf(file);
   const { readTaskLines } = await import("./task-lines.ts");
   return readTaskLines(id, content);
+}
+
+function textOf(file: string): string {
+  const opened = DiskFile.openToRead(file);
+  try {
+    return opened.read(0, opened.size).toString("utf8");
+  } finally {
+    opened.close();
+  }
 }
 
 /** Hidden files, and those that Windows keeps in folders: what a system puts there by itself is nobody's concern. */

@@ -1,7 +1,7 @@
-import { promises } from "node:fs";
 import { appendFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { DiskFile } from "../../src/lib/disk-file.ts";
 import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
 import type { Intent, TaskEvent } from "../../src/store/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
@@ -174,13 +174,13 @@ describe("what an account was charged, asked again and again", () => {
     for (let row = 0; row < 30; row++) await task(other, { credits: 1 }, accepted);
     expect(await spent()).toBe(0);
     clock.advance(6_000);
-    const reads = vi.spyOn(promises, "readFile");
+    const reads = vi.spyOn(DiskFile, "openToRead");
     onTestFinished(() => reads.mockRestore());
     for (let time = 0; time < 20; time++) {
       expect(await spent()).toBe(30);
       clock.advance(6_000);
     }
-    expect(reads.mock.calls.length).toBe(30);
+    expect(reads.mock.calls.filter(([file]) => file.endsWith(".jsonl"))).toHaveLength(30);
   });
 });
 
