@@ -162,7 +162,7 @@ it("a second SIGINT in a batch --json: the summary line is the last, it counts e
   const { world, server, args } = await batchOf(8, {
     submit: (request, socket) => (server.submits().length <= 2 ? accepts : silence)(request, socket),
   });
-  const program = world.start([...args, "--json", "--concurrency", "3"]);
+  const program = world.start([...args, "-m", "gamma-image-2", "--json", "--concurrency", "3"]);
   const end = finished(program);
   while (server.submits().length < 5) await pause(10);
   program.kill("SIGINT");
@@ -175,5 +175,7 @@ it("a second SIGINT in a batch --json: the summary line is the last, it counts e
   const lines = jsonLines(run.stdout);
   const summary = lines.at(-1) as Record<string, unknown>;
   expect(summary).toMatchObject({ type: "summary", rows: 8, saved: 2, unknown: 3, notSent: 3, failed: 3 });
+  // What was submitted may have been charged, as where its outcome is told.
+  expect(summary.credits).toBe(10);
   expect(lines).toHaveLength(3);
 });

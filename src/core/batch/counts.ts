@@ -62,10 +62,12 @@ export class Tally {
     else this[outcomes[standing]] += 1;
   }
 
-  /** Counts a row that this run has begun and did not get to tell of: it may have been submitted. */
+  /** Counts a row that this run has begun and did not get to tell of: it may have been submitted, and charged. */
   abandon(row: PlannedRow): void {
-    if (row.standing === "new" || row.resubmit !== null) this.unknown += 1;
-    else this.leave(row);
+    if (row.standing === "new" || row.resubmit !== null) {
+      this.unknown += 1;
+      add(this.cost, row.checked.credits);
+    } else this.leave(row);
   }
 
   /** What went wrong, the most frequent first. */

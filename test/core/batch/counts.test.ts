@@ -89,4 +89,12 @@ describe("a batch's tally", () => {
     expect(tally[count]).toBe(1);
     expect(tally.cost.rows).toBe(0);
   });
+
+  it("counts what a row may have cost that was begun and not told of", () => {
+    const tally = newTally();
+    tally.abandon({ ...newRow(), standing: "new" });
+    tally.abandon({ ...newRow(), standing: "unknown", resubmit: "an attempt" });
+    tally.abandon({ ...newRow(), standing: "unfinished" });
+    expect([tally.unknown, tally.pending, tally.cost.rows]).toEqual([2, 1, 2]);
+  });
 });
