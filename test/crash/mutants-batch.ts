@@ -101,11 +101,11 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "core/batch/batch-folder.ts",
-        find: `    await folders.recordId(id, { origin: planned.origin, isShared: false });
+        find: `    await folders.recordId(id, { origin: planned.origin, isShared: isShard });
     await showId(folder, id, nowMs);
 `,
         replace: `    await showId(folder, id, nowMs);
-    await folders.recordId(id, { origin: planned.origin, isShared: false });
+    await folders.recordId(id, { origin: planned.origin, isShared: isShard });
 `,
       },
     ],

@@ -56,6 +56,29 @@ it("a batch's folder that another home has filled: nothing is submitted without 
   expect((await batch("pictures", [], at("other-home"))).code).toBe(0);
 });
 
+it("a folder that was begun with --shard: a run without it submits nothing of other homes' shards without --yes", async () => {
+  const server = await liveService(PICTURE, { submit: accepts });
+  const world = await programWorld(server);
+  const manifest = path.join(world.folder, "p.txt");
+  await writeFile(manifest, Array.from({ length: 8 }, (_, row) => `fox ${row}`).join("\n"));
+  const batch = async (home: string, ...flags: string[]) => {
+    const args = ["batch", manifest, "--output", world.out, "--poll-interval", "100ms", "--json", ...flags];
+    return world.run(args, { env: { IMGGEN_HOME: path.join(world.folder, home) } });
+  };
+  for (const index of [1, 2, 3]) {
+    const { code, stderr } = await batch(index === 3 ? "other" : "home", "--shard", `${index}/3`);
+    expect([code, stderr.includes("another machine")]).toEqual([0, index === 3]);
+  }
+  expect(server.submits()).toHaveLength(8);
+  for (const home of ["home", "other"]) {
+    const { code, stdout } = await batch(home);
+    expect([code, jsonLines(stdout)[0]?.charged]).toEqual([2, "no"]);
+  }
+  expect(server.submits()).toHaveLength(8);
+  expect((await batch("home", "--yes")).code).toBe(0);
+  expect((await batch("home")).code).toBe(0);
+});
+
 it("finished tasks removed from the ledger: no row of the batch is new, and nothing is submitted again", async () => {
   const { server, world, batch, requests } = await savedBatch();
   await rm(path.join(world.home, "state/tasks/done"), { recursive: true });

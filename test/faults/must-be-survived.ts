@@ -162,6 +162,7 @@ export const MUST_BE_SURVIVED = {
     "reader of a batch's standard output gone",
     "a batch's folder moved, renamed or linked",
     "a batch's folder copied beside it",
+    "the other shards of a batch's folder, from another machine",
     "a batch's folder from another machine",
     "rows that want one name, no hard links",
     "rows that want one name, `--overwrite`",

@@ -12,6 +12,8 @@ export interface FoundBatch {
   origin: string;
   /** Whether other ledgers may have submitted rows into the folder, of which this one knows nothing. */
   isForeign: boolean;
+  /** Whether this ledger knows the folder's id; true where it shows none. */
+  isKnown: boolean;
 }
 
 /** Finds the batch of a folder: by its id, else by its path. Changes nothing. @param folder absolute, links resolved */
@@ -19,7 +21,8 @@ export async function findBatch(folder: string, folders: BatchFolders): Promise<
   const id = await readFolderId(folder);
   const known = id === null ? null : await folders.byId(id);
   const origin = known?.origin ?? (await folders.byPath(folder));
-  return { id, origin, isForeign: id !== null && (known === null || known.isShared) };
+  const isKnown = id === null || known !== null;
+  return { id, origin, isForeign: !isKnown || known?.isShared === true, isKnown };
 }
 
 export interface FolderDeps {
@@ -46,7 +49,8 @@ export async function identifyBatch(
   let found = await findBatch(folder, folders);
   if (found.id === null) {
     const id = newFolderId();
-    await folders.recordId(id, { origin: planned.origin, isShared: false });
+    // Of a batch that is sharded, other ledgers may do their shards in the same folder.
+    await folders.recordId(id, { origin: planned.origin, isShared: isShard });
     await showId(folder, id, nowMs);
     // Another process may have been first: then its id is the folder's.
     found = await findBatch(folder, folders);

@@ -31,9 +31,9 @@ async function newFolder() {
 describe("a batch's folder", () => {
   it("is given an id that the ledger knows", async () => {
     const { folder, identify, find, asked } = await newFolder();
-    expect(await find()).toEqual({ id: null, origin: folder, isForeign: false });
+    expect(await find()).toEqual({ id: null, origin: folder, isForeign: false, isKnown: true });
     await identify(await find());
-    expect(await find()).toEqual({ id: expect.any(String), origin: folder, isForeign: false });
+    expect(await find()).toEqual({ id: expect.any(String), origin: folder, isForeign: false, isKnown: true });
     expect(asked).toEqual([]);
   });
 

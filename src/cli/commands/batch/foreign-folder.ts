@@ -9,7 +9,7 @@ export interface ForeignFolder {
   folder: string;
   /** `--yes`. */
   yes: boolean;
-  /** Whether several ledgers share the folder on purpose: then it is only said. */
+  /** Whether several ledgers share the folder on purpose: then it is only said, and of a known folder not even that. */
   isShard: boolean;
 }
 
@@ -25,11 +25,12 @@ export function foreignFolderQuestion(
 ): (found: FoundBatch) => Promise<boolean> {
   const agreed = new Set<string | null>();
   const unknown = rows.filter(({ standing }) => standing === "new").length;
-  return async ({ id, isForeign }) => {
-    if (!isForeign || unknown === 0) return false;
+  return async ({ id, isForeign, isKnown }) => {
+    if (!isForeign || unknown === 0 || (isShard && isKnown)) return false;
     if (agreed.has(id)) return true;
     const what = unknown === 1 ? "1 row was" : `${unknown} rows were`;
-    const message = `${folder} was filled from another machine or another IMGGEN_HOME too. Whether ${what} submitted there is not known here.`;
+    const filled = isKnown ? "is filled in shards, perhaps" : "was filled";
+    const message = `${folder} ${filled} from another machine or another IMGGEN_HOME too. Whether ${what} submitted there is not known here.`;
     if (isShard || yes) await session.console.note(`warning: ${message}`);
     else await ask(message, unknown, session);
     agreed.add(id);
