@@ -25,9 +25,11 @@ export function checkBatchBudget(
   const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
   throw new BudgetExceededError(
     `The batch still costs ${toBuy.credits} credits${earlier}, and --max-credits is ${maxCredits}.`,
-    { hint: "Nothing was sent. Raise the cap, or take rows out." },
+    { hint: before > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or take rows out." },
   );
 }
+
+const OVERSPENT = "Nothing was sent. Raise the cap: charges for rows that were taken out since count too.";
 
 /**
  * The most that requests are likely to cost, in credits: what is not documented counts as the highest documented

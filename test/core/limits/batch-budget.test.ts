@@ -64,6 +64,19 @@ describe("a batch's budget", () => {
   });
 });
 
+it.each([
+  [5, 6, /Raise the cap, or take rows out\./],
+  [5, 11, /Raise the cap: charges for rows that were taken out since count too\./],
+])(
+  "%i credits to buy and %i charged before over a cap of 10: taking rows out is named where it helps",
+  (toBuy, charged, hint) => {
+    const plan = { toBuy: cost(toBuy), charged: cost(0), chargedForOthers: cost(charged) };
+    expect(() => checkBatchBudget(plan, 10, false)).toThrow(
+      expect.objectContaining({ hint: expect.stringMatching(hint) }),
+    );
+  },
+);
+
 it("what is not documented counts as the highest documented cost in the question of consent", () => {
   expect(likelyCredits(cost(100))).toBe(100);
   expect(likelyCredits(cost(4, 2))).toBe(4 + 2 * 8);
