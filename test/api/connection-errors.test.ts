@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeTrouble } from "../../src/api/connection-errors.ts";
 import { TransportError } from "../../src/api/exchange.ts";
 
-const SERVICE = new URL("./https:/api.example:8443/api");
+const SERVICE = new URL("https://api.example:8443/api");
 
 function broken(code: string): TransportError {
   const cause = Object.assign(new Error(`oh no: ${code}`), { code });

@@ -29,7 +29,7 @@ import {
   success,
 } from "../support/scripted-server.ts";
 import { completedAt, inTurn, pause, replies, silence, stillRunning } from "../support/scripts.ts";
-import { type Started, startedUntil, stopped } from "../support/started.ts";
+import { handlesSignals, type Started, startedUntil, stopped } from "../support/started.ts";
 
 const SIGNALS = [
   ["SIGINT", 130],
@@ -255,7 +255,8 @@ describe.each(LONG_WAITING)("%s that is a named pipe", (_name, argsOf) => {
     const { world, fifo } = await worldWithPipe();
     const program = world.start(argsOf(fifo));
     const end = finished(program);
-    await pause(500);
+    await handlesSignals(program);
+    await pause(300);
     const { run, elapsedMs } = await stopped(program, end, signal);
     expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: code, type: "interrupted" });
     expect(elapsedMs).toBeLessThan(1_000);
@@ -267,7 +268,8 @@ describe.each(LONG_WAITING)("%s that is a named pipe", (_name, argsOf) => {
     onTestFinished(() => void writer.kill("SIGKILL"));
     const program = world.start(argsOf(fifo));
     const end = finished(program);
-    await pause(500);
+    await handlesSignals(program);
+    await pause(300);
     const { run, elapsedMs } = await stopped(program, end, "SIGINT");
     expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: 130, type: "interrupted" });
     expect(elapsedMs).toBeLessThan(1_000);

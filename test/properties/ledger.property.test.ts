@@ -7,7 +7,7 @@ import { TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 import { temporaryFolder } from "../support/program.ts";
-import { AT, EVENTS } from "../support/records.ts";
+import { AT, EVENTS, UNTIL } from "../support/records.ts";
 import { requests } from "../support/requests.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 8 });
@@ -35,7 +35,7 @@ const later: fc.Arbitrary<TaskEvent> = fc.oneof(
 );
 const events = fc.array(later, { maxLength: 4 });
 
-const BEGINNING: Progress = { status: "intended", until: null };
+const BEGINNING: Progress = { status: "intended", until: UNTIL };
 
 /** How far these bytes say that the task has come; null where they are no task. */
 function progressOf(bytes: Buffer): Progress | null {
@@ -52,7 +52,14 @@ it("what was written is read again, whatever text is in it", () => {
   holds(
     fc.property(intent, events, (first, rest) => {
       const read = readTaskLines("x", Buffer.concat(linesOf([first, ...rest])).toString("utf8"));
-      const { type: _type, v: _v, at: submittedAt, owner, ...facts } = first as typeof EVENTS.intent;
+      const {
+        type: _type,
+        v: _v,
+        at: submittedAt,
+        until: _until,
+        owner,
+        ...facts
+      } = first as typeof EVENTS.intent;
       const progress = rest.reduce(advance, BEGINNING);
       expect(read).toEqual({
         kind: "task",

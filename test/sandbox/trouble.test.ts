@@ -110,7 +110,10 @@ it("[sandbox:truncate]: about half of the image comes, then the connection ends"
   const [cut = ""] = await made({ prompt: "a fox [sandbox:truncate]" });
   const { length } = await bytesUntilTheEnd(whole);
   const half = await bytesUntilTheEnd(cut);
-  expect(half).toEqual({ length: Math.floor(length / 2), ended: "too early" });
+  expect(half.ended).toBe("too early");
+  // Each task has an image of its own, so two are never of the very same length.
+  expect(half.length / length).toBeGreaterThan(0.3);
+  expect(half.length / length).toBeLessThan(0.7);
 });
 
 async function bytesUntilTheEnd(url: string) {

@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { finished, type ProgramResult } from "./program.ts";
 import type { ProgramWorld } from "./program-world.ts";
 import type { ScriptedServer } from "./scripted-server.ts";
@@ -22,6 +23,31 @@ export async function startedUntil(
   const end = finished(program);
   while (server.requests.length < requests) await pause(5);
   return { program, end };
+}
+
+/**
+ * Waits until a program handles SIGINT itself: one that is still starting is ended by it. Where the system does not
+ * say (no `/proc`), a second has to do.
+ */
+export async function handlesSignals({ pid }: ChildProcess): Promise<void> {
+  for (;;) {
+    const caught = caughtSignals(pid);
+    if (caught === null) return pause(1_000);
+    if (caught & SIGINT_BIT) return;
+    await pause(10);
+  }
+}
+
+const SIGINT_BIT = 2n;
+
+/** The signals that a process handles, a bit each; null where the system does not say. */
+function caughtSignals(pid: number | undefined): bigint | null {
+  try {
+    const [, mask] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return mask === undefined ? null : BigInt(`0x${mask}`);
+  } catch {
+    return null;
+  }
 }
 
 /** Sends a signal and waits for the end, which came so many milliseconds after it. */
