@@ -11,6 +11,7 @@ import {
   writeSync,
   writev,
 } from "node:fs";
+import { WITHOUT_WAITING } from "./open-input.ts";
 
 const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR;
 
@@ -49,9 +50,14 @@ export class DiskFile {
     return new DiskFile(openSync(file, constants.O_RDWR | constants.O_APPEND));
   }
 
-  /** Opens a file, or a folder that is to be synced. @throws ENOENT */
+  /** Opens a file, or a folder that is to be synced. A named pipe in its place is not waited for. @throws ENOENT */
   static openToRead(file: string): DiskFile {
-    return new DiskFile(openSync(file, constants.O_RDONLY));
+    return new DiskFile(openSync(file, WITHOUT_WAITING));
+  }
+
+  /** Whether it is neither a folder nor a pipe nor a device. */
+  get isRegular(): boolean {
+    return fstatSync(this.#fd).isFile();
   }
 
   get size(): number {

@@ -2,7 +2,7 @@ import { constants, createReadStream, fstatSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 
 /** Windows has no such flag, and no file that is opened by its path and waits for somebody else. */
-const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+export const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
  * Opens what a user named as input, which may be a named pipe or a terminal. Those are never waited for in one of

@@ -1,6 +1,7 @@
 import { linkSync, promises, readFileSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
+import { readText } from "./read-text.ts";
 import { whileInUse } from "./while-in-use.ts";
 
 /** What file systems without hard links (FAT, some network mounts) answer to `link`; Windows says EISDIR on FAT. */
@@ -59,7 +60,7 @@ const LOOK_AGAIN_MS = 25;
  */
 export async function readPublished(file: string, isWhole: (text: string) => boolean): Promise<string> {
   for (let looks = 1; ; looks++) {
-    const text = await promises.readFile(file, "utf8");
+    const text = await readText(file);
     if (isWhole(text) || looks === MOST_LOOKS) return text;
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
   }

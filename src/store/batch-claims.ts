@@ -1,4 +1,3 @@
-import { promises } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
@@ -6,6 +5,7 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
+import { readText } from "../lib/read-text.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import { StateFolderError } from "./errors.ts";
@@ -98,7 +98,7 @@ export class BatchClaims {
   async read(row: string, attempt: number): Promise<LedgerEntry | LostTask | null> {
     const file = this.fileOf(row, attempt);
     return this.#guarded(async () => {
-      const content = await promises.readFile(file, "utf8");
+      const content = await readText(file);
       const id = taskOf(content.split("\n", 1)[0] ?? "");
       if (id === null || !content.startsWith("{")) return { kind: "lost", file, record: null };
       const { readTaskLines } = await import("./task-lines.ts");

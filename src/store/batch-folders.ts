@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { promises } from "node:fs";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
+import { readText } from "../lib/read-text.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
 import { StateFolderError } from "./errors.ts";
 
@@ -56,7 +56,7 @@ export class BatchFolders {
   async #read(name: string): Promise<string | null> {
     return this.#guarded(async () => {
       try {
-        return parsed(await promises.readFile(path.join(this.#folder, name), "utf8"));
+        return parsed(await readText(path.join(this.#folder, name)));
       } catch (error) {
         if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
         throw error;

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { liveService } from "../support/live-server.ts";
@@ -85,6 +85,16 @@ it("a folder in the place of a task file is named, and the rest is finished", as
   expect(linesWith(run, folder)).toEqual([expect.stringContaining("is damaged")]);
   expect(await world.files()).toEqual(SAVED.files);
   expect(await readdir(folder)).toEqual([]);
+});
+
+it("a named pipe in the place of a task file is named, and the rest is finished", async () => {
+  const world = await worldWithTask();
+  const pipe = path.join(ledgerFolder(world, "open"), `${ID}.jsonl`);
+  execFileSync("mkfifo", [pipe]);
+  const run = await world.resume();
+  expect(linesWith(run, pipe)).toEqual([expect.stringContaining("is damaged")]);
+  expect(await world.files()).toEqual(SAVED.files);
+  expect((await lstat(pipe)).isFIFO()).toBe(true);
 });
 
 it.each([".DS_Store", "._notes", "Thumbs.db", "desktop.ini"])(

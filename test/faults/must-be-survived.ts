@@ -113,6 +113,7 @@ export const MUST_BE_SURVIVED = {
   Ledger: [
     "damaged task file",
     "task file of a newer version",
+    "named pipe in place of a task file",
     "file of the desktop (`.DS_Store`)",
     "foreign file",
     "read-only state folder",
