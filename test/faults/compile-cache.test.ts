@@ -57,6 +57,25 @@ it("a compile cache folder below a state folder that others can write to is not 
   expect(await readdir(cache)).toEqual([]);
 });
 
+it.each<[string, (home: string) => Promise<void>]>([
+  ["that all can write to", (home) => chmod(home, 0o777)],
+  ["below one that all can write to", (home) => chmod(path.dirname(home), 0o777)],
+])("a compile cache in a home %s, who could put their own in its place, is not used", async (_what, open) => {
+  const { world, cache } = await usedHome();
+  await mkdir(cache, { mode: 0o700 });
+  await open(world.home);
+  expect((await world.run(["models"])).code).toBe(0);
+  expect(await readdir(cache)).toEqual([]);
+});
+
+it.skipIf(!isRoot)("a compile cache in a home that another user owns is not used", async () => {
+  const { world, cache } = await usedHome();
+  await mkdir(cache, { mode: 0o700 });
+  await chown(world.home, ANOTHER_USER, ANOTHER_USER);
+  expect((await world.run(["models"])).code).toBe(0);
+  expect(await readdir(cache)).toEqual([]);
+});
+
 it.skipIf(!isRoot)("a compile cache folder that another user owns is not used", async () => {
   const { world, cache } = await usedHome();
   await mkdir(cache, { mode: 0o700 });

@@ -197,6 +197,7 @@ export const MUST_BE_SURVIVED = {
     "a compile cache of another user",
     "a compile cache folder that others can write to",
     "a link in place of the compile cache folder",
+    "a compile cache that others can replace",
   ],
   Windows: [
     "a name that Windows does not take",

@@ -1,10 +1,14 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import path from "node:path";
 import type { Environment } from "./context.ts";
 
 const NOT_FOR_WRITING_BY_OTHERS = 0o022;
 const FOR_THE_OWNER_ALONE = 0o077;
+const WRITABLE_BY_ALL = 0o002;
+/** In such a folder nobody renames or removes what another user owns. */
+const STICKY = 0o1000;
+const ROOT = 0;
 
 export interface CompileCacheOptions {
   /** Where the program keeps its state. Absolute; throws where no home folder is known. */
@@ -32,7 +36,9 @@ export function enableCompileCache(options: CompileCacheOptions): void {
   try {
     const stateFolder = options.stateFolder();
     if (!isOwn(stateFolder, userId, NOT_FOR_WRITING_BY_OTHERS)) return;
-    const folder = path.join(stateFolder, "compile-cache");
+    const realFolder = realpathSync(stateFolder);
+    if (!canOnlyBeMovedBy(userId, realFolder)) return;
+    const folder = path.join(realFolder, "compile-cache");
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) mkdirSync(folder, { mode: 0o700 });
     if (isOwn(folder, userId, FOR_THE_OWNER_ALONE)) enable(folder);
   } catch {
@@ -44,6 +50,21 @@ export function enableCompileCache(options: CompileCacheOptions): void {
 function isOwn(folder: string, userId: number, forbiddenMode: number): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === userId && (found.mode & forbiddenMode) === 0;
+}
+
+/**
+ * Whether no other user can put another folder in the place of this one after it was checked: Node reads the cache by
+ * its path for as long as the program runs. A parent's group may write to it, because many systems give each user a
+ * group of their own and a umask that lets it write.
+ * @param folder absolute, links resolved
+ */
+function canOnlyBeMovedBy(userId: number, folder: string): boolean {
+  const parent = path.dirname(folder);
+  if (parent === folder) return true;
+  const { uid, mode } = lstatSync(parent);
+  const isTrusted =
+    (uid === userId || uid === ROOT) && ((mode & WRITABLE_BY_ALL) === 0 || (mode & STICKY) !== 0);
+  return isTrusted && canOnlyBeMovedBy(userId, parent);
 }
 
 /** The types of the oldest supported Node do not know it. */

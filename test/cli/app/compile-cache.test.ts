@@ -54,10 +54,17 @@ it.each<[string, (world: World) => void]>([
   ["a link in its place", ({ state, cache }) => symlinkSync(state, cache)],
   ["a file in its place", ({ cache }) => writeFileSync(cache, "")],
   ["a state folder that others can write to", ({ state }) => chmodSync(state, 0o720)],
+  ["a home that all can write to", ({ state }) => chmodSync(path.dirname(state), 0o777)],
 ])("%s: nothing is used", async (_what, spoil) => {
   const used = await world();
   spoil(used);
   expect(enabled(used)).toEqual([]);
+});
+
+it("a home that all can write to is used where nobody can rename another user's folder in it", async () => {
+  const used = await world();
+  chmodSync(path.dirname(used.state), 0o1777);
+  expect(enabled(used)).toEqual([used.cache]);
 });
 
 it("a folder of another user is not used, and none at all where the system has no users", async () => {
