@@ -17,7 +17,7 @@ const PLAIN: Record<string, string> = {
 };
 
 /** A connection's failure in words, with the next step; `hint` is what to do where nothing better is known. */
-export function describeTrouble(
+export function describeConnectionError(
   error: unknown,
   service: URL,
   hint = "Nothing was sent or charged. Check the network, the base URL and any proxy, then try again.",
@@ -30,13 +30,13 @@ export function describeTrouble(
     };
   }
   return {
-    message: `The service at ${service.host} could not be reached: ${troubleText(error)}.`,
+    message: `The service at ${service.host} could not be reached: ${connectionErrorText(error)}.`,
     hint,
   };
 }
 
 /** What broke an exchange, in a few plain words. */
-export function troubleText(error: unknown): string {
+export function connectionErrorText(error: unknown): string {
   return PLAIN[deepestCode(error)] ?? (error instanceof Error ? error.message : String(error));
 }
 

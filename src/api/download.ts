@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
-import { troubleText } from "./connection-errors.ts";
+import { connectionErrorText } from "./connection-errors.ts";
 import type { ReplyHeaders } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -180,7 +180,7 @@ function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;
   if (cause instanceof BlockedAddressError) return { outcome: "forbidden", why: cause.message };
   const endless = [TOO_LONG, TOO_SLOW].find((each) => each === cause);
-  return { outcome: "retry", why: endless?.message ?? troubleText(error), retryAfterMs: null };
+  return { outcome: "retry", why: endless?.message ?? connectionErrorText(error), retryAfterMs: null };
 }
 
 function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number): DownloadReply | string {

@@ -1,13 +1,13 @@
 import type { ImggenError } from "../lib/errors.ts";
-import { troubleText } from "./connection-errors.ts";
+import { connectionErrorText } from "./connection-errors.ts";
 import { excerptOf } from "./excerpt.ts";
 import type { ReplyHeaders, TransportError } from "./exchange.ts";
 import { parseRetryAfter } from "./retry.ts";
-import { type Envelope, parseEnvelope, parseTaskId, parseTaskState, type TaskState } from "./schema.ts";
-import { pollRefusal, refusal } from "./service-errors.ts";
+import { type Envelope, type PolledState, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
+import { refusedPoll, refusedSubmit } from "./service-errors.ts";
 
 /** A reply as it came. */
-export interface Reply {
+export interface HttpReply {
   status: number;
   headers: ReplyHeaders;
   body: string;
@@ -16,7 +16,7 @@ export interface Reply {
 }
 
 /** What is known where a reply is read. */
-export interface Reading {
+export interface ReplyContext {
   /** Hides the API key, wherever a service repeats it: all text of a reply that leaves this file went through it. */
   maskKey: (text: string) => string;
   nowMs: number;
@@ -38,7 +38,7 @@ export type SubmitReply =
 
 /** What one look at a task gave. */
 export type PollReply =
-  | { outcome: "state"; task: TaskState }
+  | { outcome: "state"; task: PolledState }
   | { outcome: "refused"; error: ImggenError }
   | {
       outcome: "retry";
@@ -56,7 +56,7 @@ const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
  * What a submit's reply means (section 4.1). Only what makes sense is believed; the rest may have been charged. A reply
  * that was cut short counts where its envelope is whole.
  */
-export function readSubmit(reply: Reply, reading: Reading): SubmitReply {
+export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply {
   const { status, headers, body, cut } = reply;
   const unknown = (why: string): SubmitReply => ({
     outcome: "unknown",
@@ -65,17 +65,17 @@ export function readSubmit(reply: Reply, reading: Reading): SubmitReply {
     ...(cut && { cause: cut }),
   });
   const envelope = readEnvelope(body, reading);
-  if (cut && envelope.kind === "nonsense") return unknown(reading.maskKey(troubleText(cut)));
+  if (cut && envelope.kind === "nonsense") return unknown(reading.maskKey(connectionErrorText(cut)));
   const key = envelope.kind === "error" ? envelope.key : null;
   if (status === 429) {
     const retryAfterMs = parseRetryAfter(headers["retry-after"], reading.nowMs);
-    return { outcome: "rate_limited", retryAfterMs, error: refusal(key, status, "no") };
+    return { outcome: "rate_limited", retryAfterMs, error: refusedSubmit(key, status, "no") };
   }
-  if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusal(key, status, "no") };
+  if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusedSubmit(key, status, "no") };
   if (status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)) {
     return unknown(`the service answered HTTP ${status}`);
   }
-  if (envelope.kind === "error") return { outcome: "refused", error: refusal(key, status, "no") };
+  if (envelope.kind === "error") return { outcome: "refused", error: refusedSubmit(key, status, "no") };
   if (envelope.kind === "nonsense") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
   // An id with the key in it could neither be stored nor, without the key, be asked for.
@@ -85,7 +85,7 @@ export function readSubmit(reply: Reply, reading: Reading): SubmitReply {
 }
 
 /** What the reply to a poll means (section 4.2). */
-export function readPoll({ status, headers, body, cut }: Reply, reading: Reading): PollReply {
+export function readPoll({ status, headers, body, cut }: HttpReply, reading: ReplyContext): PollReply {
   const retry = (why: string, trouble: TransportError | null = null): PollReply => ({
     outcome: "retry",
     why,
@@ -95,25 +95,25 @@ export function readPoll({ status, headers, body, cut }: Reply, reading: Reading
   });
   if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
   const envelope = readEnvelope(body, reading);
-  if (cut && envelope.kind === "nonsense") return retry(reading.maskKey(troubleText(cut)), cut);
+  if (cut && envelope.kind === "nonsense") return retry(reading.maskKey(connectionErrorText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;
   if (key !== null || status === 401 || status === 403) {
-    return { outcome: "refused", error: pollRefusal(key, status) };
+    return { outcome: "refused", error: refusedPoll(key, status) };
   }
   if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
-  const task = envelope.kind === "success" ? parseTaskState(envelope.data) : null;
+  const task = envelope.kind === "success" ? parsePolledState(envelope.data) : null;
   if (task === null)
     return retry(envelope.kind === "nonsense" ? envelope.why : "a reply without a task in it");
   return { outcome: "state", task: maskedState(task, reading) };
 }
 
-function readEnvelope(body: string, { maskKey }: Reading): Envelope {
+function readEnvelope(body: string, { maskKey }: ReplyContext): Envelope {
   const envelope = parseEnvelope(body);
   return envelope.kind === "error" ? { kind: "error", key: maskKey(envelope.key) } : envelope;
 }
 
 /** Result URLs stay whole but for the key. */
-function maskedState(task: TaskState, { maskKey }: Reading): TaskState {
+function maskedState(task: PolledState, { maskKey }: ReplyContext): PolledState {
   switch (task.status) {
     case "running":
       return { status: "running", word: task.word === null ? null : maskKey(task.word) };

@@ -63,13 +63,13 @@ export function parseTaskId(data: unknown): string | null {
 }
 
 /** A task as polling shows it (section 2.3), reduced to the client rule of section 3. */
-export type TaskState =
+export type PolledState =
   | { status: "running"; word: string | null }
   | { status: "completed"; urls: string[] }
   | { status: "failed"; errorCode: string | null };
 
 /** Reads the task record; null where `data` is none. A status that the document does not name is running. */
-export function parseTaskState(data: unknown): TaskState | null {
+export function parsePolledState(data: unknown): PolledState | null {
   const fields = fieldsOf(data);
   if (fields === null) return null;
   const { status, resultUrl } = fields;

@@ -37,14 +37,14 @@ const BY_STATUS: Record<number, Refusal> = {
 };
 
 /** The service's "no" to a look at a task. No request of the user's can be wrong there, only the look. */
-export function pollRefusal(key: string | null, status: number): ImggenError {
-  const error = refusal(key, status, "yes");
+export function refusedPoll(key: string | null, status: number): ImggenError {
+  const error = refusedSubmit(key, status, "yes");
   if (error.type !== "invalid_request") return error;
   return new ServiceError(error.message, key === null ? { charged: "yes" } : { key, charged: "yes" });
 }
 
 /** The service's "no" as an error: by its key first, by the HTTP status next; unknown keys are shown. */
-export function refusal(key: string | null, status: number, charged: Charged): ImggenError {
+export function refusedSubmit(key: string | null, status: number, charged: Charged): ImggenError {
   const facts = key === null ? { charged } : { key, charged };
   const known = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
   if (known) return known(facts);

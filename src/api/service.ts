@@ -2,14 +2,14 @@ import type { Clock } from "../lib/clock.ts";
 import { keyMasker } from "../lib/redact.ts";
 import type { GenerationRequest } from "../models/request.ts";
 import type { HttpClient } from "./client.ts";
-import { troubleText } from "./connection-errors.ts";
+import { connectionErrorText } from "./connection-errors.ts";
 import { decoded } from "./decode.ts";
 import type { HttpRequest } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
 import {
+  type HttpReply,
   type PollReply,
-  type Reading,
-  type Reply,
+  type ReplyContext,
   readPoll,
   readSubmit,
   type SubmitReply,
@@ -50,7 +50,7 @@ export interface ImageService {
 }
 
 /** The service over HTTP. */
-export class Service implements ImageService {
+export class HttpImageService implements ImageService {
   readonly #options: ServiceOptions;
   readonly #maskKey: (text: string) => string;
 
@@ -83,7 +83,12 @@ export class Service implements ImageService {
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       if (!error.sent) return { outcome: "not_sent", cause: error };
-      return { outcome: "unknown", why: this.#maskKey(troubleText(error)), excerpt: null, cause: error };
+      return {
+        outcome: "unknown",
+        why: this.#maskKey(connectionErrorText(error)),
+        excerpt: null,
+        cause: error,
+      };
     }
   }
 
@@ -101,7 +106,7 @@ export class Service implements ImageService {
       if (!(error instanceof TransportError)) throw error;
       return {
         outcome: "retry",
-        why: this.#maskKey(troubleText(error)),
+        why: this.#maskKey(connectionErrorText(error)),
         rateLimited: false,
         retryAfterMs: null,
         trouble: error,
@@ -109,7 +114,7 @@ export class Service implements ImageService {
     }
   }
 
-  get #reading(): Reading {
+  get #reading(): ReplyContext {
     return { maskKey: this.#maskKey, nowMs: this.#options.clock.now() };
   }
 
@@ -119,8 +124,8 @@ export class Service implements ImageService {
   }
 
   /** @throws TransportError where not even the head of a reply came */
-  async #exchange(request: HttpRequest): Promise<Reply> {
-    const reply: Reply = { status: 0, headers: {}, body: "", cut: null };
+  async #exchange(request: HttpRequest): Promise<HttpReply> {
+    const reply: HttpReply = { status: 0, headers: {}, body: "", cut: null };
     const chunks: Buffer[] = [];
     let size = 0;
     const headers: Record<string, string> = {

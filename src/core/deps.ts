@@ -3,8 +3,8 @@ import type { ImageService } from "../api/service.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { ServiceIdentity } from "../store/task.ts";
-import type { PublishedNames } from "./images/published-names.ts";
-import type { Cadences } from "./polling/schedules.ts";
+import type { RunFileNames } from "./images/published-names.ts";
+import type { PollingSchedules } from "./polling/schedules.ts";
 import type { OnTaskProgress } from "./task/progress-events.ts";
 
 /** An account at a service, connected. */
@@ -25,9 +25,9 @@ export interface Connection {
 export interface TaskDeps {
   connection: Connection;
   ledger: Ledger;
-  cadences: Cadences;
+  schedules: PollingSchedules;
   /** The names that this run's images have under --overwrite. */
-  published: PublishedNames;
+  published: RunFileNames;
   clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;

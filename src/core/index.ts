@@ -1,7 +1,7 @@
 // The public API of the package: what the command line is built on, with no terminal in it.
 
 export { HttpClient, type HttpClientOptions } from "../api/client.ts";
-export { Service, type ServiceOptions } from "../api/service.ts";
+export { HttpImageService, type ServiceOptions } from "../api/service.ts";
 export { type Clock, systemClock } from "../lib/clock.ts";
 export { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
 export { keyFingerprint } from "../lib/fingerprint.ts";
@@ -16,16 +16,16 @@ export type { LedgerEntry } from "../store/ledger-entry.ts";
 export type { Destination, SavedFile, ServiceIdentity, TaskRecord } from "../store/task.ts";
 export type { Connection, TaskDeps } from "./deps.ts";
 export { InterruptedError } from "./errors.ts";
-export { type DestinationWish, resolveDestination } from "./images/destination.ts";
+export { type DestinationOptions, resolveDestination } from "./images/destination.ts";
 export { checkBudget } from "./limits/request-budget.ts";
 export {
-  automaticCadence,
-  type Cadence,
   type CompletionInterval,
-  learnedCadence,
-  uniformCadence,
+  defaultSchedule,
+  fixedSchedule,
+  learnedSchedule,
+  type PollingSchedule,
 } from "./polling/index.ts";
-export { Cadences } from "./polling/schedules.ts";
+export { PollingSchedules } from "./polling/schedules.ts";
 export type { WaitSettings } from "./polling/wait-settings.ts";
 export { type GenerateOrder, generate } from "./task/generate.ts";
 export { recentTasks } from "./task/history.ts";

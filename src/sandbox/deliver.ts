@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { errorCode } from "../lib/error-code.ts";
-import type { Reply } from "./reply.ts";
+import type { SandboxReply } from "./reply.ts";
 
-type Picture = Extract<Reply, { kind: "picture" }>;
+type Picture = Extract<SandboxReply, { kind: "picture" }>;
 
 /** What became of a reply: its HTTP status, 0 for none, and a note for the log. */
 export interface Delivery {
@@ -13,7 +13,7 @@ export interface Delivery {
 }
 
 /** Writes a reply. Never throws: a client that is gone needs none. */
-export async function deliver(reply: Reply, outgoing: ServerResponse): Promise<Delivery> {
+export async function deliver(reply: SandboxReply, outgoing: ServerResponse): Promise<Delivery> {
   const { note } = reply;
   switch (reply.kind) {
     case "envelope":

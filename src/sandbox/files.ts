@@ -1,6 +1,6 @@
 import { readImageUrl } from "./links.ts";
-import { type Reply, unknownError } from "./reply.ts";
-import type { Service } from "./service.ts";
+import { type SandboxReply, unknownError } from "./reply.ts";
+import type { SandboxService } from "./service.ts";
 import type { Task } from "./state/tasks.ts";
 
 const ERROR_PAGE = `<!doctype html>
@@ -11,8 +11,8 @@ const ERROR_PAGE = `<!doctype html>
 /** GET /files/<task>/<index>.png: an image, for whoever has its signed address. Drawn anew each time. */
 export async function serveFile(
   { taskId, name, query }: { taskId: string; name: string; query: URLSearchParams },
-  { secret, tasks, now }: Service,
-): Promise<Reply> {
+  { secret, tasks, now }: SandboxService,
+): Promise<SandboxReply> {
   const link = readImageUrl(taskId, name, query, secret);
   if (link === null) return unknownError("wrong signature", { status: 403 });
   if (now() >= link.expires * 1000) return unknownError("expired", { status: 403 });

@@ -7,8 +7,8 @@ import { deliver } from "./deliver.ts";
 import { serveFile } from "./files.ts";
 import { keyOf } from "./keys.ts";
 import { poll } from "./poll.ts";
-import { invalidRequest, type Reply, refusal, unknownError } from "./reply.ts";
-import type { Service } from "./service.ts";
+import { invalidRequest, refusal, type SandboxReply, unknownError } from "./reply.ts";
+import type { SandboxService } from "./service.ts";
 import type { Account } from "./state/accounts.ts";
 import { submit } from "./submit.ts";
 
@@ -27,15 +27,15 @@ const API = "/api/generate-image";
 const FILES = "/files/:taskId/:name";
 
 type RequestContext = Context<{ Bindings: HttpBindings }>;
-type Answer = (context: RequestContext) => Reply | Promise<Reply>;
-type Operation = (request: Request, account: Account, service: Service) => Promise<Reply>;
+type Answer = (context: RequestContext) => SandboxReply | Promise<SandboxReply>;
+type Operation = (request: Request, account: Account, service: SandboxService) => Promise<SandboxReply>;
 
 /**
  * The service over HTTP: its two operations, the images, and the envelope for everything else, be it a path
  * that is none (404), a method that is not taken (405) or a mistake of the sandbox's own (500).
  */
 export function createListener(
-  service: Service,
+  service: SandboxService,
   onRequest: (line: RequestLine) => void = () => {},
 ): RequestListener {
   const app = new Hono<{ Bindings: HttpBindings }>();
@@ -60,7 +60,7 @@ export function createListener(
 }
 
 /** The answer, or HTTP 500 where there is none: what went wrong is for the log, not for the client. */
-async function answerOf(answer: Answer, context: RequestContext): Promise<Reply> {
+async function answerOf(answer: Answer, context: RequestContext): Promise<SandboxReply> {
   try {
     return await answer(context);
   } catch (error) {
@@ -69,7 +69,7 @@ async function answerOf(answer: Answer, context: RequestContext): Promise<Reply>
 }
 
 /** Section 4.1: credentials come before everything else. */
-function withAccount(operation: Operation, service: Service): Answer {
+function withAccount(operation: Operation, service: SandboxService): Answer {
   return ({ req }) => {
     const key = keyOf(req.header("Authorization") ?? null);
     if (key === null) return refusal("login_required");
@@ -77,7 +77,7 @@ function withAccount(operation: Operation, service: Service): Answer {
   };
 }
 
-function fileOf(service: Service): Answer {
+function fileOf(service: SandboxService): Answer {
   return (context) => {
     const { taskId = "", name = "" } = context.req.param();
     return serveFile({ taskId, name, query: urlOf(context).searchParams }, service);

@@ -1,7 +1,7 @@
 import { estimateCost } from "../models/cost.ts";
 import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
 import { areSentFields, isJsonObject, type SentFields } from "../models/request-fields.ts";
-import { invalidRequest, type Reply, refusal } from "./reply.ts";
+import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 import { brokenRule } from "./rules.ts";
 
 /** A request that the document does not rule out, with its defaults filled in. */
@@ -27,8 +27,8 @@ const UNDOCUMENTED_CREDITS = 1;
  * Reads a request body by sections 2.2 to 2.5 and 8. Ids, ratios and qualities count only in the document's
  * own spelling. Two refusals have keys of section 7; for the rest the document shows none.
  */
-export function readOrder(body: unknown): { order: Order } | { refused: Reply } {
-  const refused = (reply: Reply) => ({ refused: reply });
+export function readOrder(body: unknown): { order: Order } | { refused: SandboxReply } {
+  const refused = (reply: SandboxReply) => ({ refused: reply });
   if (!isJsonObject(body)) return refused(invalidRequest("the body is no JSON object"));
   if (isBlank(body.prompt)) return refused(refusal("image_generation.error.empty_prompt"));
   if (!isRequestBody(body)) return refused(invalidRequest("a field has the wrong type"));

@@ -1,6 +1,6 @@
 import { imageUrl } from "./links.ts";
-import { invalidRequest, type Reply, success, unknownError } from "./reply.ts";
-import type { Service } from "./service.ts";
+import { invalidRequest, type SandboxReply, success, unknownError } from "./reply.ts";
+import type { SandboxService } from "./service.ts";
 import type { Account } from "./state/accounts.ts";
 import type { Task } from "./state/tasks.ts";
 
@@ -11,7 +11,11 @@ const LINK_SECONDS = 3600;
 const FAILURE_CODE = 1001;
 
 /** GET /generate-image (section 4.2). A task of another account is as unknown as one that never was. */
-export async function poll(request: Request, account: Account, service: Service): Promise<Reply> {
+export async function poll(
+  request: Request,
+  account: Account,
+  service: SandboxService,
+): Promise<SandboxReply> {
   const taskId = new URL(request.url).searchParams.get("taskId");
   if (taskId === null || taskId === "") return invalidRequest("no taskId");
   const task = await service.tasks.find(taskId);
@@ -28,14 +32,14 @@ interface TaskState {
 }
 
 /** Section 2.3. The document shows no word for a task that still runs; clients go by what they do know. */
-async function stateOf(task: Task, service: Service): Promise<TaskState> {
+async function stateOf(task: Task, service: SandboxService): Promise<TaskState> {
   if (service.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
   if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
   return { status: "completed", resultUrl: resultUrl(task, service), errorCode: 0 };
 }
 
 /** One address as a string, several as an array. */
-function resultUrl(task: Task, service: Service): string | string[] {
+function resultUrl(task: Task, service: SandboxService): string | string[] {
   const { origin, secret, tasks } = service;
   const seconds = Math.ceil(service.now() / 1000);
   const isGone = task.firstUrlExpired && tasks.isFirstShowing(task);

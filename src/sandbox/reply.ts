@@ -9,7 +9,7 @@ export type ErrorKey =
   | "SUBSCRIPTION_REQUIRED";
 
 /** What the sandbox answers, before it is HTTP. A `note` is for its own log, never for the client. */
-export type Reply = { note: string | null } & (
+export type SandboxReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }
   | { kind: "page"; html: string }
   /** `cutShort`: the connection ends after the last chunk, with the reply unfinished. */
@@ -21,7 +21,7 @@ export type Reply = { note: string | null } & (
 /** Section 2.1: `data` is there on success only. */
 type Envelope = { code: 0; message: "ok"; data: object } | { code: -1; message: ErrorKey };
 
-export function success(data: object, note: string): Reply {
+export function success(data: object, note: string): SandboxReply {
   return { kind: "envelope", status: 200, headers: {}, body: { code: 0, message: "ok", data }, note };
 }
 
@@ -33,17 +33,17 @@ export interface RefusalFacts {
   why?: string;
 }
 
-export function refusal(key: ErrorKey, { status = 200, headers = {}, why }: RefusalFacts = {}): Reply {
+export function refusal(key: ErrorKey, { status = 200, headers = {}, why }: RefusalFacts = {}): SandboxReply {
   const note = why === undefined ? key : `${key}: ${why}`;
   return { kind: "envelope", status, headers, body: { code: -1, message: key }, note };
 }
 
 /** What the document rules out without a key of its own: HTTP 400. */
-export function invalidRequest(why: string, facts: RefusalFacts = {}): Reply {
+export function invalidRequest(why: string, facts: RefusalFacts = {}): SandboxReply {
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }
 
 /** Section 7: also the answer to anything that is not there, as no key says so. */
-export function unknownError(why: string, facts: RefusalFacts = {}): Reply {
+export function unknownError(why: string, facts: RefusalFacts = {}): SandboxReply {
   return refusal("image_generation.error.unknown_error", { ...facts, why });
 }

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { isJsonType, readBody } from "./body.ts";
 import { type Directives, readDirectives } from "./directives.ts";
 import { type Order, readOrder } from "./order.ts";
-import { invalidRequest, type Reply, refusal, success, unknownError } from "./reply.ts";
-import type { Service } from "./service.ts";
+import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "./reply.ts";
+import type { SandboxService } from "./service.ts";
 import type { Account } from "./state/accounts.ts";
 import { newTaskId, type Task } from "./state/tasks.ts";
 
@@ -14,7 +14,11 @@ const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
  * POST /generate-image (section 4.1), for a client whose credentials are good. A body that is not declared as
  * JSON gets HTTP 415, one that is none or is too large HTTP 400.
  */
-export async function submit(request: Request, account: Account, service: Service): Promise<Reply> {
+export async function submit(
+  request: Request,
+  account: Account,
+  service: SandboxService,
+): Promise<SandboxReply> {
   if (!isJsonType(request.headers.get("content-type"))) {
     return invalidRequest("the Content-Type is not application/json", { status: 415 });
   }
@@ -32,8 +36,8 @@ async function turnedDown(
   { model, prompt, credits }: Order,
   { troubles }: Directives,
   account: Account,
-  { throttle }: Service,
-): Promise<Reply | null> {
+  { throttle }: SandboxService,
+): Promise<SandboxReply | null> {
   const needsSubscription = model.id.startsWith(SUBSCRIPTION_MODELS);
   if (troubles.has("subscription") || (needsSubscription && !account.hasSubscription)) {
     return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
@@ -50,7 +54,12 @@ async function turnedDown(
  * The task is written before it is paid for: its id is told to nobody until then, so that whatever happens in
  * between, nobody has paid for nothing.
  */
-async function buy(order: Order, directives: Directives, account: Account, service: Service): Promise<Reply> {
+async function buy(
+  order: Order,
+  directives: Directives,
+  account: Account,
+  service: SandboxService,
+): Promise<SandboxReply> {
   const task = toTask(order, directives, account, service);
   await service.tasks.add(task);
   const left = await account.book.charge(order.credits, task.taskId);
@@ -68,7 +77,7 @@ function toTask(
   { model, references, ratio, quality, imageCount }: Order,
   { troubles, slowMs, prompt }: Directives,
   account: Account,
-  { now, latencyMs }: Service,
+  { now, latencyMs }: SandboxService,
 ): Task {
   return {
     taskId: newTaskId(),
@@ -92,6 +101,6 @@ function fingerprint(references: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(references)).digest("hex");
 }
 
-function tooFewCredits(credits: number): Reply {
+function tooFewCredits(credits: number): SandboxReply {
   return refusal("my_credits.no_credits_description", { why: `it costs ${credits}` });
 }

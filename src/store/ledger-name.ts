@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { isoTime } from "../lib/clock.ts";
 import type { GenerationRequest } from "../models/request.ts";
-import { mayBePaid, type ServiceIdentity, type TaskRecord } from "./task.ts";
+import { mayBeCharged, type ServiceIdentity, type TaskRecord } from "./task.ts";
 
 // A finished task's file carries tags in its name, so that one of a hundred thousand is found by reading
 // names alone: `<id>.t<task id>.r<request>.m<model>.k<key>.c<credits>.f<file>.jsonl`. A tag is a short digest: what
@@ -52,7 +52,7 @@ export function doneName(record: TaskRecord): string {
   const { request, service, credits } = intent;
   const tags = [requestTag(request, service), kindTag(request, service)];
   if ("taskId" in progress) tags.unshift(taskTag(progress.taskId));
-  if (mayBePaid(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
+  if (mayBeCharged(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
   if (progress.status === "saved") {
     tags.push(...progress.files.slice(0, MOST_FILE_TAGS).map(({ sha256 }) => fileTag(sha256)));
   }

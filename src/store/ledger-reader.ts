@@ -21,7 +21,7 @@ import {
 } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
 import { Spending } from "./spending.ts";
-import { isSameRequest, type Progress, type ServiceIdentity, type TaskRecord } from "./task.ts";
+import { isSameRequest, type ServiceIdentity, type TaskProgress, type TaskRecord } from "./task.ts";
 
 /** Well below the number of open files that systems allow a process. */
 const FILES_AT_ONCE = 32;
@@ -222,7 +222,7 @@ export class LedgerReader {
 }
 
 type Waiting = Extract<LedgerEntry, { kind: "task" }> & {
-  record: { progress: Extract<Progress, { status: "rate_limited" }> };
+  record: { progress: Extract<TaskProgress, { status: "rate_limited" }> };
 };
 
 function waits(entry: LedgerEntry | null): entry is Waiting {

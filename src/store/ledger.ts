@@ -13,7 +13,7 @@ import { DRAFT_MARK, timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./old-drafts.ts";
 import { hold, isOwnerGone, LONGEST_SUBMIT_MS, letGo, mayBeUnderWay, ownerOf } from "./owners.ts";
-import { dropBallast, keepBallast } from "./reserve-file.ts";
+import { keepReserve, releaseReserve } from "./reserve-file.ts";
 import { type Intent, LEDGER_VERSION, type TaskEvent, type TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
 
@@ -111,7 +111,7 @@ export class Ledger extends LedgerReader {
 
   async #intentLine(intent: Intent, submitMs: number): Promise<IntentEvent> {
     await makeFolder(this.openFolder, 0o700);
-    keepBallast(this.folder);
+    keepReserve(this.folder);
     const now = this.clock.now();
     const [at, until] = [isoTime(now), isoTime(now + submitMs)];
     return { type: "intent", v: LEDGER_VERSION, at, owner: this.processes.self, until, ...intent };
@@ -278,5 +278,5 @@ export class Ledger extends LedgerReader {
     await removeOld(this.openFolder, drafts, this.clock.now());
   }
 
-  readonly #makeRoom = () => dropBallast(this.folder);
+  readonly #makeRoom = () => releaseReserve(this.folder);
 }

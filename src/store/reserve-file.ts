@@ -11,7 +11,7 @@ function ballastFile(folder: string): string {
 }
 
 /** Sets room aside, so that a task id still finds a place on a disk that has filled up since. */
-export function keepBallast(folder: string): void {
+export function keepReserve(folder: string): void {
   if (isPresent(ballastFile(folder))) return;
   try {
     const file = DiskFile.createExclusive(ballastFile(folder), 0o600);
@@ -19,7 +19,7 @@ export function keepBallast(folder: string): void {
       // Random, because some file systems store a run of zeros in no room at all.
       file.write(randomBytes(BALLAST_BYTES));
     } catch (error) {
-      dropBallast(folder);
+      releaseReserve(folder);
       throw error;
     } finally {
       file.close();
@@ -30,6 +30,6 @@ export function keepBallast(folder: string): void {
 }
 
 /** Gives the room back. */
-export function dropBallast(folder: string): void {
+export function releaseReserve(folder: string): void {
   removeIfPresent(ballastFile(folder));
 }

@@ -4,7 +4,7 @@ import { Announced } from "./announced.ts";
 import type { DoneTasks } from "./done-tasks.ts";
 import { type LedgerEntry, namesIn } from "./ledger-entry.ts";
 import { creditsByName, idOfName, isAuxiliary } from "./ledger-name.ts";
-import { mayBePaid } from "./task.ts";
+import { mayBeCharged } from "./task.ts";
 
 /** The whole ledger is listed again after so long. */
 const LIST_ALL_MS = 5_000;
@@ -97,7 +97,7 @@ export class Spending {
       const entry = await this.#readOpen(name);
       if (entry?.kind !== "task") return;
       const { id, intent } = entry.record;
-      if (!mayBePaid(entry.record)) return this.#drop(id);
+      if (!mayBeCharged(entry.record)) return this.#drop(id);
       this.#read.add(id);
       this.#begin(id, intent.service.keyId, intent.credits ?? 0);
     });

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { GenerationRequest } from "../models/request.ts";
 import { areSentFields, isJsonObject } from "../models/request-fields.ts";
-import { advance, LEDGER_VERSION, type Progress, type TaskEvent, type TaskRecord } from "./task.ts";
+import { advance, LEDGER_VERSION, type TaskEvent, type TaskProgress, type TaskRecord } from "./task.ts";
 
 /** What a file in the ledger turned out to be. */
 export type ReadTask =
@@ -86,7 +86,7 @@ export function readTaskLines(id: string, content: string): ReadTask {
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadable(first);
   const { type: _type, v: _v, id: _id, at, owner, until = null, ...facts } = intent;
-  let progress: Progress = { status: "intended", until };
+  let progress: TaskProgress = { status: "intended", until };
   for (const line of rest) {
     const next = parseLine(line);
     if (next) progress = advance(progress, next);

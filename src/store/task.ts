@@ -40,7 +40,7 @@ export interface SavedFile {
 }
 
 /** When a task was seen to complete, milliseconds from its acceptance; null where that is not known. */
-export interface Sighting {
+export interface CompletionTimes {
   seenMs: number | null;
   /** When the last look before still saw it running. */
   pendingMs: number | null;
@@ -64,7 +64,7 @@ export type TaskEvent =
   /** The user has settled what nobody can know; `replacement` is the task that was bought in its place. */
   | { type: "dismissed"; at: string; why: string; replacement: string | null }
   | { type: "accepted"; at: string; taskId: string }
-  | ({ type: "completed"; at: string; urls: string[] } & Sighting)
+  | ({ type: "completed"; at: string; urls: string[] } & CompletionTimes)
   /** Some of the images are saved and some are not. One entry per result URL; null for an image that is missing. */
   | { type: "partly_saved"; at: string; files: (SavedFile | null)[] }
   | { type: "failed"; at: string; errorCode: string | null }
@@ -79,7 +79,7 @@ export function formatLine(taskEvent: TaskEvent): string {
 }
 
 /** How far a task has come: what its file's lines add up to. */
-export type Progress =
+export type TaskProgress =
   /** It is being submitted, or its process ended around that, and it may have been accepted. */
   | { status: "intended"; until: string | null }
   /** The service did not take it, and its owner is to submit it again. Where that has ended, nothing was sent. */
@@ -89,10 +89,15 @@ export type Progress =
   | { status: "unknown"; why: string; excerpt: string | null }
   | { status: "dismissed"; why: string; replacement: string | null }
   | { status: "accepted"; taskId: string; acceptedAt: string }
-  | ({ status: "completed"; completedAt: string; urls: string[]; sighting: Sighting } & PartlySaved &
+  | ({ status: "completed"; completedAt: string; urls: string[]; sighting: CompletionTimes } & PartlySaved &
       Accepted)
   | ({ status: "failed"; errorCode: string | null } & Accepted)
-  | ({ status: "saved"; completedAt: string | null; files: SavedFile[]; sighting: Sighting } & Accepted);
+  | ({
+      status: "saved";
+      completedAt: string | null;
+      files: SavedFile[];
+      sighting: CompletionTimes;
+    } & Accepted);
 
 interface Accepted {
   taskId: string;
@@ -111,16 +116,16 @@ export interface TaskRecord {
   intent: Intent;
   owner: ProcessIdentity;
   submittedAt: string;
-  progress: Progress;
+  progress: TaskProgress;
 }
 
 /** What one more line makes of the progress so far. Lines that come too late to matter change nothing. */
-export function advance(progress: Progress, event: TaskEvent): Progress {
+export function advance(progress: TaskProgress, event: TaskEvent): TaskProgress {
   return "taskId" in progress ? advanceTask(progress, event) : advanceRequest(progress, event);
 }
 
 /** Before there is a task: how its submit goes, and how it ended. */
-function advanceRequest(progress: Progress, event: TaskEvent): Progress {
+function advanceRequest(progress: TaskProgress, event: TaskEvent): TaskProgress {
   // What the user has settled, or the replacement, is lost to nothing but the task itself.
   if (progress.status === "dismissed" && event.type !== "accepted") return progress;
   const isOpen = progress.status === "intended" || progress.status === "rate_limited";
@@ -146,10 +151,10 @@ function advanceRequest(progress: Progress, event: TaskEvent): Progress {
   }
 }
 
-const NEVER_SEEN: Sighting = { seenMs: null, pendingMs: null };
+const NEVER_SEEN: CompletionTimes = { seenMs: null, pendingMs: null };
 
 /** A task exists, and nothing said of its submit can undo that; nothing at all undoes that it is saved. */
-function advanceTask(progress: Extract<Progress, { taskId: string }>, event: TaskEvent): Progress {
+function advanceTask(progress: Extract<TaskProgress, { taskId: string }>, event: TaskEvent): TaskProgress {
   const { taskId, acceptedAt } = progress;
   if (progress.status === "saved") return progress;
   switch (event.type) {
@@ -187,7 +192,7 @@ function merged(
 }
 
 /** Whether a task may have cost something, or may yet: everything but what the service refused or never got. */
-export function mayBePaid({ progress }: TaskRecord): boolean {
+export function mayBeCharged({ progress }: TaskRecord): boolean {
   switch (progress.status) {
     case "refused":
     case "not_sent":

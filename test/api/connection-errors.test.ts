@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeTrouble } from "../../src/api/connection-errors.ts";
+import { describeConnectionError } from "../../src/api/connection-errors.ts";
 import { TransportError } from "../../src/api/exchange.ts";
 
 const SERVICE = new URL("https://api.example:8443/api");
@@ -19,7 +19,7 @@ describe("trouble on the way to the service, in words,", () => {
     ["ENETUNREACH", "the network is unreachable"],
     ["UND_ERR_CONNECT_TIMEOUT", "the connection timed out"],
   ])("says of %s that %s", (code, words) => {
-    const { message, hint } = describeTrouble(broken(code), SERVICE);
+    const { message, hint } = describeConnectionError(broken(code), SERVICE);
     expect(message).toBe(`The service at api.example:8443 could not be reached: ${words}.`);
     expect(hint).toContain("Nothing was sent");
   });
@@ -31,7 +31,7 @@ describe("trouble on the way to the service, in words,", () => {
     "CERT_HAS_EXPIRED",
     "ERR_TLS_CERT_ALTNAME_INVALID",
   ])("names NODE_EXTRA_CA_CERTS for %s, and no way to look away", (code) => {
-    const { message, hint } = describeTrouble(broken(code), SERVICE);
+    const { message, hint } = describeConnectionError(broken(code), SERVICE);
     expect(message).toContain(code);
     expect(hint).toContain("NODE_EXTRA_CA_CERTS");
     expect(hint).not.toMatch(/insecure|REJECT_UNAUTHORIZED/i);
@@ -41,16 +41,16 @@ describe("trouble on the way to the service, in words,", () => {
     const all = new AggregateError([Object.assign(new Error(), { code: "ECONNREFUSED" }), new Error()]);
     const wrapped = Object.assign(new Error("proxy", { cause: all }), { code: "UND_ERR_ABORTED" });
     const error = new TransportError("failed", { sent: false, cause: wrapped });
-    expect(describeTrouble(error, SERVICE).message).toContain("the connection was refused");
+    expect(describeConnectionError(error, SERVICE).message).toContain("the connection was refused");
   });
 
   it("says that the time was up", () => {
     const error = new TransportError("no answer within 10 ms", { sent: false, timedOut: true });
-    expect(describeTrouble(error, SERVICE).message).toContain("the connection timed out");
+    expect(describeConnectionError(error, SERVICE).message).toContain("the connection timed out");
   });
 
   it("passes on what it has no words for", () => {
-    expect(describeTrouble(broken("EODD"), SERVICE).message).toContain("fetch failed");
-    expect(describeTrouble("odd", SERVICE).message).toContain("odd");
+    expect(describeConnectionError(broken("EODD"), SERVICE).message).toContain("fetch failed");
+    expect(describeConnectionError("odd", SERVICE).message).toContain("odd");
   });
 });

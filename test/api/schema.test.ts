@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isTaskId, parseEnvelope, parseTaskId, parseTaskState } from "../../src/api/schema.ts";
+import { isTaskId, parseEnvelope, parsePolledState, parseTaskId } from "../../src/api/schema.ts";
 
 describe("an envelope", () => {
   it.each([
@@ -115,7 +115,7 @@ describe("a task record", () => {
     [{ status: "completed", resultUrl: [null, url, "", 7] }, [url]],
     [{ status: "completed", resultUrl: "not a url" }, ["not a url"]],
   ])("%j is completed", (data, urls) => {
-    expect(parseTaskState(data)).toEqual({ status: "completed", urls });
+    expect(parsePolledState(data)).toEqual({ status: "completed", urls });
   });
 
   it.each([
@@ -128,7 +128,7 @@ describe("a task record", () => {
     [{ status: "completed", errorCode: 3 }, "3"],
     [{ errorCode: -1 }, "-1"],
   ])("%j is failed", (data, errorCode) => {
-    expect(parseTaskState(data)).toEqual({ status: "failed", errorCode });
+    expect(parsePolledState(data)).toEqual({ status: "failed", errorCode });
   });
 
   it.each([
@@ -148,17 +148,17 @@ describe("a task record", () => {
     [{ status: "running", errorCode: false }, "running"],
     [{ status: "running", errorCode: {} }, "running"],
   ])("%j is still running", (data, word) => {
-    expect(parseTaskState(data)).toEqual({ status: "running", word });
+    expect(parsePolledState(data)).toEqual({ status: "running", word });
   });
 
   it.each([undefined, null, "completed", 7, true])("%j is none", (data) => {
-    expect(parseTaskState(data)).toBeNull();
+    expect(parsePolledState(data)).toBeNull();
   });
 
   it("is an end only with what an end needs, whatever else it holds", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (data) => {
-        const state = parseTaskState(data);
+        const state = parsePolledState(data);
         if (state?.status === "completed") expect(state.urls.length).toBeGreaterThan(0);
       }),
     );

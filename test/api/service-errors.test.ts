@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusal } from "../../src/api/service-errors.ts";
+import { refusedSubmit } from "../../src/api/service-errors.ts";
 
 describe("the service's refusal", () => {
   it.each([
@@ -14,11 +14,11 @@ describe("the service's refusal", () => {
     ["toString", "service_error"],
     ["__proto__", "service_error"],
   ])("with the key %s is %s, and keeps the key", (key, type) => {
-    expect(refusal(key, 200, "no")).toMatchObject({ type, key, charged: "no" });
+    expect(refusedSubmit(key, 200, "no")).toMatchObject({ type, key, charged: "no" });
   });
 
   it("with an unknown key shows it", () => {
-    expect(refusal("some.new.key", 200, "no").message).toContain("some.new.key");
+    expect(refusedSubmit("some.new.key", 200, "no").message).toContain("some.new.key");
   });
 
   it.each([
@@ -31,7 +31,7 @@ describe("the service's refusal", () => {
     [418, "service_error"],
     [429, "service_error"],
   ])("with HTTP %i alone is %s, and names the status", (status, type) => {
-    const error = refusal(null, status, "no");
+    const error = refusedSubmit(null, status, "no");
     expect(error).toMatchObject({ type, key: null, charged: "no" });
     expect(error.message).toContain(`HTTP ${status}`);
   });
@@ -44,10 +44,10 @@ describe("the service's refusal", () => {
     ["some.new.key", 422, "invalid_request"],
     ["some.new.key", 403, "service_error"],
   ])("with the key %s and HTTP %i is %s: a known key counts first", (key, status, type) => {
-    expect(refusal(key, status, "no")).toMatchObject({ type, key });
+    expect(refusedSubmit(key, status, "no")).toMatchObject({ type, key });
   });
 
   it("carries what the caller knows of its cost", () => {
-    expect(refusal("login_required", 200, "yes").charged).toBe("yes");
+    expect(refusedSubmit("login_required", 200, "yes").charged).toBe("yes");
   });
 });

@@ -61,9 +61,9 @@ async function purchases() {
   for (let number = 0; number < PURCHASES; number++) {
     const start = performance.now();
     const task = await ledger.begin(intentOf(number));
-    const journal = new Journal(ledger, task, () => {});
-    for (const event of eventsOf(number, Date.now())) await journal.write(event);
-    await journal.finish();
+    const writer = new Journal(ledger, task, () => {});
+    for (const event of eventsOf(number, Date.now())) await writer.write(event);
+    await writer.finish();
     times.push(performance.now() - start);
   }
   return times;

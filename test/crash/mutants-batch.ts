@@ -5,7 +5,7 @@ import { UNDISTURBED } from "./points.ts";
 const BEGIN = `  const owned = await deps.ledger.beginAs(id, intent, attempt, firstAttemptMs(deps));
   row.attempts.push(owned === "taken" ? await attempt.owner() : id);
 `;
-const BUY = `    const report = await buyOwned(owned, order, { ...deps, connection });
+const BUY = `    const report = await submitAndFinish(owned, order, { ...deps, connection });
 `;
 
 /** Bugs in who buys a row, and how often. */
@@ -31,7 +31,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
         find: BEGIN,
         replace: `  const owned = await deps.ledger.beginAs(id, intent, attempt);
   row.attempts.push(id);
-  if (owned === "taken") return beginRow(row, null, intent, { claims, deps } as BatchRun);
+  if (owned === "taken") return beginRow(row, null, intent, { claims, deps } as BatchContext);
 `,
       },
     ],
@@ -143,8 +143,8 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "core/batch/resume-row.ts",
-        find: "  if (resubmits) return buyRow(row, null, run);\n",
-        replace: '  if (record.id !== "") return buyRow(row, null, run);\n',
+        find: "  if (resubmits) return submitRow(row, null, run);\n",
+        replace: '  if (record.id !== "") return submitRow(row, null, run);\n',
       },
     ],
     shows: { scenario: BATCHES.fresh, at: /^kill at submit: charged$/ },
@@ -166,7 +166,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
       {
         file: "core/batch/resume-row.ts",
         find: "return savedBefore(row, record, run);",
-        replace: "return buyRow(row, null, run);",
+        replace: "return submitRow(row, null, run);",
       },
     ],
     shows: { scenario: BATCHES.repeated, at: UNDISTURBED },
@@ -177,7 +177,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
       {
         file: "core/batch/resume-row.ts",
         find: "return finishRow(row, record, run);",
-        replace: "return buyRow(row, null, run);",
+        replace: "return submitRow(row, null, run);",
       },
     ],
     shows: { scenario: BATCHES.continued, at: UNDISTURBED },

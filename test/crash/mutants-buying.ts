@@ -79,8 +79,8 @@ export const BUYING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/task/submit-record.ts",
-        find: `    return this.#journal.announce({ type: "submitting", at: isoTime(now), until });`,
-        replace: `    return until === "" ? this.#journal.announce({ type: "submitting", at: until, until }) : null;`,
+        find: `    return this.#writer.announce({ type: "submitting", at: isoTime(now), until });`,
+        replace: `    return until === "" ? this.#writer.announce({ type: "submitting", at: until, until }) : null;`,
       },
     ],
     shows: { scenario: SCENARIOS.turnedAway, at: /^kill at submit: charged$/ },

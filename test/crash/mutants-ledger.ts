@@ -9,14 +9,14 @@ export const LEDGER_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/task/generate.ts",
-        find: `  await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });\n`,
+        find: `  await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });\n`,
         replace: "",
       },
       {
         file: "core/task/generate.ts",
         find: `  deps.onProgress({ type: "accepted", taskId });\n`,
         replace: `  deps.onProgress({ type: "accepted", taskId });
-  await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
+  await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
 `,
       },
     ],
@@ -27,8 +27,8 @@ export const LEDGER_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/task/generate.ts",
-        find: `  await journal.write({ type: "accepted"`,
-        replace: `  void journal.write({ type: "accepted"`,
+        find: `  await writer.write({ type: "accepted"`,
+        replace: `  void writer.write({ type: "accepted"`,
       },
     ],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: bytes at operation \d+, sync .*\.jsonl$/ },
@@ -69,11 +69,11 @@ export const LEDGER_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/task/finish.ts",
-        find: `  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
-  await task.journal?.finish();
+        find: `  await task.writer?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
+  await task.writer?.finish();
 `,
-        replace: `  await task.journal?.finish();
-  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
+        replace: `  await task.writer?.finish();
+  await task.writer?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
 `,
       },
     ],

@@ -49,13 +49,13 @@ it("a service that comes up between two tries is bought from once", async () => 
   const certificate = selfSigned("localhost");
   const server = await liveService(PICTURE, {}, certificate);
   let connections = 0;
-  const gate = await liveSockets((socket) => {
+  const admission = await liveSockets((socket) => {
     connections += 1;
     // Cut before the TLS handshake, so it is certain that no request left.
     if (connections <= 2) return void socket.destroy();
     socket.pipe(connect(server.port, "127.0.0.1")).pipe(socket);
   });
-  const world = await programWorld(server, { IMGGEN_BASE_URL: `https://localhost:${gate}/api` });
+  const world = await programWorld(server, { IMGGEN_BASE_URL: `https://localhost:${admission}/api` });
   const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
   expect(await world.aftermath(await world.generate([], { env: trusting }))).toEqual(SAVED);
 });

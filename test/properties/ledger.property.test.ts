@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { advance, formatLine, type Progress, type TaskEvent } from "../../src/store/task.ts";
+import { advance, formatLine, type TaskEvent, type TaskProgress } from "../../src/store/task.ts";
 import { TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
@@ -35,10 +35,10 @@ const later: fc.Arbitrary<TaskEvent> = fc.oneof(
 );
 const events = fc.array(later, { maxLength: 4 });
 
-const BEGINNING: Progress = { status: "intended", until: UNTIL };
+const BEGINNING: TaskProgress = { status: "intended", until: UNTIL };
 
 /** How far these bytes say that the task has come; null where they are no task. */
-function progressOf(bytes: Buffer): Progress | null {
+function progressOf(bytes: Buffer): TaskProgress | null {
   const read = readTaskLines("x", bytes.toString("utf8"));
   return read.kind === "task" ? read.record.progress : null;
 }

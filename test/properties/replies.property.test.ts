@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isTaskId, parseEnvelope, parseTaskId, parseTaskState } from "../../src/api/schema.ts";
+import { isTaskId, parseEnvelope, parsePolledState, parseTaskId } from "../../src/api/schema.ts";
 import { holds } from "../support/holds.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 12 });
@@ -101,7 +101,7 @@ it("whatever is taken for a task id can be stored, printed and sent back", () =>
 it("any task record has ended only with what that end needs, and runs otherwise", () => {
   holds(
     fc.property(fc.oneof(data, scalar), (task) => {
-      const state = parseTaskState(task);
+      const state = parsePolledState(task);
       const said = Object(task);
       expect(state === null).toBe(typeof task !== "object" || task === null || Array.isArray(task));
       if (state?.status === "completed") {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { HttpClient } from "../../src/api/client.ts";
 import type { HttpRequest, ReplyHeaders, ReplyReceiver } from "../../src/api/exchange.ts";
-import { type PollReply, Service, type SubmitReply } from "../../src/api/service.ts";
+import { HttpImageService, type PollReply, type SubmitReply } from "../../src/api/service.ts";
 import { CANARY } from "../support/canary.ts";
 import { holdsInTime } from "../support/holds.ts";
 
@@ -23,7 +23,7 @@ class CannedReplies extends HttpClient {
 }
 
 const http = new CannedReplies();
-const service = new Service({
+const service = new HttpImageService({
   http,
   clock: { now: () => 0 },
   baseUrl: "https://service.example/api",

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { parseEnvelope, parseTaskState } from "../../src/api/schema.ts";
+import { parseEnvelope, parsePolledState } from "../../src/api/schema.ts";
 import { SANDBOX_KEY, startSandbox } from "../../src/sandbox/server.ts";
 import { answer, clientOf, liveSandbox, temporaryFolder } from "./live.ts";
 
@@ -90,7 +90,7 @@ it("what the program reads of the replies is what they say", async () => {
   const { accepted, poll } = await liveSandbox();
   const finalState = async (prompt: string) => {
     const envelope = parseEnvelope(JSON.stringify((await poll(await accepted({ prompt }))).body));
-    return parseTaskState(envelope.kind === "success" ? envelope.data : null);
+    return parsePolledState(envelope.kind === "success" ? envelope.data : null);
   };
   expect(await finalState("a fox")).toMatchObject({ status: "completed", urls: [expect.any(String)] });
   expect(await finalState("a fox [sandbox:slow=1m]")).toEqual({ status: "running", word: "processing" });

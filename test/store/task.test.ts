@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { advance, isUnknown, mayBePaid, type Progress, type TaskEvent } from "../../src/store/task.ts";
+import { advance, isUnknown, mayBeCharged, type TaskEvent, type TaskProgress } from "../../src/store/task.ts";
 import { AT, EVENTS, INTENT } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 
 const { intent, rate_limited, submitting, not_sent, refused } = EVENTS;
 const { unknown, dismissed, accepted, completed, failed, saved } = EVENTS;
 
-function sumOf(...events: TaskEvent[]): Progress {
-  return events.reduce(advance, { status: "intended", until: null } as Progress);
+function sumOf(...events: TaskEvent[]): TaskProgress {
+  return events.reduce(advance, { status: "intended", until: null } as TaskProgress);
 }
 
 function recordOf(...events: TaskEvent[]) {
@@ -109,14 +109,14 @@ describe("whether a task may have cost something", () => {
     [[refused], false],
     [[not_sent], false],
   ])("after %j is %s", (events, paid) => {
-    expect(mayBePaid(recordOf(...events))).toBe(paid);
+    expect(mayBeCharged(recordOf(...events))).toBe(paid);
   });
 });
 
 it("a task whose process was killed while it waited out a 429 cost nothing", () => {
   const record = recordOf(rate_limited);
-  const progress = { ...record.progress, isOwnerGone: true } as Progress;
-  expect(mayBePaid({ ...record, progress })).toBe(false);
+  const progress = { ...record.progress, isOwnerGone: true } as TaskProgress;
+  expect(mayBeCharged({ ...record, progress })).toBe(false);
 });
 
 it("a task is of unknown outcome while nothing but its intent, or a lost answer, is known", () => {

@@ -1,16 +1,16 @@
 import {
-  type Cadence,
   type CompletionInterval,
-  learnedCadence,
-  spreadCadence,
-  uniformCadence,
+  fixedSchedule,
+  learnedSchedule,
+  type PollingSchedule,
+  staggeredSchedule,
 } from "../../src/core/polling/index.ts";
 
 /** Draws a task's duration, milliseconds. */
 export type Durations = (random: () => number) => number;
 
 /** What the reference client does (section 4.2). */
-const REFERENCE = uniformCadence(3000);
+const REFERENCE = fixedSchedule(3000);
 
 /** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -42,10 +42,10 @@ export function draw(durations: Durations, count: number, seed: number): number[
 }
 
 /** When looks are taken at a task that is running until then, milliseconds, if answers take no time. */
-export function lookTimes(cadence: Cadence, untilMs: number, fromMs = 0): number[] {
+export function lookTimes(schedule: PollingSchedule, untilMs: number, fromMs = 0): number[] {
   const times: number[] = [];
   for (let at = fromMs; at < untilMs; ) {
-    at += cadence.nextDelayMs(at);
+    at += schedule.nextDelayMs(at);
     times.push(at);
   }
   return times;
@@ -76,20 +76,22 @@ export interface Figures {
   looks: number;
 }
 
-/** A cadence's figures for tasks of these durations, each over the reference client's. */
-export function figuresOf(cadence: Cadence, durationsMs: readonly number[]): Figures {
-  const [own, reference] = [sums(cadence, durationsMs), sums(REFERENCE, durationsMs)];
+/** A schedule's figures for tasks of these durations, each over the reference client's. */
+export function figuresOf(schedule: PollingSchedule, durationsMs: readonly number[]): Figures {
+  const [own, reference] = [sums(schedule, durationsMs), sums(REFERENCE, durationsMs)];
   return { delay: own.delay / reference.delay, looks: own.looks / reference.looks };
 }
 
 /** Figures for tasks without a history, this many of them begun together. */
 export function figuresTogether(durationsMs: readonly number[], together: number): Figures {
-  const all = Array.from({ length: together }, (_, order) => figuresOf(spreadCadence(order), durationsMs));
+  const all = Array.from({ length: together }, (_, order) =>
+    figuresOf(staggeredSchedule(order), durationsMs),
+  );
   return { delay: mean(all.map(({ delay }) => delay)), looks: mean(all.map(({ looks }) => looks)) };
 }
 
-function sums(cadence: Cadence, durationsMs: readonly number[]): Figures {
-  const times = lookTimes(cadence, Math.max(...durationsMs));
+function sums(schedule: PollingSchedule, durationsMs: readonly number[]): Figures {
+  const times = lookTimes(schedule, Math.max(...durationsMs));
   const seen = durationsMs.map((durationMs) => sighting(times, durationMs));
   return {
     delay: seen.reduce((sum, { delayMs }) => sum + delayMs, 0),
@@ -104,7 +106,7 @@ export function watched(
 ): CompletionInterval[] {
   const known = [...history];
   for (const durationMs of durationsMs) {
-    const times = lookTimes(learnedCadence(known.slice(-50)), durationMs);
+    const times = lookTimes(learnedSchedule(known.slice(-50)), durationMs);
     known.push(sighting(times, durationMs).interval);
   }
   return known;
@@ -119,7 +121,7 @@ export function figuresAfter(
 ): Figures {
   const tasks = draw(durations, 2000, 1);
   const all = Array.from({ length: histories }, (_, index) =>
-    figuresOf(learnedCadence(watched(draw(history, count, 100 + index))), tasks),
+    figuresOf(learnedSchedule(watched(draw(history, count, 100 + index))), tasks),
   );
   return { delay: mean(all.map(({ delay }) => delay)), looks: mean(all.map(({ looks }) => looks)) };
 }

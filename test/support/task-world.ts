@@ -1,11 +1,11 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { HttpClient, type HttpClientOptions } from "../../src/api/client.ts";
-import { Service, type ServiceOptions } from "../../src/api/service.ts";
+import { HttpImageService, type ServiceOptions } from "../../src/api/service.ts";
 import type { Connection, TaskDeps } from "../../src/core/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
-import { PublishedNames } from "../../src/core/images/published-names.ts";
-import { Cadences } from "../../src/core/polling/schedules.ts";
+import { RunFileNames } from "../../src/core/images/published-names.ts";
+import { PollingSchedules } from "../../src/core/polling/schedules.ts";
 import type { TaskProgressEvent } from "../../src/core/task/progress-events.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
@@ -26,9 +26,17 @@ export function testClient(options: HttpClientOptions = {}): HttpClient {
 }
 
 /** The service at an address, spoken to as imggen does, with time-outs short enough for a test. */
-export function testService(baseUrl: string, options: Partial<ServiceOptions> = {}): Service {
+export function testService(baseUrl: string, options: Partial<ServiceOptions> = {}): HttpImageService {
   const { http = testClient(), clock = fakeClock(), apiKey = TEST_KEY, ...rest } = options;
-  return new Service({ http, clock, apiKey, baseUrl, submitTimeoutMs: 2000, pollTimeoutMs: 2000, ...rest });
+  return new HttpImageService({
+    http,
+    clock,
+    apiKey,
+    baseUrl,
+    submitTimeoutMs: 2000,
+    pollTimeoutMs: 2000,
+    ...rest,
+  });
 }
 
 export function testIdentity(baseUrl: string): ServiceIdentity {
@@ -82,8 +90,8 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
   const deps: TaskDeps = {
     connection,
     ledger,
-    cadences: new Cadences(ledger, connection.identity),
-    published: new PublishedNames(clock.now()),
+    schedules: new PollingSchedules(ledger, connection.identity),
+    published: new RunFileNames(clock.now()),
     clock,
     signal: controller.signal,
     onProgress(event) {

@@ -1,4 +1,4 @@
-import { PublishedNames } from "../../core/images/published-names.ts";
+import { RunFileNames } from "../../core/images/published-names.ts";
 import type { SettingsStore } from "../../store/settings.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import { EffectiveSettings } from "../account/effective-settings.ts";
@@ -22,7 +22,7 @@ export class Session {
   readonly console: Console;
   readonly settings: EffectiveSettings;
   /** Shared by all accounts that the command works with. */
-  readonly published: PublishedNames;
+  readonly published: RunFileNames;
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;
@@ -32,7 +32,7 @@ export class Session {
     this.options = options;
     this.#argv = argv;
     this.console = new Console(context, { quiet: options.quiet === true });
-    this.published = new PublishedNames(context.clock.now());
+    this.published = new RunFileNames(context.clock.now());
     this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
   }
 

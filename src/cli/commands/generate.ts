@@ -3,15 +3,15 @@ import { checkRequest } from "../../models/check.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import {
-  addPlaceOptions,
-  addPurchaseOptions,
-  type PurchaseFlags,
-  purchase,
+  addGenerateOptions,
+  addOutputOptions,
+  type GenerateFlags,
+  runRequest,
 } from "../flags/generate-flags.ts";
-import { addDraftOptions, type DraftFlags, readDraft } from "../flags/request-flags.ts";
+import { addRequestOptions, type RequestFlags, readRequestFlags } from "../flags/request-flags.ts";
 import { readPrompt } from "../input/prompt.ts";
 
-interface GenerateOptions extends DraftFlags, PurchaseFlags {
+interface GenerateOptions extends RequestFlags, GenerateFlags {
   promptFile?: string;
 }
 
@@ -26,8 +26,8 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
-  addPlaceOptions(addDraftOptions(command)).option("--prompt-file <path>", "read the prompt from a file");
-  addPurchaseOptions(command)
+  addOutputOptions(addRequestOptions(command)).option("--prompt-file <path>", "read the prompt from a file");
+  addGenerateOptions(command)
     .option("--reuse", "if the same request is paid for already, finish or return that one, and buy nothing")
     .option("--no-validate", "send it even where the model matrix forbids it")
     .addHelpText("after", EXAMPLES)
@@ -39,8 +39,8 @@ async function runGenerate(
   prompt: string | undefined,
   flags: GenerateOptions,
 ): Promise<number> {
-  const { values, labels } = await readDraft(flags, session);
+  const { values, labels } = await readRequestFlags(flags, session);
   const text = await readPrompt(prompt, flags.promptFile, session.context);
   const checked = checkRequest({ ...values, prompt: text }, { validate: flags.validate, labels });
-  return purchase(checked, flags, session);
+  return runRequest(checked, flags, session);
 }

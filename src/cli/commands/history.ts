@@ -7,7 +7,7 @@ import { wholeNumberOption } from "../flags/values.ts";
 import { colorsFor, headingPaint } from "../output/colors.ts";
 import { table } from "../output/table.ts";
 import { shorten } from "../output/text.ts";
-import { describeOddity } from "../output/unreadable-entries.ts";
+import { describeUnreadable } from "../output/unreadable-entries.ts";
 import { openLedger } from "../tasks/ledger.ts";
 
 interface HistoryOptions {
@@ -33,7 +33,7 @@ async function runHistory(session: Session, { limit = "20", all }: HistoryOption
   const most = wholeNumberOption("--limit", limit, { min: 0 });
   const { records, oddities } = await recentTasks(openLedger(session), all ? Number.POSITIVE_INFINITY : most);
   const entries = records.map((record) => ({ ...reportOf(record), service: record.intent.service.baseUrl }));
-  for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
+  for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
   if (session.options.json) await session.json(entries.map(historyJson));
   else if (entries.length > 0) await showTable(entries, session);
   else await session.console.note("Nothing was bought from this machine yet.");

@@ -74,7 +74,7 @@ async function askKey(session: Session): Promise<string> {
 
 /** Asks for a task that does not exist, which costs nothing: only a refused key is answered with login_required. */
 async function verify(baseUrl: string, apiKey: string, session: Session): Promise<boolean> {
-  const { lookAtNothing } = await import("../account/verify-key.ts");
+  const { pollForNothing: lookAtNothing } = await import("../account/verify-key.ts");
   const answer = await lookAtNothing(baseUrl, apiKey, session);
   if (answer.outcome === "refused" && answer.error instanceof AuthRequiredError) {
     throw new AuthRequiredError(answer.error.message, {

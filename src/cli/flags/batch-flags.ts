@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { BatchPlace } from "../../core/batch/batch-row.ts";
+import type { OutputFolder } from "../../core/batch/batch-row.ts";
 import { realFolder } from "../../core/batch/row-files.ts";
 import { DEFAULT_TEMPLATE, templateProblem } from "../../core/images/file-name.ts";
 import { UsageError } from "../../lib/errors.ts";
@@ -23,7 +23,7 @@ export interface BatchFlags extends WaitFlags {
 const DEFAULT_CONCURRENCY = 4;
 const MOST_CONCURRENCY = 256;
 
-export function addBatchPlaceOptions(command: Command): Command {
+export function addBatchOutputOptions(command: Command): Command {
   return command
     .option("-o, --output <dir>", "folder for the images (default: the current one)")
     .option(
@@ -67,7 +67,7 @@ export async function placeOf(
   flags: BatchFlags,
   session: Session,
   template = DEFAULT_TEMPLATE,
-): Promise<BatchPlace> {
+): Promise<OutputFolder> {
   const output = await session.settings.get("output", { value: flags.output, label: "--output" });
   if (output?.value === "-")
     throw new UsageError(`${output.label} - takes one image; many images need a folder.`);

@@ -13,7 +13,7 @@ import { wholeNumberOption } from "./values.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
 
 /** Flags of every command that buys one request: what it may cost, and what becomes of its result. */
-export interface PurchaseFlags extends WaitFlags {
+export interface GenerateFlags extends WaitFlags {
   output?: string;
   name?: string;
   overwrite?: boolean;
@@ -25,7 +25,7 @@ export interface PurchaseFlags extends WaitFlags {
 }
 
 /** Adds the flags that say where the images go. */
-export function addPlaceOptions(command: Command): Command {
+export function addOutputOptions(command: Command): Command {
   return command
     .option("-o, --output <path>", "file, folder (ends in /), or - for standard output")
     .option(
@@ -36,7 +36,7 @@ export function addPlaceOptions(command: Command): Command {
 }
 
 /** Adds the flags of the purchase itself. */
-export function addPurchaseOptions(command: Command): Command {
+export function addGenerateOptions(command: Command): Command {
   return command
     .option("--dry-run", "check, show the request and its cost, send nothing")
     .option("--no-wait", "return as soon as the service has taken the task")
@@ -54,9 +54,9 @@ export function addPurchaseOptions(command: Command): Command {
  * @param repeated the task that the user buys once more; where its outcome is unknown, this settles it
  * @returns the exit code
  */
-export async function purchase(
+export async function runRequest(
   checked: CheckedRequest,
-  flags: PurchaseFlags,
+  flags: GenerateFlags,
   session: Session,
   repeated: TaskRecord | null = null,
 ): Promise<number> {
@@ -84,7 +84,7 @@ export async function purchase(
   if (flags.dryRun) return showDryRun(checked, session);
   const { openEarly } = await import("../tasks/open-early.ts");
   const early = await openEarly(session);
-  const { buy } = await import("../tasks/generate.ts");
+  const { submitRequest: buy } = await import("../tasks/generate.ts");
   const order = { checked, destination, wait: flags.wait ? wait : null };
   const terms = { repeated, requestTimeoutMs, early, allowUndocumented: !flags.validate };
   return showReport(await buy({ ...order, ...terms }, session), session);
@@ -98,7 +98,7 @@ function liesElsewhere({ files }: TaskReport, place: string): boolean {
 
 const NOT_MOVED = "--output was not used: --reuse leaves the images where they were saved.";
 
-function checkCap(checked: CheckedRequest, { maxCredits, validate }: PurchaseFlags): void {
+function checkCap(checked: CheckedRequest, { maxCredits, validate }: GenerateFlags): void {
   if (maxCredits === undefined) return;
   checkBudget(checked, wholeNumberOption("--max-credits", maxCredits, { min: 0 }), !validate);
 }

@@ -15,7 +15,7 @@ import { collect, wholeNumberOption } from "./values.ts";
 type FlagName = Exclude<FieldName, "prompt">;
 
 /** Flags that say what to generate, as they were given. */
-export type DraftFlags = {
+export type RequestFlags = {
   [Name in FlagName]?: (typeof REQUEST_FIELDS)[Name] extends "texts" ? string[] : string;
 };
 
@@ -52,7 +52,7 @@ function isFlagName(name: string): name is FlagName {
 }
 
 /** Adds those flags to a command. */
-export function addDraftOptions(command: Command): Command {
+export function addRequestOptions(command: Command): Command {
   return Object.keys(FLAGS).filter(isFlagName).reduce(addDraftOption, command);
 }
 
@@ -74,8 +74,8 @@ export interface Draft {
 const FROM_SETTINGS = SETTING_NAMES.filter((name) => isFieldName(name));
 
 /** A request's values from flags, environment and config; what nobody set stays out. @throws UsageError */
-export async function readDraft(flags: DraftFlags, { settings }: Session): Promise<Draft> {
-  const given: DraftFlags = { ...flags };
+export async function readRequestFlags(flags: RequestFlags, { settings }: Session): Promise<Draft> {
+  const given: RequestFlags = { ...flags };
   const labels: { -readonly [Name in FieldName]?: string } = {};
   for (const name of FROM_SETTINGS) {
     const setting = await settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
@@ -90,7 +90,7 @@ export async function readDraft(flags: DraftFlags, { settings }: Session): Promi
 }
 
 /** @throws UsageError */
-function fromFlag(name: FlagName, given: DraftFlags[FlagName]): GivenFields[FieldName] {
+function fromFlag(name: FlagName, given: RequestFlags[FlagName]): GivenFields[FieldName] {
   const isNumber = REQUEST_FIELDS[name] === "number" && typeof given === "string";
   return isNumber ? wholeNumberOption(FLAG_LABELS[name], given, { min: 0 }) : given;
 }

@@ -1,4 +1,4 @@
-import { uniformCadence } from "../../core/polling/fixed.ts";
+import { fixedSchedule } from "../../core/polling/fixed.ts";
 import type { WaitSettings } from "../../core/polling/wait-settings.ts";
 import type { Session } from "../app/session.ts";
 import { durationOption } from "./values.ts";
@@ -16,10 +16,10 @@ const SHORTEST_POLL_INTERVAL_MS = 100;
 export async function waitSettings(flags: WaitFlags, session: Session): Promise<WaitSettings> {
   const timeout = await session.settings.get("timeout", { value: flags.timeout, label: "--timeout" });
   const timeoutMs = timeout ? durationOption(timeout.label, timeout.value) : null;
-  if (flags.pollInterval === undefined) return { timeoutMs, cadence: null };
+  if (flags.pollInterval === undefined) return { timeoutMs, schedule: null };
   const limits = { minMs: SHORTEST_POLL_INTERVAL_MS };
   const intervalMs = durationOption("--poll-interval", flags.pollInterval, limits);
-  return { timeoutMs, cadence: uniformCadence(intervalMs) };
+  return { timeoutMs, schedule: fixedSchedule(intervalMs) };
 }
 
 /** `--request-timeout` in milliseconds; undefined leaves each request its own. @throws UsageError */

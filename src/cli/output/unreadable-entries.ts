@@ -1,10 +1,10 @@
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 
 /** A file that lies in the ledger's folders and is no task to be read. */
-export type Oddity = Exclude<LedgerEntry, { kind: "task" }>;
+export type UnreadableEntry = Exclude<LedgerEntry, { kind: "task" }>;
 
 /** A file in the ledger's folders that is no task of ours to read, in one line. Nothing is ever deleted there. */
-export function describeOddity(entry: Oddity): string {
+export function describeUnreadable(entry: UnreadableEntry): string {
   switch (entry.kind) {
     case "stub":
       return `${entry.file}: imggen ended before this request was written down, so it was never sent.`;

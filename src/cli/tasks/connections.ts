@@ -2,7 +2,7 @@ import { guardedLookup } from "../../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../../api/client.ts";
 import type { EarlyConnection } from "../../api/early-connection.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
-import { Service } from "../../api/service.ts";
+import { HttpImageService } from "../../api/service.ts";
 import type { Connection } from "../../core/deps.ts";
 import { requireSameAccount } from "../../core/task/account.ts";
 import { UsageError } from "../../lib/errors.ts";
@@ -108,7 +108,7 @@ export class Connections {
       () => downloads.close(),
     );
     const timeoutMs = this.#requestTimeoutMs;
-    const service = new Service({
+    const service = new HttpImageService({
       http,
       clock: this.#session.context.clock,
       baseUrl,

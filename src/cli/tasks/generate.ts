@@ -3,7 +3,7 @@ import type { TaskDeps } from "../../core/deps.ts";
 import { checkDailyLimit } from "../../core/limits/daily-limit.ts";
 import { dismissTask } from "../../core/task/dismiss.ts";
 import { type GenerateOrder, generate } from "../../core/task/generate.ts";
-import { findUnfinishedTwin } from "../../core/task/history.ts";
+import { findUnfinishedDuplicate } from "../../core/task/history.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { ImggenError } from "../../lib/errors.ts";
 import { isUnknown, type TaskRecord } from "../../store/task.ts";
@@ -28,13 +28,17 @@ interface BuyOrder extends GenerateOrder {
  * Connects, says what a person should know before money is spent, and generates.
  * @throws BudgetExceededError where the day's limit would be passed, or what `generate` throws; nothing was sent
  */
-export async function buy(order: BuyOrder, session: Session): Promise<TaskReport> {
+export async function submitRequest(order: BuyOrder, session: Session): Promise<TaskReport> {
   const { repeated, requestTimeoutMs, early } = order;
   const connections = new Connections(session, requestTimeoutMs, early);
   try {
     const connection = await connections.current();
     const warnings = [...order.checked.warnings];
-    const twin = await findUnfinishedTwin(openLedger(session), order.checked.request, connection.identity);
+    const twin = await findUnfinishedDuplicate(
+      openLedger(session),
+      order.checked.request,
+      connection.identity,
+    );
     if (twin && twin.id !== repeated?.id) {
       warnings.push(twinWarning(twin));
       await session.console.warn(twinWarning(twin));

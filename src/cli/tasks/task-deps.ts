@@ -1,5 +1,5 @@
 import type { Connection, TaskDeps } from "../../core/deps.ts";
-import { Cadences } from "../../core/polling/schedules.ts";
+import { PollingSchedules } from "../../core/polling/schedules.ts";
 import type { OnTaskProgress } from "../../core/task/progress-events.ts";
 import { gatheredClock } from "../../lib/gathered-clock.ts";
 import type { Session } from "../app/session.ts";
@@ -18,7 +18,7 @@ export async function taskDeps(
   return {
     connection,
     ledger,
-    cadences: new Cadences(ledger, connection.identity, connection.taskMs),
+    schedules: new PollingSchedules(ledger, connection.identity, connection.taskMs),
     published: session.published,
     clock: gatheredClock(clock),
     signal,

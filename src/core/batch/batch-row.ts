@@ -34,7 +34,7 @@ export function isRepeat(key: string): boolean {
 }
 
 /** Where a batch's images go. */
-export interface BatchPlace {
+export interface OutputFolder {
   /** Absolute, links resolved. */
   folder: string;
   template: string;
@@ -52,7 +52,7 @@ export function batchId(baseUrl: string, origin: string): string {
 
 export function destinationOf(
   { output }: BatchRow,
-  { folder, template, overwrite }: BatchPlace,
+  { folder, template, overwrite }: OutputFolder,
 ): Destination {
   if (output === null) return { kind: "folder", folder, template, overwrite };
   return { kind: "file", path: path.join(folder, output), overwrite };
@@ -65,7 +65,7 @@ export function destinationOf(
 export function movedDestination(
   row: BatchRow,
   { intent }: Pick<TaskRecord, "intent">,
-  place: BatchPlace,
+  place: OutputFolder,
 ): Destination | null {
   const { destination } = intent;
   const today = destinationOf(row, place);

@@ -1,10 +1,10 @@
 import type { ImggenError } from "../../lib/errors.ts";
 import type { BatchRow } from "./batch-row.ts";
 import { add, type Cost, type PlannedRow } from "./plan.ts";
-import type { RowEnd } from "./row-result.ts";
+import type { RowResult } from "./row-result.ts";
 
 /** Why rows did not end in a saved file: one entry for each thing that was said, with the rows it was said of. */
-export interface Trouble {
+export interface ErrorGroup {
   error: ImggenError;
   /** What the rows are called, the first few. */
   names: string[];
@@ -15,7 +15,7 @@ const MOST_NAMES = 5;
 const MOST_KINDS = 50;
 
 /** Counts a batch's rows as they end, in memory that does not grow with them. */
-export class Tally {
+export class BatchCounts {
   /** Saved by this run. */
   saved = 0;
   /** Saved by an earlier one. */
@@ -32,7 +32,7 @@ export class Tally {
   /** What this run has bought. */
   readonly cost: Cost = { rows: 0, credits: 0, undocumented: 0 };
   readonly #nameOf: (row: BatchRow) => string;
-  readonly #troubles = new Map<string, Trouble>();
+  readonly #troubles = new Map<string, ErrorGroup>();
   readonly #drifts = new Map<string, number>();
 
   /** @param nameOf what a row is called in a word to a person */
@@ -45,7 +45,7 @@ export class Tally {
     return this.failed + this.unknown + this.pending + this.notSent === 0;
   }
 
-  add(end: RowEnd): void {
+  add(end: RowResult): void {
     const { outcome, report, bought } = end;
     if (outcome === "not_sent") this.notSent += 1;
     else this[outcome] += 1;
@@ -56,22 +56,22 @@ export class Tally {
   }
 
   /** Counts a row that this run did not come to, as it stood before. */
-  leave({ standing }: PlannedRow): void {
+  leave({ state }: PlannedRow): void {
     const outcomes = { new: "notSent", waiting: "pending", unfinished: "pending", saved: "skipped" } as const;
-    if (standing === "failed" || standing === "unknown") this[standing] += 1;
-    else this[outcomes[standing]] += 1;
+    if (state === "failed" || state === "unknown") this[state] += 1;
+    else this[outcomes[state]] += 1;
   }
 
   /** Counts a row that this run has begun and did not get to tell of: it may have been submitted, and charged. */
   abandon(row: PlannedRow): void {
-    if (row.standing === "new" || row.resubmit !== null) {
+    if (row.state === "new" || row.resubmit !== null) {
       this.unknown += 1;
       add(this.cost, row.checked.credits);
     } else this.leave(row);
   }
 
   /** What went wrong, the most frequent first. */
-  get troubles(): Trouble[] {
+  get troubles(): ErrorGroup[] {
     return [...this.#troubles.values()].sort((a, b) => b.count - a.count);
   }
 

@@ -1,14 +1,14 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { mayBePaid } from "../../store/task.ts";
+import { mayBeCharged } from "../../store/task.ts";
 import { type Attempt, type Attempted, readAttempt, readReplacement } from "./attempts.ts";
 import type { BatchRow } from "./batch-row.ts";
-import { type Standing, standingOf } from "./row-state.ts";
+import { type RowState, rowStateOf } from "./row-state.ts";
 
 /** A row, and what earlier runs have made of it. */
 export interface PlannedRow extends BatchRow, Attempted {
-  standing: Standing;
+  state: RowState;
   /**
    * The attempt that the user wants submitted again: it was of unknown outcome when this run was planned. null for
    * none. What becomes unknown later is not submitted again by this run.
@@ -28,7 +28,7 @@ export interface Cost {
 export interface BatchPlan {
   /** What is paid for and unfinished comes first. */
   rows: PlannedRow[];
-  toBuy: Cost;
+  toSubmit: Cost;
   /** What may have been charged for these rows in earlier runs. */
   charged: Cost;
   /** What may have been charged for rows of the batch that are not among these any more. */
@@ -51,20 +51,20 @@ export interface PlanDeps {
 export async function planBatch(rows: readonly BatchRow[], deps: PlanDeps): Promise<BatchPlan> {
   const tasks = await deps.claims.load();
   const charged = noCost();
-  const toBuy = noCost();
+  const toSubmit = noCost();
   const planned = await mapConcurrent(rows, ROWS_AT_ONCE, async (row): Promise<PlannedRow> => {
     const attempted = { key: row.key, attempts: tasks.get(row.key) ?? [] };
     const { id, entry } = await addCharges(attempted, row.checked.credits, charged, deps);
-    const standing = standingOf(entry);
-    const isLeft = standing === "unknown" && isSettled(entry, deps);
+    const state = rowStateOf(entry);
+    const isLeft = state === "unknown" && isSettled(entry, deps);
     const resubmit = deps.resubmitUnknown && isLeft ? id : null;
-    if (standing === "new" || resubmit !== null) add(toBuy, row.checked.credits);
-    return { ...row, ...attempted, standing, resubmit };
+    if (state === "new" || resubmit !== null) add(toSubmit, row.checked.credits);
+    return { ...row, ...attempted, state, resubmit };
   });
   const chargedForOthers = await chargesOfOthers(rows, tasks, deps);
-  const paidFirst = (row: PlannedRow) => (row.standing === "unfinished" ? 0 : 1);
+  const paidFirst = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
   const ordered = planned.toSorted((a, b) => paidFirst(a) - paidFirst(b));
-  return { rows: ordered, toBuy, charged, chargedForOthers };
+  return { rows: ordered, toSubmit, charged, chargedForOthers };
 }
 
 /** What rows that were edited out of the manifest have cost: the budget is that of the batch, not of its rows of today. */
@@ -99,7 +99,7 @@ async function addCharges(
   for await (const attempt of withReplacements(row, deps)) {
     last = attempt;
     const { entry } = attempt;
-    if (entry?.kind === "task" && mayBePaid(entry.record)) add(charged, entry.record.intent.credits);
+    if (entry?.kind === "task" && mayBeCharged(entry.record)) add(charged, entry.record.intent.credits);
     if (entry && !isReadable(entry)) add(charged, credits);
   }
   return last;

@@ -5,7 +5,7 @@ import type { TaskReport } from "../task/report.ts";
 const TOLERANCE = 0.05;
 
 /** Where what came is not what was asked for: another shape, or another number of images. */
-export function driftWarnings({ request, files }: Pick<TaskReport, "request" | "files">): string[] {
+export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" | "files">): string[] {
   if (request === null || files.length === 0) return [];
   const { ratio, maxImages } = request;
   const warnings: string[] = [];

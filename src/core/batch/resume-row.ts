@@ -4,19 +4,19 @@ import { nameIsTaken } from "../../lib/publish.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import { type Destination, isUnknown, type SavedFile, type TaskRecord } from "../../store/task.ts";
 import { PendingError } from "../errors.ts";
-import { Pass } from "../limits/admission.ts";
+import { AdmittedService } from "../limits/admission.ts";
 import { requireSameAccount } from "../task/account.ts";
 import { dismissTask, putAwayUnsent } from "../task/dismiss.ts";
 import { reportOf } from "../task/report.ts";
 import { finishOwned, type ResumeDeps, type ResumeOptions, resumeFound } from "../task/resume.ts";
 import { destinationOf, folderOf, movedDestination } from "./batch-row.ts";
 import type { PlannedRow } from "./plan.ts";
-import { ended, leftUnknown, savedEarlier, unreadable } from "./row-result.ts";
-import type { BatchRun, Step } from "./run-context.ts";
-import { buyRow } from "./submit-row.ts";
+import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";
+import type { BatchContext, Step } from "./run-context.ts";
+import { submitRow } from "./submit-row.ts";
 
 /** Goes on with a row that has a task, from where that stands. */
-export async function goOn(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   switch (record.progress.status) {
     case "saved":
       return savedBefore(row, record, run);
@@ -30,22 +30,22 @@ export async function goOn(row: PlannedRow, record: TaskRecord, run: BatchRun): 
     case "dismissed":
       return unknownRow(row, record, run);
     default:
-      return ended(row, reportOf(record), false);
+      return resultOf(row, reportOf(record), false);
   }
 }
 
-async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const owned = await run.deps.ledger.claim(record);
   if (owned === "held") return "held";
   if (owned === "finished") return finishedElsewhere(row, record, run);
-  return ended(row, await finishOwned(owned, resumeOptions(row, record, run), resumeDeps(run)), false);
+  return resultOf(row, await finishOwned(owned, resumeOptions(row, record, run), resumeDeps(run)), false);
 }
 
 /** A task that was put away has come to an end; one that is where it was all the same has lost its last lines. */
 async function finishedElsewhere(
   row: PlannedRow,
   { id, progress }: TaskRecord,
-  run: BatchRun,
+  run: BatchContext,
 ): Promise<Step> {
   const entry = await run.deps.ledger.read(id);
   const isCutOff = entry?.kind === "task" && entry.record.progress.status === progress.status;
@@ -53,7 +53,7 @@ async function finishedElsewhere(
 }
 
 /** A row whose process was killed while it waited out a 429 may be submitted; one that still waits is held. */
-async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const owned = await run.deps.ledger.claim(record);
   if (owned === "held") return "held";
   if (owned === "finished") return finishedElsewhere(row, record, run);
@@ -62,7 +62,7 @@ async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Pr
   return "again";
 }
 
-async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const { status } = record.progress;
   if (record.progress.status === "dismissed" && record.progress.replacement !== null)
     return goOnAs(record.progress.replacement, row, run);
@@ -80,18 +80,18 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchRun): P
     if (!isUnknown(owned.record)) return "again";
     if (resubmits && !(await putAside(owned.record, run))) return "again";
   }
-  if (resubmits) return buyRow(row, null, run);
+  if (resubmits) return submitRow(row, null, run);
   return leftUnknown(row, record);
 }
 
 /** The user bought the row again by other means: that task is the row's now. */
-async function goOnAs(id: string, row: PlannedRow, { claims }: BatchRun): Promise<Step> {
+async function goOnAs(id: string, row: PlannedRow, { claims }: BatchContext): Promise<Step> {
   row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, id));
   return "again";
 }
 
 /** Whether this process is the one that puts a request of unknown outcome aside, to buy it again. */
-async function putAside(record: TaskRecord, { deps }: BatchRun): Promise<boolean> {
+async function putAside(record: TaskRecord, { deps }: BatchContext): Promise<boolean> {
   try {
     await dismissTask(record, { why: "resubmitted by the user", replacement: null }, deps);
     return true;
@@ -106,12 +106,12 @@ async function putAside(record: TaskRecord, { deps }: BatchRun): Promise<boolean
  * A saved row costs nothing more: its files are there, or they are downloaded again. A file that was changed
  * since is its owner's.
  */
-async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchRun): Promise<Step> {
+async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const report = reportOf(record);
   const moved = movedDestination(row, record, run.place);
   const files = await Promise.all(report.files.map((file) => whereItIs(file, record, moved)));
   if (files.every((file) => file !== null)) return savedEarlier(row, { ...report, files });
-  return ended(row, await resumeFound(record, resumeOptions(row, record, run), resumeDeps(run)), false);
+  return resultOf(row, await resumeFound(record, resumeOptions(row, record, run), resumeDeps(run)), false);
 }
 
 /** A saved file where it is now: in the folder as it was moved, or where it was saved; null where it is gone. */
@@ -133,14 +133,17 @@ async function isThere(file: string | null): Promise<boolean> {
   return file !== null && (await nameIsTaken(file).catch(() => false));
 }
 
-function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, place }: BatchRun): ResumeOptions {
+function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, place }: BatchContext): ResumeOptions {
   const destination = movedDestination(row, record, place);
   return { wait, destination, fallback: () => destinationOf(row, place) };
 }
 
 /** Tasks of earlier runs are waited for at the pace of all. */
-function resumeDeps({ deps, gate }: BatchRun): ResumeDeps {
-  const paced = { ...deps, connection: { ...deps.connection, service: new Pass(gate, null) } };
+function resumeDeps({ deps, admission }: BatchContext): ResumeDeps {
+  const paced = {
+    ...deps,
+    connection: { ...deps.connection, service: new AdmittedService(admission, null) },
+  };
   return {
     ledger: deps.ledger,
     async depsFor(service, taskId) {

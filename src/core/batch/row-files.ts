@@ -4,7 +4,7 @@ import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { isBelow } from "../../lib/is-below.ts";
 import { prepareDestination } from "../images/destination.ts";
-import { type BatchPlace, type BatchRow, destinationOf } from "./batch-row.ts";
+import { type BatchRow, destinationOf, type OutputFolder } from "./batch-row.ts";
 import type { ManifestProblem } from "./check-rows.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
@@ -23,9 +23,9 @@ export async function realFolder(folder: string): Promise<string> {
 }
 
 /** A plan, and what in it has no place. */
-export async function planPlaced(
+export async function planWithFiles(
   rows: readonly BatchRow[],
-  place: BatchPlace,
+  place: OutputFolder,
   deps: PlanDeps,
 ): Promise<{ plan: BatchPlan; misplaced: ManifestProblem[] }> {
   let suspects = new Set<number>();
@@ -42,25 +42,25 @@ export async function planPlaced(
 /** Rows whose exact file is taken by something else, or whose folder leads out of the batch's own. */
 export async function findMisplaced(
   rows: readonly PlannedRow[],
-  place: BatchPlace,
+  place: OutputFolder,
 ): Promise<ManifestProblem[]> {
   const problems = await mapConcurrent(rows, FILES_AT_ONCE, (row) => misplaced(row, place));
   return problems.filter((problem) => problem !== null);
 }
 
-async function misplaced(row: PlannedRow, place: BatchPlace): Promise<ManifestProblem | null> {
-  const { line, output, standing } = row;
+async function misplaced(row: PlannedRow, place: OutputFolder): Promise<ManifestProblem | null> {
+  const { line, output, state } = row;
   if (output === null) return null;
   const file = path.join(place.folder, output);
   const folder = await realFolder(path.dirname(file));
   if (!isBelow(folder, place.folder))
     return { line, message: `output ${JSON.stringify(output)} leads out of ${place.folder}.` };
-  if (standing !== "new" || place.overwrite || !(await promises.lstat(file).catch(() => null))) return null;
+  if (state !== "new" || place.overwrite || !(await promises.lstat(file).catch(() => null))) return null;
   return { line, message: `output ${JSON.stringify(output)} exists already.` };
 }
 
 /** Proves that images can be written to every folder that rows are saved in. @throws SaveFailedError */
-export async function preparePlace(rows: readonly BatchRow[], place: BatchPlace): Promise<void> {
+export async function prepareFolders(rows: readonly BatchRow[], place: OutputFolder): Promise<void> {
   const folders = new Map<string, BatchRow>();
   for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
   // One after the other: where one cannot be used, no other is left half tried.

@@ -5,10 +5,10 @@ import { PendingError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
-import { driftWarnings } from "./result-mismatch.ts";
+import { mismatchWarnings } from "./result-mismatch.ts";
 
 /** How a row ended. `skipped` was saved by an earlier run. */
-export interface RowEnd {
+export interface RowResult {
   row: PlannedRow;
   outcome: "saved" | "skipped" | "failed" | "unknown" | "pending" | "not_sent";
   /** null for a row of which nothing was begun. */
@@ -21,8 +21,8 @@ export interface RowEnd {
 }
 
 /** A row that was taken as far as its report says. */
-export function ended(row: PlannedRow, report: TaskReport, bought: boolean): RowEnd {
-  const drift = driftWarnings(report);
+export function resultOf(row: PlannedRow, report: TaskReport, bought: boolean): RowResult {
+  const drift = mismatchWarnings(report);
   const warnings = [...report.warnings, ...drift];
   const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
   return { row, outcome: outcomeOf(report), report: { ...report, error, warnings }, error, bought, drift };
@@ -43,24 +43,24 @@ class RowFailedError extends GenerationFailedError {
 /** Errors that say, where nothing was charged, that the row never came to the service. */
 const NOT_SENT: ReadonlySet<ErrorType> = new Set(["network", "interrupted", "budget_exceeded"]);
 
-function outcomeOf(report: TaskReport): RowEnd["outcome"] {
+function outcomeOf(report: TaskReport): RowResult["outcome"] {
   if (report.status === "unknown") return "unknown";
   if (report.error === null) return "saved";
   if (report.resumable) return "pending";
   return report.charged === "no" && NOT_SENT.has(report.error.type) ? "not_sent" : "failed";
 }
 
-export function savedEarlier(row: PlannedRow, report: TaskReport): RowEnd {
+export function savedEarlier(row: PlannedRow, report: TaskReport): RowResult {
   return { row, outcome: "skipped", report, error: null, bought: false, drift: [] };
 }
 
 /** A row that nothing can be reported of but an error. */
-export function endedWithout(outcome: RowEnd["outcome"], row: PlannedRow, error: ImggenError): RowEnd {
+export function endedWithout(outcome: RowResult["outcome"], row: PlannedRow, error: ImggenError): RowResult {
   return { row, outcome, report: null, error, bought: false, drift: [] };
 }
 
 /** A row that is not sent any more. @param why what ended it for another row, or for all */
-export function notSent(row: PlannedRow, why: ImggenError | null): RowEnd {
+export function notSent(row: PlannedRow, why: ImggenError | null): RowResult {
   return endedWithout("not_sent", row, why === null ? new NetworkError(DOWN) : new NotSentError(why));
 }
 
@@ -79,15 +79,15 @@ class NotSentError extends ImggenError {
 }
 
 /** A row whose task another process has, and does not let go of. */
-export function stillHeld(row: PlannedRow): RowEnd {
+export function stillHeld(row: PlannedRow): RowResult {
   const error = new PendingError("Another process is at work on this row.", { charged: "unknown" });
   return endedWithout("pending", row, error);
 }
 
 /** A row that may have been bought, as nobody knows: it is left to the user. */
-export function leftUnknown(row: PlannedRow, record: TaskRecord): RowEnd {
+export function leftUnknown(row: PlannedRow, record: TaskRecord): RowResult {
   const report = reportOf(record);
-  return ended(row, { ...report, error: report.error ?? dismissed(record) }, false);
+  return resultOf(row, { ...report, error: report.error ?? dismissed(record) }, false);
 }
 
 function dismissed({ id }: TaskRecord): OutcomeUnknownError {
@@ -100,7 +100,7 @@ function dismissed({ id }: TaskRecord): OutcomeUnknownError {
  * A row of which cannot be read what became of it: it may well have been charged, so it is left to the user too.
  * @param same a task for the same request, which may be this row's
  */
-export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | null): RowEnd {
+export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | null): RowResult {
   const what = `What became of this row cannot be read: ${entry?.file}.`;
   const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
   const again = entry?.kind === "lost" ? "Submit it again, at a new charge: --resubmit-unknown" : undefined;

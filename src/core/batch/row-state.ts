@@ -5,10 +5,10 @@ import type { Attempt } from "./attempts.ts";
  * refused it. `waiting` is another process's to submit again, when the service is less busy. `failed` was bought, and
  * the service could not finish it: buying it again is the user's decision.
  */
-export type Standing = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
+export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
 
 /** @param entry the latest attempt; null where the row has none, or nothing of it was begun */
-export function standingOf(entry: Attempt): Standing {
+export function rowStateOf(entry: Attempt): RowState {
   if (entry === null) return "new";
   // What cannot be read may well have been bought.
   if (entry.kind !== "task") return "unknown";

@@ -1,7 +1,7 @@
 import type { TaskDeps } from "../deps.ts";
 import type { PlannedRow } from "./plan.ts";
-import { type RowEnd, stillHeld } from "./row-result.ts";
-import type { BatchRun } from "./run-context.ts";
+import { type RowResult, stillHeld } from "./row-result.ts";
+import type { BatchContext } from "./run-context.ts";
 import { runRow } from "./run-row.ts";
 
 export interface RunOptions {
@@ -10,7 +10,7 @@ export interface RunOptions {
   /** Rows that another process has are waited for this long after everything else is done, milliseconds. */
   patienceMs: number;
   /** Told of each row as it ends. */
-  onEnd: (end: RowEnd) => Promise<void>;
+  onEnd: (end: RowResult) => Promise<void>;
   /** Told when a row begins. */
   onStart: (row: PlannedRow) => void;
 }
@@ -26,7 +26,7 @@ const LOOK_AGAIN_MS = 300;
 export async function runRows(
   rows: readonly PlannedRow[],
   options: RunOptions,
-  run: BatchRun,
+  run: BatchContext,
 ): Promise<PlannedRow[]> {
   const { clock, signal } = run.deps;
   let left = await runOnce(rows, options, run);
@@ -44,7 +44,7 @@ export async function runRows(
 async function runOnce(
   rows: readonly PlannedRow[],
   options: RunOptions,
-  run: BatchRun,
+  run: BatchContext,
 ): Promise<PlannedRow[]> {
   const left: PlannedRow[] = [];
   const failures: unknown[] = [];
@@ -69,7 +69,7 @@ async function runOnce(
 async function runTold(
   row: PlannedRow,
   { onStart, onEnd }: Pick<RunOptions, "onStart" | "onEnd">,
-  run: BatchRun,
+  run: BatchContext,
 ): Promise<boolean> {
   const { signal } = run.deps;
   if (signal.aborted) return false;

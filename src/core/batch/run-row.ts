@@ -1,14 +1,14 @@
 import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
-import type { Progress, TaskRecord } from "../../store/task.ts";
+import type { TaskProgress, TaskRecord } from "../../store/task.ts";
 import { reportOf } from "../task/report.ts";
 import { readAttempt } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
-import { goOn } from "./resume-row.ts";
-import { ended, endedWithout, type RowEnd, unreadable } from "./row-result.ts";
-import { standingOf } from "./row-state.ts";
-import type { BatchRun, Step } from "./run-context.ts";
-import { buyRow } from "./submit-row.ts";
+import { resumeRow } from "./resume-row.ts";
+import { endedWithout, type RowResult, resultOf, unreadable } from "./row-result.ts";
+import { rowStateOf } from "./row-state.ts";
+import type { BatchContext, Step } from "./run-context.ts";
+import { submitRow } from "./submit-row.ts";
 
 /** Errors that say of the account, or of its limits, that no further row can be bought. */
 const STOPS: ReadonlySet<ErrorType> = new Set([
@@ -32,32 +32,32 @@ function endsAll(error: ImggenError): boolean {
  * @returns "held" while another process is at work on it
  * @throws the signal's reason, where nothing was begun
  */
-export async function runRow(row: PlannedRow, run: BatchRun): Promise<RowEnd | "held"> {
+export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowResult | "held"> {
   for (;;) {
     const step = await nextStep(row, run).catch((error: unknown) => troubled(row, error, run));
     if (step === "again") continue;
-    if (step !== "held" && step.error && endsAll(step.error)) run.gate.stop(step.error);
+    if (step !== "held" && step.error && endsAll(step.error)) run.admission.stop(step.error);
     return step;
   }
 }
 
 /** One row's trouble, such as another account's task, is not the others'. */
-function troubled(row: PlannedRow, error: unknown, { deps }: BatchRun): RowEnd {
+function troubled(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
   return endedWithout("failed", row, error);
 }
 
-async function nextStep(row: PlannedRow, run: BatchRun): Promise<Step> {
+async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   const { ledger } = run.deps;
   const id = row.attempts.at(-1);
   const entry =
     id === undefined ? null : await readAttempt(row, row.attempts.length - 1, { claims: run.claims, ledger });
   // What waits out a 429, or did, is to be claimed first: its owner may be there all the same.
   const waits = entry?.kind === "task" && entry.record.progress.status === "rate_limited";
-  if (!waits && standingOf(entry) === "new") return buyRow(row, entry === null ? (id ?? null) : null, run);
+  if (!waits && rowStateOf(entry) === "new") return submitRow(row, entry === null ? (id ?? null) : null, run);
   if (entry?.kind === "lost") {
     if (entry.record !== null && ledger.isUnderWay(entry.record)) return "held";
-    if (row.resubmit === row.attempts.at(-1)) return buyRow(row, null, run);
+    if (row.resubmit === row.attempts.at(-1)) return submitRow(row, null, run);
   }
   if (entry?.kind !== "task") return unreadable(row, entry, await sameRequest(row, run));
   const { record, file } = entry;
@@ -65,14 +65,14 @@ async function nextStep(row: PlannedRow, run: BatchRun): Promise<Step> {
     await ledger.restore(record.id, file);
     return "again";
   }
-  return goOn(row, record, run).catch((error: unknown) => {
+  return resumeRow(row, record, run).catch((error: unknown) => {
     if (!(error instanceof ImggenError) || error === run.deps.signal.reason) throw error;
     // Whatever went wrong now, what an earlier run has paid for it, or may have, is not undone.
-    return ended(row, { ...reportOf(record), error }, false);
+    return resultOf(row, { ...reportOf(record), error }, false);
   });
 }
 
-const UNFINISHED: ReadonlySet<Progress["status"]> = new Set([
+const UNFINISHED: ReadonlySet<TaskProgress["status"]> = new Set([
   "intended",
   "rate_limited",
   "accepted",
@@ -83,7 +83,7 @@ const UNFINISHED: ReadonlySet<Progress["status"]> = new Set([
 /** The newest task for a row's request that is none of its attempts: it may be the one that a damaged claim named. */
 async function sameRequest(
   { checked, attempts }: PlannedRow,
-  { deps }: BatchRun,
+  { deps }: BatchContext,
 ): Promise<TaskRecord | null> {
   for await (const record of deps.ledger.sameRequest(checked.request, deps.connection.identity)) {
     if (!attempts.includes(record.id)) return record;

@@ -1,29 +1,29 @@
 import type { OwnedTask } from "../../store/ledger.ts";
 import type { Intent } from "../../store/task.ts";
 import { TakenOverError } from "../errors.ts";
-import { buyOwned, firstAttemptMs, intentOf } from "../task/generate.ts";
+import { firstAttemptMs, intentOf, submitAndFinish } from "../task/generate.ts";
 import type { TaskReport } from "../task/report.ts";
 import { destinationOf } from "./batch-row.ts";
 import type { PlannedRow } from "./plan.ts";
-import { ended, notSent } from "./row-result.ts";
-import type { BatchRun, Step } from "./run-context.ts";
+import { notSent, resultOf } from "./row-result.ts";
+import type { BatchContext, Step } from "./run-context.ts";
 
 /**
- * Buys a row, once the gate lets it through.
+ * Submits a row, once admission lets it through.
  * @param begun the task that the row's latest claim names and nobody has begun; null claims a new one
  */
-export async function buyRow(row: PlannedRow, begun: string | null, run: BatchRun): Promise<Step> {
-  const { deps, gate } = run;
-  const pass = await gate.admit(deps.signal);
-  if (pass === null) return notSent(row, gate.stopped ?? run.outage.error);
+export async function submitRow(row: PlannedRow, begun: string | null, run: BatchContext): Promise<Step> {
+  const { deps, admission } = run;
+  const pass = await admission.admit(deps.signal);
+  if (pass === null) return notSent(row, admission.stopped ?? run.outage.error);
   try {
     const order = { checked: row.checked, destination: destinationOf(row, run.place), wait: run.wait };
     const owned = await beginRow(row, begun, intentOf(order, deps), run);
     if (owned === "taken") return "again";
     const connection = { ...deps.connection, service: pass };
-    const report = await buyOwned(owned, order, { ...deps, connection });
+    const report = await submitAndFinish(owned, order, { ...deps, connection });
     if (report.error instanceof TakenOverError) return "again";
-    if (!isOutage(report, run)) return ended(row, report, true);
+    if (!isOutage(report, run)) return resultOf(row, report, true);
     // It never left, and that is on the disk: it is bought when the service is back.
     run.outage.error = report.error;
     return "again";
@@ -32,15 +32,15 @@ export async function buyRow(row: PlannedRow, begun: string | null, run: BatchRu
   }
 }
 
-function isOutage({ error, charged }: TaskReport, { deps, gate }: BatchRun): boolean {
-  return error?.type === "network" && charged === "no" && gate.breaker.isDown && !deps.signal.aborted;
+function isOutage({ error, charged }: TaskReport, { deps, admission }: BatchContext): boolean {
+  return error?.type === "network" && charged === "no" && admission.breaker.isDown && !deps.signal.aborted;
 }
 
 async function beginRow(
   row: PlannedRow,
   begun: string | null,
   intent: Intent,
-  { claims, deps }: BatchRun,
+  { claims, deps }: BatchContext,
 ): Promise<OwnedTask | "taken"> {
   if (begun !== null) {
     await claims.share(row.key, row.attempts.length);

@@ -12,7 +12,7 @@ import { SaveFailedError } from "../errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
 import { pathProblem } from "./portable-name.ts";
 
-export interface DestinationWish {
+export interface DestinationOptions {
   /** `-`, a folder, or an exact path. Default: the current folder. */
   output?: string | undefined;
   /** Template of `--name`. */
@@ -27,7 +27,7 @@ export interface DestinationWish {
  * @throws UsageError where an exact path is taken, or a name cannot be used on this platform
  */
 export async function resolveDestination(
-  wish: DestinationWish,
+  wish: DestinationOptions,
   onPlatform: NodeJS.Platform = platform(),
 ): Promise<Destination> {
   const { output, name, overwrite, resolvePath } = wish;
@@ -57,7 +57,7 @@ export async function resolveDestination(
 }
 
 /** As `resolveDestination`, for commands whose standard output is for people. @throws UsageError */
-export function resolveFileDestination(wish: DestinationWish): Promise<Destination> {
+export function resolveFileDestination(wish: DestinationOptions): Promise<Destination> {
   if (wish.output !== "-") return resolveDestination(wish);
   throw new UsageError("--output - is for generate; here it takes a file or a folder.");
 }

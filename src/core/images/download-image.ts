@@ -10,7 +10,7 @@ import { DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { FileSink } from "./file-sink.ts";
 
 /** A whole, checked image in a temporary file, synced and ready for its final name. */
-export interface FetchedImage {
+export interface DownloadedImage {
   temporary: string;
   url: string;
   image: ImageInfo;
@@ -38,11 +38,11 @@ const MOST_PATIENCE_MS = 120_000;
  * @throws DownloadFailedError, SaveFailedError where the disk is at fault, or the signal's reason; the task is still
  *   resumable
  */
-export async function fetchImage(
+export async function downloadImage(
   source: ImageSource,
   temporary: string,
   deps: FetchDeps,
-): Promise<FetchedImage> {
+): Promise<DownloadedImage> {
   let { url } = source;
   let refreshed = false;
   for (let failures = 0; ; ) {
@@ -71,7 +71,7 @@ function notSaved(why: string, url: string): DownloadFailedError {
   return new DownloadFailedError(`${why} (${withoutQuery(url)})`);
 }
 
-type Attempt = FetchedImage | Exclude<DownloadReply, { outcome: "done" }>;
+type Attempt = DownloadedImage | Exclude<DownloadReply, { outcome: "done" }>;
 
 /** One attempt, which leaves a file behind only where it is whole. */
 async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
@@ -119,7 +119,7 @@ function inspected(sink: ByteSink, image: ArrivingImage): ByteSink {
 async function check(
   file: DiskFile,
   arriving: ArrivingImage,
-  fetched: Omit<FetchedImage, "image">,
+  fetched: Omit<DownloadedImage, "image">,
   fileMode: number,
 ): Promise<Attempt> {
   const inspection = await onDisk(fetched.temporary, () => arriving.inspect(file));

@@ -5,7 +5,7 @@ import path from "node:path";
  * The names of a run's images under --overwrite, which replaces what was there before the run, and never an image of
  * the same run or batch: those that want a name that is taken by another get a number, as without --overwrite.
  */
-export class PublishedNames {
+export class RunFileNames {
   readonly #beganMs: number;
   /** Taken by this run, whether the image is in place yet or not. */
   readonly #taken = new Set<string>();

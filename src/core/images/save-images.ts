@@ -11,7 +11,7 @@ import type { GenerationRequest } from "../../models/request.ts";
 import type { Destination, SavedFile } from "../../store/task.ts";
 import type { TaskDeps } from "../deps.ts";
 import { DownloadFailedError, SaveFailedError } from "../errors.ts";
-import { diskFailure, type FetchedImage, fetchImage } from "./download-image.ts";
+import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
 import { numberedPath, renderName } from "./file-name.ts";
 import { claimName, sweepReservations } from "./reserve-name.ts";
 
@@ -123,7 +123,7 @@ async function saveImage(
   // Of this process alone: whoever else is at the same task must never write into what is published here.
   const temporary = path.join(folder, ownedName(kind, processes.self));
   const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
-  const fetched = await fetchImage({ url, freshUrl }, temporary, deps);
+  const fetched = await downloadImage({ url, freshUrl }, temporary, deps);
   const placed = await place(fetched, index, order, result, deps);
   const file = savedFile(fetched, placed.path);
   result.warnings.push(...placed.warnings);
@@ -137,7 +137,7 @@ async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock 
   await sweepReservations(folder, ledger.processes);
 }
 
-function savedFile({ url, image, bytes, sha256 }: FetchedImage, file: string | null): SavedFile {
+function savedFile({ url, image, bytes, sha256 }: DownloadedImage, file: string | null): SavedFile {
   const { mediaType, width, height } = image;
   return { path: file, url, mediaType, bytes, sha256, width, height };
 }
@@ -155,7 +155,7 @@ interface Placed {
 }
 
 async function place(
-  fetched: FetchedImage,
+  fetched: DownloadedImage,
   index: number,
   order: SaveOrder,
   result: SaveResult,
@@ -175,7 +175,7 @@ async function place(
 }
 
 /** The path an image gets where nothing is in its way. */
-function finalPath(fetched: FetchedImage, index: number, order: SaveOrder): string {
+function finalPath(fetched: DownloadedImage, index: number, order: SaveOrder): string {
   const { destination, taskId, request } = order;
   const { extension } = fetched.image;
   if (destination.kind === "file") {
@@ -187,7 +187,7 @@ function finalPath(fetched: FetchedImage, index: number, order: SaveOrder): stri
 
 /** Publishes under the first free number, or, under `--overwrite`, under the number that is the image's own. */
 async function publishNumbered(
-  fetched: FetchedImage,
+  fetched: DownloadedImage,
   wanted: string,
   index: number,
   order: SaveOrder,
@@ -226,13 +226,13 @@ async function publishAs(
 }
 
 /** A name that the user chose is kept, even where the bytes are of another type. */
-function typeWarnings(file: string, { image }: FetchedImage): string[] {
+function typeWarnings(file: string, { image }: DownloadedImage): string[] {
   const named = path.extname(file).slice(1).toLowerCase();
   if (named === image.extension || (named === "jpeg" && image.extension === "jpg")) return [];
   return [`${path.basename(file)} holds a ${image.extension.toUpperCase()} image.`];
 }
 
-async function writeToStdout(fetched: FetchedImage, deps: TaskDeps): Promise<Placed> {
+async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<Placed> {
   try {
     await deps.writeOut(createReadStream(fetched.temporary));
   } catch (error) {

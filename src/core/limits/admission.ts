@@ -1,4 +1,4 @@
-import { troubleText } from "../../api/connection-errors.ts";
+import { connectionErrorText } from "../../api/connection-errors.ts";
 import { ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/exchange.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
@@ -6,8 +6,8 @@ import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../models/request.ts";
 import { pollAtPace } from "../polling/paced-polls.ts";
-import { Breaker, type BreakerDeps, type Ticket } from "./circuit-breaker.ts";
-import { Pace, type PaceDeps } from "./rate-limiter.ts";
+import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
+import { RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
 const PATIENCE_MS = 180_000;
 
@@ -15,19 +15,19 @@ const PATIENCE_MS = 180_000;
  * What all rows of a batch share on their way to the service: one pace, one breaker, and one end, when the
  * account can pay for no more.
  */
-export class Gate {
+export class Admission {
   readonly service: ImageService;
-  readonly pace: Pace;
-  readonly breaker: Breaker;
+  readonly rateLimiter: RateLimiter;
+  readonly breaker: CircuitBreaker;
   readonly #patienceMs: number;
   #stopped: ImggenError | null = null;
 
   /** @param deps `patienceMs`: how long the service may ask all rows to wait before the batch gives up */
-  constructor(service: ImageService, deps: PaceDeps & BreakerDeps & { patienceMs?: number }) {
+  constructor(service: ImageService, deps: RateLimiterDeps & CircuitBreakerDeps & { patienceMs?: number }) {
     this.service = service;
     this.#patienceMs = deps.patienceMs ?? PATIENCE_MS;
-    this.pace = new Pace(deps);
-    this.breaker = new Breaker(deps);
+    this.rateLimiter = new RateLimiter(deps);
+    this.breaker = new CircuitBreaker(deps);
   }
 
   /** Why no more rows are submitted; null while they are. */
@@ -45,12 +45,12 @@ export class Gate {
    * @returns null where nothing is submitted any more
    * @throws the signal's reason
    */
-  async admit(signal: AbortSignal): Promise<Pass | null> {
-    if (this.pace.leftMs > this.#patienceMs) this.stop(tooLong(this.pace.leftMs));
+  async admit(signal: AbortSignal): Promise<AdmittedService | null> {
+    if (this.rateLimiter.leftMs > this.#patienceMs) this.stop(tooLong(this.rateLimiter.leftMs));
     if (this.#stopped) return null;
     const ticket = await this.enter(signal);
     if (ticket === null) return null;
-    if (!this.#stopped) return new Pass(this, ticket);
+    if (!this.#stopped) return new AdmittedService(this, ticket);
     this.leave(ticket);
     return null;
   }
@@ -60,7 +60,7 @@ export class Gate {
     const ticket = await this.breaker.enter(signal);
     if (ticket === null) return null;
     try {
-      await this.pace.enter(signal);
+      await this.rateLimiter.enter(signal);
       return ticket;
     } catch (error) {
       this.breaker.withdrawn(ticket);
@@ -70,27 +70,27 @@ export class Gate {
 
   /** Gives a place back, used or not. */
   leave(ticket: Ticket): void {
-    this.pace.leave();
+    this.rateLimiter.leave();
     this.breaker.withdrawn(ticket);
   }
 }
 
 /** A row's way to the service, at the pace of all. */
-export class Pass implements ImageService {
-  readonly #gate: Gate;
+export class AdmittedService implements ImageService {
+  readonly #admission: Admission;
   /** What its next submit goes with; null where it must wait for its turn first. */
   #ticket: Ticket | null;
   /** What the service said last. */
   #last: SubmitReply | null = null;
 
-  /** @param ticket what the gate has let it through with, so that its first submit goes at once */
-  constructor(gate: Gate, ticket: Ticket | null) {
-    this.#gate = gate;
+  /** @param ticket what it was admitted with, so that its first submit goes at once */
+  constructor(admission: Admission, ticket: Ticket | null) {
+    this.#admission = admission;
     this.#ticket = ticket;
   }
 
   get submitTimeoutMs(): number {
-    return this.#gate.service.submitTimeoutMs;
+    return this.#admission.service.submitTimeoutMs;
   }
 
   /** The next submit goes with the ticket that this waits for. */
@@ -106,37 +106,37 @@ export class Pass implements ImageService {
     if (noTurn || ticket === null) return noTurn ?? notTried();
     this.#ticket = null;
     try {
-      const reply = await this.#gate.service.submit(request, signal, onSent);
+      const reply = await this.#admission.service.submit(request, signal, onSent);
       this.#last = reply;
       this.#report(reply, ticket, signal);
       return reply;
     } finally {
-      this.#gate.leave(ticket);
+      this.#admission.leave(ticket);
     }
   }
 
   /** A turn for a further try; none while the service is down: that is waited for before anything is begun. */
   async #further(signal: AbortSignal): Promise<Ticket | null> {
-    if (this.#gate.breaker.isDown) return null;
-    return this.#gate.enter(signal).catch(() => null);
+    if (this.#admission.breaker.isDown) return null;
+    return this.#admission.enter(signal).catch(() => null);
   }
 
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
-    return pollAtPace(this.#gate.service, this.#gate.pace, taskId, timeoutMs, signal);
+    return pollAtPace(this.#admission.service, this.#admission.rateLimiter, taskId, timeoutMs, signal);
   }
 
   /** Gives back what was not used. */
   release(): void {
-    if (this.#ticket) this.#gate.leave(this.#ticket);
+    if (this.#ticket) this.#admission.leave(this.#ticket);
     this.#ticket = null;
   }
 
   #report(reply: SubmitReply, ticket: Ticket, signal: AbortSignal): void {
-    const { breaker, pace } = this.#gate;
+    const { breaker, rateLimiter: pace } = this.#admission;
     if (reply.outcome === "accepted") pace.speedUp();
     if (reply.outcome === "rate_limited") pace.slowDown(reply.retryAfterMs);
     if (signal.aborted) return;
-    if (reply.outcome === "not_sent") breaker.unreachable(ticket, troubleText(reply.cause));
+    if (reply.outcome === "not_sent") breaker.unreachable(ticket, connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
     else breaker.answered();
   }

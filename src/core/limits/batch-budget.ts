@@ -7,11 +7,11 @@ import { BudgetExceededError } from "../errors.ts";
  * what is still to be submitted. @throws BudgetExceededError naming both; nothing was sent
  */
 export function checkBatchBudget(
-  { toBuy, charged, chargedForOthers }: Pick<BatchPlan, "toBuy" | "charged" | "chargedForOthers">,
+  { toSubmit, charged, chargedForOthers }: Pick<BatchPlan, "toSubmit" | "charged" | "chargedForOthers">,
   maxCredits: number,
   allowUndocumented: boolean,
 ): void {
-  const undocumented = toBuy.undocumented + charged.undocumented + chargedForOthers.undocumented;
+  const undocumented = toSubmit.undocumented + charged.undocumented + chargedForOthers.undocumented;
   const before = charged.credits + chargedForOthers.credits;
   if (undocumented > 0 && !allowUndocumented) {
     throw new BudgetExceededError(
@@ -21,10 +21,10 @@ export function checkBatchBudget(
       },
     );
   }
-  if (before + toBuy.credits <= maxCredits) return;
+  if (before + toSubmit.credits <= maxCredits) return;
   const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
   throw new BudgetExceededError(
-    `The batch still costs ${toBuy.credits} credits${earlier}, and --max-credits is ${maxCredits}.`,
+    `The batch still costs ${toSubmit.credits} credits${earlier}, and --max-credits is ${maxCredits}.`,
     { hint: before > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or take rows out." },
   );
 }

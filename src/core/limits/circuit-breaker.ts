@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
-import { WaitingLine } from "./wait-queue.ts";
+import { WaitQueue } from "./wait-queue.ts";
 
-export interface BreakerDeps {
+export interface CircuitBreakerDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** Told when submitting stops, and when it goes on. */
   onOutage: (outage: { down: true; why: string } | { down: false }) => void;
@@ -36,15 +36,15 @@ const FEWEST_PROBES = 3;
  * Stops submitting while the service is down, and goes on when it is back. Down is: it cannot be reached, or
  * several submits in a row were lost. Then one row at a time tries, after longer and longer waits.
  */
-export class Breaker {
-  readonly #deps: BreakerDeps;
+export class CircuitBreaker {
+  readonly #deps: CircuitBreakerDeps;
   #outage: Outage | null = null;
   #prober: Ticket | null = null;
   #lost = 0;
   #hasAnswered = false;
-  readonly #line = new WaitingLine();
+  readonly #line = new WaitQueue();
 
-  constructor(deps: BreakerDeps) {
+  constructor(deps: CircuitBreakerDeps) {
     this.#deps = deps;
   }
 

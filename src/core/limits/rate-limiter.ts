@@ -1,8 +1,8 @@
 import { backoffMs, type RetryRule } from "../../api/retry.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { WaitingLine } from "./wait-queue.ts";
+import { WaitQueue } from "./wait-queue.ts";
 
-export interface PaceDeps {
+export interface RateLimiterDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -17,16 +17,16 @@ const RATE_LIMITED: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 10
  * asked for has passed, and fewer submits are under way at once from then on; each that is taken after that
  * lets one more through.
  */
-export class Pace {
-  readonly #deps: PaceDeps;
+export class RateLimiter {
+  readonly #deps: RateLimiterDeps;
   #pausedUntilMs = 0;
   #refusals = 0;
   /** How many submits may be under way at once. */
   #width = Number.POSITIVE_INFINITY;
   #underWay = 0;
-  readonly #line = new WaitingLine();
+  readonly #line = new WaitQueue();
 
-  constructor(deps: PaceDeps) {
+  constructor(deps: RateLimiterDeps) {
     this.#deps = deps;
   }
 

@@ -1,5 +1,5 @@
 /** Those who wait for a thing to change, woken in the order in which they came. */
-export class WaitingLine {
+export class WaitQueue {
   #waiting: (() => void)[] = [];
 
   /** Waits until woken. @throws the signal's reason */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { finished } from "node:stream/promises";
 import type { CsvError, Options, Parser } from "csv-parse";
-import type { Trouble } from "./entry.ts";
+import type { LineProblem } from "./entry.ts";
 import { LONGEST_LINE_BYTES, type ManifestLine } from "./lines.ts";
 import { PendingLines } from "./pending-lines.ts";
 
@@ -21,10 +21,12 @@ const STOP = new Error("the parsing stops here");
  * The records of a CSV manifest (RFC 4180), strictly read: a quote out of place is a problem, and its record is
  * left out. Cells may span lines, whose ends become LF. Blank lines between records are skipped.
  */
-export async function* readRecords(lines: AsyncIterable<ManifestLine>): AsyncGenerator<CsvRecord | Trouble> {
+export async function* readRecords(
+  lines: AsyncIterable<ManifestLine>,
+): AsyncGenerator<CsvRecord | LineProblem> {
   const { parse } = await import("csv-parse");
   const pending = new PendingLines();
-  const found: (CsvRecord | Trouble)[] = [];
+  const found: (CsvRecord | LineProblem)[] = [];
   const parser = parse(strictly(pending, found)).on("error", () => {
     // Whoever waits for the parser is told.
   });
@@ -54,7 +56,7 @@ async function end(parser: Parser): Promise<void> {
   });
 }
 
-function strictly(pending: PendingLines, found: (CsvRecord | Trouble)[]): Options {
+function strictly(pending: PendingLines, found: (CsvRecord | LineProblem)[]): Options {
   return {
     record_delimiter: "\n",
     // To compare cells with the header is the next reader's.

@@ -24,9 +24,9 @@ export type ManifestEntry =
   | { kind: "problem"; line: number; message: string };
 
 /** What one place in a manifest comes to, before rows are counted. */
-export type Found = { line: number; values: RowValues } | Trouble;
+export type Found = { line: number; values: RowValues } | LineProblem;
 
-export interface Trouble {
+export interface LineProblem {
   line: number;
   message: string;
 }

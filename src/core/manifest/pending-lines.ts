@@ -1,4 +1,4 @@
-import type { Trouble } from "./entry.ts";
+import type { LineProblem } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
 
 interface PendingLine {
@@ -53,7 +53,7 @@ export class PendingLines {
    * Lets go of the lines up to the end of a record, of which as many as the record is high are its own: what is
    * wrong with all of them, and where the record starts, or null where one of its own cannot be used.
    */
-  take(end: number, height: number): { line: number | null; troubles: Trouble[] } {
+  take(end: number, height: number): { line: number | null; troubles: LineProblem[] } {
     const after = this.#lines.findIndex((line) => line.end > end);
     const lines = this.#lines.splice(0, after === -1 ? this.#lines.length : after);
     const own = lines.slice(-height);
@@ -62,11 +62,11 @@ export class PendingLines {
   }
 
   /** What is wrong with the lines that no record came of. */
-  rest(): Trouble[] {
+  rest(): LineProblem[] {
     return this.#lines.splice(0).flatMap(troubleOf);
   }
 }
 
-function troubleOf({ number, problem }: PendingLine): Trouble[] {
+function troubleOf({ number, problem }: PendingLine): LineProblem[] {
   return problem === null ? [] : [{ line: number, message: problem }];
 }

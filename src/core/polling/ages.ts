@@ -1,5 +1,5 @@
 /** A stretch of a task's life, milliseconds from its acceptance. */
-export interface Stretch {
+export interface Bin {
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -16,25 +16,25 @@ const COUNT = Math.ceil(Math.log(OLDEST_MS / YOUNGEST_MS) / STEP);
  * Where the stretches of a task's life meet: each is longer than the one before by the same factor, for
  * durations differ by factors, not by seconds. The first starts at the acceptance.
  */
-export const EDGES_MS: readonly number[] = Array.from({ length: COUNT + 1 }, (_, index) =>
+export const BIN_EDGES_MS: readonly number[] = Array.from({ length: COUNT + 1 }, (_, index) =>
   index === 0 ? 0 : YOUNGEST_MS * Math.exp(index * STEP),
 );
 
-export const AGES: readonly Stretch[] = EDGES_MS.slice(1).map((toMs, index) => ({
-  fromMs: EDGES_MS[index] ?? 0,
+export const BINS: readonly Bin[] = BIN_EDGES_MS.slice(1).map((toMs, index) => ({
+  fromMs: BIN_EDGES_MS[index] ?? 0,
   toMs,
 }));
 
 /** The index of the stretch that an age lies in. */
-export function stretchAt(ageMs: number): number {
+export function binAt(ageMs: number): number {
   const index = Math.floor(Math.log(ageMs / YOUNGEST_MS) / STEP);
   return Math.min(Math.max(index, 0), COUNT - 1);
 }
 
-export function lengthMs({ fromMs, toMs }: Stretch): number {
+export function lengthMs({ fromMs, toMs }: Bin): number {
   return toMs - fromMs;
 }
 
-export function middleMs({ fromMs, toMs }: Stretch): number {
+export function middleMs({ fromMs, toMs }: Bin): number {
   return (fromMs + toMs) / 2;
 }

@@ -1,6 +1,6 @@
-import { AGES, EDGES_MS, STEP, stretchAt } from "./ages.ts";
+import { BIN_EDGES_MS, BINS, binAt, STEP } from "./ages.ts";
 import type { History, PastTask } from "./history.ts";
-import { heightAt } from "./interpolate.ts";
+import { interpolate } from "./interpolate.ts";
 
 /** Share of all tasks that complete in each stretch of AGES; together 1. */
 export type Shares = readonly number[];
@@ -39,7 +39,7 @@ export function estimate({ tasks, size }: History): Shares {
 function firstGuess(tasks: readonly PastTask[]): number[] {
   const guesses = tasks
     .map(({ afterMs, byMs, weight }) => ({
-      stretch: stretchAt(Math.sqrt(Math.max(afterMs, byMs / FIRST_LOOK_LATE_BY) * byMs)),
+      stretch: binAt(Math.sqrt(Math.max(afterMs, byMs / FIRST_LOOK_LATE_BY) * byMs)),
       weight,
     }))
     .sort((one, other) => one.stretch - other.stretch);
@@ -49,7 +49,7 @@ function firstGuess(tasks: readonly PastTask[]): number[] {
     return sum >= 1 / 2;
   });
   const centre = middle?.stretch ?? 0;
-  return AGES.map((_, index) => UNUSUAL + bell((index - centre) * STEP, USUAL_SPREAD));
+  return BINS.map((_, index) => UNUSUAL + bell((index - centre) * STEP, USUAL_SPREAD));
 }
 
 /** Every task's weight, laid into its interval in proportion to the shares. */
@@ -57,15 +57,16 @@ function spreadOver(tasks: readonly PastTask[], shares: readonly number[]): Shar
   const sums = sumsOf(shares);
   // Each interval multiplies the shares in it by a factor. Where factors begin and end is noted first: what the
   // sum of those in force changes by after a stretch, and on the mean within it. Then all stretches are passed once.
-  const changeAfter = AGES.map(() => 0);
-  const changeWithin = AGES.map(() => 0);
+  const changeAfter = BINS.map(() => 0);
+  const changeWithin = BINS.map(() => 0);
   const note = (ageMs: number, factor: number) => {
-    const index = stretchAt(ageMs);
+    const index = binAt(ageMs);
     changeAfter[index] = (changeAfter[index] ?? 0) + factor;
     changeWithin[index] = (changeWithin[index] ?? 0) + factor * partLeft(index, ageMs);
   };
   for (const { afterMs, byMs, weight } of tasks) {
-    const factor = weight / (heightAt(EDGES_MS, sums, byMs) - heightAt(EDGES_MS, sums, afterMs));
+    const factor =
+      weight / (interpolate(BIN_EDGES_MS, sums, byMs) - interpolate(BIN_EDGES_MS, sums, afterMs));
     note(afterMs, factor);
     note(byMs, -factor);
   }
@@ -87,7 +88,7 @@ function sumsOf(shares: readonly number[]): number[] {
 
 /** What part of a stretch comes after an age that lies in it. */
 function partLeft(index: number, ageMs: number): number {
-  const [fromMs, toMs] = [EDGES_MS[index] ?? 0, EDGES_MS[index + 1] ?? 0];
+  const [fromMs, toMs] = [BIN_EDGES_MS[index] ?? 0, BIN_EDGES_MS[index + 1] ?? 0];
   return (toMs - ageMs) / (toMs - fromMs);
 }
 

@@ -1,4 +1,4 @@
-import { AGES, lengthMs, middleMs } from "./ages.ts";
+import { BINS, lengthMs, middleMs } from "./ages.ts";
 import type { Shares } from "./estimate.ts";
 
 /** What part of a forecast is never learned, however long the history. */
@@ -14,11 +14,11 @@ const SLOWER_BY = 1.5;
  * The estimate, with room for a service that has become slower or quicker since: a part of the tasks is taken
  * to be as likely to complete in one second as in the next, once they are due.
  */
-export function guard(estimate: Shares, historySize: number): Shares {
+export function withFallback(estimate: Shares, historySize: number): Shares {
   const part = Math.max(UNLEARNED, HALF_BELIEVED / (HALF_BELIEVED + historySize));
-  const meanMs = AGES.reduce((sum, stretch, index) => sum + middleMs(stretch) * (estimate[index] ?? 0), 0);
+  const meanMs = BINS.reduce((sum, stretch, index) => sum + middleMs(stretch) * (estimate[index] ?? 0), 0);
   let due = 0;
-  const late = AGES.map((stretch, index) => {
+  const late = BINS.map((stretch, index) => {
     due += estimate[index] ?? 0;
     return Math.max(due, QUICKER) * Math.exp(-middleMs(stretch) / (SLOWER_BY * meanMs)) * lengthMs(stretch);
   });

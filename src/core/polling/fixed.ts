@@ -1,5 +1,5 @@
 /** When to look at a task: how long after the last look the next one comes. */
-export interface Cadence {
+export interface PollingSchedule {
   /**
    * Milliseconds until the next look. `elapsedMs` counts from the task's acceptance, and is Infinity where that
    * is not known. The answer depends on it alone, so that another process can go on with the wait.
@@ -17,7 +17,7 @@ const LATER_MS = 3_600;
  * at first than the reference client (section 4.2: 3 s), and a little less often later. At most 58 looks in any
  * 180 s; the reference client makes 60.
  */
-export const automaticCadence: Cadence = {
+export const defaultSchedule: PollingSchedule = {
   nextDelayMs: (elapsedMs) => (elapsedMs < YOUNG_MS ? WHILE_YOUNG_MS : LATER_MS),
 };
 
@@ -25,37 +25,37 @@ export const automaticCadence: Cadence = {
 const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 const EARLIEST_FIRST_MS = 2_500;
 const FIRST_SPREAD_MS = 1_200;
-/** What part of the spread comes before the automatic cadence's own first poll. */
+/** What part of the spread comes before the automatic schedule's own first poll. */
 const FIRST_TASK_AT = 0.25;
 
 /**
- * The automatic cadence for the n-th of several tasks begun together: their first polls are spread from 2.5 s to
+ * The automatic schedule for the n-th of several tasks begun together: their first polls are spread from 2.5 s to
  * 3.7 s, so that they do not all come at once and the first completion is seen early, which teaches what follows. On
- * the mean that is a little after the automatic cadence's first poll: earlier ones would add a poll to every task and
+ * the mean that is a little after the automatic schedule's first poll: earlier ones would add a poll to every task and
  * see none complete sooner, as the polls after them come at the same intervals in any case.
- * @param order 0 for the first task, which gets the automatic cadence as it is
+ * @param order 0 for the first task, which gets the automatic schedule as it is
  */
-export function spreadCadence(order: number): Cadence {
+export function staggeredSchedule(order: number): PollingSchedule {
   const part = (FIRST_TASK_AT + order * GOLDEN_SECTION) % 1;
   const firstMs = EARLIEST_FIRST_MS + FIRST_SPREAD_MS * part;
   return {
     nextDelayMs: (elapsedMs) =>
-      elapsedMs < firstMs ? firstMs - elapsedMs : automaticCadence.nextDelayMs(elapsedMs),
+      elapsedMs < firstMs ? firstMs - elapsedMs : defaultSchedule.nextDelayMs(elapsedMs),
   };
 }
 
 /**
  * For a service whose tasks are known to take `taskMs`: the first poll comes then. A task that takes longer after all
- * gets the automatic cadence.
+ * gets the automatic schedule.
  */
-export function expectedCadence(taskMs: number): Cadence {
+export function expectedSchedule(taskMs: number): PollingSchedule {
   return {
     nextDelayMs: (elapsedMs) =>
-      elapsedMs < taskMs ? taskMs - elapsedMs : automaticCadence.nextDelayMs(elapsedMs),
+      elapsedMs < taskMs ? taskMs - elapsedMs : defaultSchedule.nextDelayMs(elapsedMs),
   };
 }
 
 /** A look every `intervalMs`, as the user asked. */
-export function uniformCadence(intervalMs: number): Cadence {
+export function fixedSchedule(intervalMs: number): PollingSchedule {
   return { nextDelayMs: () => intervalMs };
 }

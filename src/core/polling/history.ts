@@ -35,7 +35,7 @@ const FADING = 0.95;
  * Whether an interval tells how long a task took. One that cannot be, as after a clock was set, does not, nor does
  * a wide one: nobody waited, and the task was looked for when somebody came back.
  */
-export function isTelling({ pendingMs, seenMs }: CompletionInterval): boolean {
+export function isInformative({ pendingMs, seenMs }: CompletionInterval): boolean {
   const afterMs = Math.max(0, pendingMs ?? 0);
   const width = Math.min(seenMs, OLDEST_MS) - afterMs;
   return width >= NARROWEST_MS && (width <= WIDE_MS || seenMs <= CLOSE * afterMs);
@@ -43,7 +43,7 @@ export function isTelling({ pendingMs, seenMs }: CompletionInterval): boolean {
 
 /** Past tasks, oldest first, with weights. Those whose intervals tell nothing are left out. */
 export function weigh(intervals: readonly CompletionInterval[]): History {
-  const tasks = intervals.filter(isTelling).map(({ pendingMs, seenMs }) => ({
+  const tasks = intervals.filter(isInformative).map(({ pendingMs, seenMs }) => ({
     afterMs: Math.max(0, pendingMs ?? 0),
     byMs: Math.min(seenMs, OLDEST_MS),
   }));

@@ -1,11 +1,11 @@
 // How often a task is looked at while it runs.
 
 export {
-  automaticCadence,
-  type Cadence,
-  expectedCadence,
-  spreadCadence,
-  uniformCadence,
+  defaultSchedule,
+  expectedSchedule,
+  fixedSchedule,
+  type PollingSchedule,
+  staggeredSchedule,
 } from "./fixed.ts";
-export { type CompletionInterval, isTelling } from "./history.ts";
-export { learnedCadence } from "./learned.ts";
+export { type CompletionInterval, isInformative } from "./history.ts";
+export { learnedSchedule } from "./learned.ts";

@@ -5,7 +5,7 @@
  * @param xs Rising, two at least.
  * @param ys As many.
  */
-export function heightAt(xs: readonly number[], ys: readonly number[], x: number): number {
+export function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
   let low = 0;
   let high = xs.length - 1;
   while (high - low > 1) {

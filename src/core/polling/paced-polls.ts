@@ -1,6 +1,6 @@
 import type { ImageService, PollReply } from "../../api/service.ts";
 import { Slots } from "../../lib/concurrency.ts";
-import { Pace, type PaceDeps } from "../limits/rate-limiter.ts";
+import { RateLimiter, type RateLimiterDeps } from "../limits/rate-limiter.ts";
 
 const POLLS_AT_ONCE = 32;
 
@@ -10,12 +10,12 @@ const POLLS_AT_ONCE = 32;
  */
 export class PacedPolls implements ImageService {
   readonly #service: ImageService;
-  readonly #pace: Pace;
+  readonly #pace: RateLimiter;
   readonly #slots = new Slots(POLLS_AT_ONCE);
 
-  constructor(service: ImageService, deps: PaceDeps) {
+  constructor(service: ImageService, deps: RateLimiterDeps) {
     this.#service = service;
-    this.#pace = new Pace(deps);
+    this.#pace = new RateLimiter(deps);
   }
 
   get submitTimeoutMs(): number {
@@ -38,7 +38,7 @@ export class PacedPolls implements ImageService {
 /** Polls a task once, at the pace of all, and tells them where the service asks for patience. Never throws. */
 export async function pollAtPace(
   service: ImageService,
-  pace: Pace,
+  pace: RateLimiter,
   taskId: string,
   timeoutMs: number | undefined,
   signal: AbortSignal,

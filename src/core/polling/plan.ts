@@ -1,6 +1,6 @@
-import { AGES, EDGES_MS, lengthMs, middleMs, type Stretch } from "./ages.ts";
+import { BIN_EDGES_MS, BINS, type Bin, lengthMs, middleMs } from "./ages.ts";
 import type { Shares } from "./estimate.ts";
-import { heightAt } from "./interpolate.ts";
+import { interpolate } from "./interpolate.ts";
 
 /** How many looks are due by each of EDGES_MS, fractions of them included: a line that gains one with every look. */
 export type Plan = readonly number[];
@@ -27,7 +27,7 @@ const HALVINGS = 10;
  * @param estimate How long tasks take: what the mean number of looks is reckoned with.
  * @param forecast How long this one may take: what the looks are laid out for.
  */
-export function planLooks(estimate: Shares, forecast: Shares): Plan {
+export function planPolls(estimate: Shares, forecast: Shares): Plan {
   const hazards = rootHazards(forecast);
   const highest = Math.max(...hazards);
   const reference = meanLooks(estimate, (stretch) => middleMs(stretch) / REFERENCE_GAP_MS);
@@ -44,7 +44,7 @@ export function planLooks(estimate: Shares, forecast: Shares): Plan {
 
 function rootHazards(forecast: Shares): number[] {
   let running = 1;
-  return AGES.map((stretch, index) => {
+  return BINS.map((stretch, index) => {
     const share = forecast[index] ?? 0;
     running -= share;
     return Math.sqrt(share / lengthMs(stretch) / (running + share / 2 + RESERVE));
@@ -54,7 +54,7 @@ function rootHazards(forecast: Shares): number[] {
 /** The line with these slopes, looks per millisecond, where they are neither too steep nor too flat. */
 function rise(slopes: readonly number[]): Plan {
   let looks = 0;
-  const rises = AGES.map((stretch, index) => {
+  const rises = BINS.map((stretch, index) => {
     const slope = Math.min(1 / SHORTEST_GAP_MS, Math.max(1 / LONGEST_GAP_MS, slopes[index] ?? 0));
     looks += slope * lengthMs(stretch);
     return looks;
@@ -67,12 +67,13 @@ function isModest(plan: Plan, estimate: Shares, mostOnTheMean: number): boolean 
   const plannedIn = (index: number) => ((plan[index] ?? 0) + (plan[index + 1] ?? 0)) / 2;
   const looks = meanLooks(estimate, (_, index) => plannedIn(index));
   if (looks > mostOnTheMean) return false;
-  return EDGES_MS.every(
-    (ageMs, index) => heightAt(EDGES_MS, plan, ageMs + WINDOW_MS) - (plan[index] ?? 0) <= MOST_IN_WINDOW - 1,
+  return BIN_EDGES_MS.every(
+    (ageMs, index) =>
+      interpolate(BIN_EDGES_MS, plan, ageMs + WINDOW_MS) - (plan[index] ?? 0) <= MOST_IN_WINDOW - 1,
   );
 }
 
 /** The mean number of looks at a task: those due when it completes, and on the mean half a look until it is seen. */
-function meanLooks(estimate: Shares, due: (stretch: Stretch, index: number) => number): number {
-  return AGES.reduce((sum, stretch, index) => sum + (estimate[index] ?? 0) * due(stretch, index), 1 / 2);
+function meanLooks(estimate: Shares, due: (stretch: Bin, index: number) => number): number {
+  return BINS.reduce((sum, stretch, index) => sum + (estimate[index] ?? 0) * due(stretch, index), 1 / 2);
 }

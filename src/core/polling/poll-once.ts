@@ -1,16 +1,16 @@
-import { describeTrouble } from "../../api/connection-errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
 import { NetworkError, ServiceError } from "../../api/errors.ts";
-import type { TaskState } from "../../api/schema.ts";
+import type { PolledState } from "../../api/schema.ts";
 import type { PollReply } from "../../api/service.ts";
 import type { Charged, ImggenError } from "../../lib/errors.ts";
 import type { TaskDeps } from "../deps.ts";
 
 /** One look at a task, with no second try. @throws what kept it from being seen, with what is known of its cost */
-export async function lookOnce(
+export async function pollOnce(
   taskId: string,
   charged: Charged,
   deps: Pick<TaskDeps, "connection" | "signal">,
-): Promise<TaskState> {
+): Promise<PolledState> {
   const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
   deps.signal.throwIfAborted();
   if (reply.outcome === "state") return reply.task;
@@ -25,6 +25,6 @@ function unseen(
   const { trouble, why } = reply;
   if (trouble === null) return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
   const next = "The task itself is not affected. Check the network and try again.";
-  const { message, hint } = describeTrouble(trouble, service, next);
+  const { message, hint } = describeConnectionError(trouble, service, next);
   return new NetworkError(message, { hint, charged, cause: trouble });
 }

@@ -1,11 +1,11 @@
 import type { GenerationRequest } from "../../models/request.ts";
-import type { Cadence } from "./index.ts";
+import type { PollingSchedule } from "./index.ts";
 
 export interface WaitSettings {
   /** How long to wait for the result, milliseconds; null leaves it to what was asked for. */
   timeoutMs: number | null;
   /** null for the automatic one, which learns. */
-  cadence: Cadence | null;
+  schedule: PollingSchedule | null;
 }
 
 // The reference client's 60 looks, 3 s apart (section 4.2); the largest pictures take longer.

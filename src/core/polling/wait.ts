@@ -2,16 +2,16 @@ import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
 import type { PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { TaskDeps } from "../deps.ts";
-import type { Cadence } from "./index.ts";
+import type { PollingSchedule } from "./index.ts";
 
 export interface WaitOptions {
-  cadence: Cadence;
+  schedule: PollingSchedule;
   /** How long to wait from now, milliseconds. Whatever is left of it, one last look is taken at its end. */
   timeoutMs: number;
   /** How old the task is already. */
   ageMs: number;
   /** Whether the first look comes at once, as for a task that may long be finished. */
-  lookAtOnce: boolean;
+  pollAtOnce: boolean;
 }
 
 /** How a wait ended. Only `completed` and `failed` are the task's own end. */
@@ -41,7 +41,7 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
   const ageAtStart = Math.max(0, options.ageMs);
   const age = () => ageAtStart + clock.monotonicMs() - start;
   const remaining = () => options.timeoutMs - (clock.monotonicMs() - start);
-  let delay = options.lookAtOnce ? 0 : options.cadence.nextDelayMs(age());
+  let delay = options.pollAtOnce ? 0 : options.schedule.nextDelayMs(age());
   let failures = 0;
   let pendingMs: number | null = null;
   let trouble: string | null = null;
@@ -58,7 +58,7 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
     trouble = reply.outcome === "retry" ? reply.why : null;
     if (trouble !== null) deps.onProgress({ type: "poll_trouble", why: trouble });
     if (last) return { outcome: "timeout", trouble };
-    delay = Math.max(options.cadence.nextDelayMs(age()), backoffAfter(reply, failures, deps));
+    delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for more patience than there is; a look before then would be refused again.
     const asked = askedFor(reply);
     if (asked > 0 && asked > remaining()) return { outcome: "timeout", trouble };

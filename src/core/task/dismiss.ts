@@ -5,7 +5,7 @@ import type { Ledger, OwnedTask } from "../../store/ledger.ts";
 import { isUnknown, type TaskRecord } from "../../store/task.ts";
 import { PendingError } from "../errors.ts";
 import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
-import { Journal } from "./task-writer.ts";
+import { TaskWriter } from "./task-writer.ts";
 
 /**
  * Puts a request of unknown outcome aside, on the user's word: nobody asks about it any more.
@@ -25,10 +25,10 @@ export async function dismissTask(
     throw outcomeIsKnown(owned.record);
   }
   const warnings: string[] = [];
-  const journal = new Journal(ledger, owned, (message) => warnings.push(message));
-  await journal.write({ type: "dismissed", at: isoTime(clock.now()), ...reason });
-  await journal.finish();
-  return { ...reportOf(journal.record), warnings };
+  const writer = new TaskWriter(ledger, owned, (message) => warnings.push(message));
+  await writer.write({ type: "dismissed", at: isoTime(clock.now()), ...reason });
+  await writer.finish();
+  return { ...reportOf(writer.record), warnings };
 }
 
 /**
@@ -37,12 +37,12 @@ export async function dismissTask(
  * @throws StateFolderError where the disk refuses that, so that it would be found again for ever
  */
 export async function putAwayUnsent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
-  const journal = new Journal(ledger, owned, () => {});
+  const writer = new TaskWriter(ledger, owned, () => {});
   const at = isoTime(ledger.clock.now());
-  const isWritten = await journal.write({ type: "not_sent", at, why: ENDED_WHILE_BUSY });
-  await journal.finish();
+  const isWritten = await writer.write({ type: "not_sent", at, why: ENDED_WHILE_BUSY });
+  await writer.finish();
   if (!isWritten) throw new StateFolderError(ledger.folder, "the disk refused a record");
-  return reportOf(journal.record);
+  return reportOf(writer.record);
 }
 
 function outcomeIsKnown(record: TaskRecord): UsageError {

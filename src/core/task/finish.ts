@@ -7,13 +7,13 @@ import { type SaveResult, saveImages } from "../images/save-images.ts";
 import { type WaitResult, waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { type TaskReport, taskFailed } from "./report.ts";
-import type { Journal } from "./task-writer.ts";
+import type { TaskWriter } from "./task-writer.ts";
 
 /** A task that exists at the service, and what is known of it. */
-export interface PaidTask {
+export interface AcceptedTask {
   taskId: string;
   /** null for a task that the ledger does not hold. */
-  journal: Journal | null;
+  writer: TaskWriter | null;
   destination: Destination;
   /** When the service took it, milliseconds since the epoch; null where this machine cannot tell. */
   acceptedAtMs: number | null;
@@ -28,7 +28,7 @@ export interface PaidTask {
  * @param seen how the wait ended, where it is over already
  */
 export async function finishTask(
-  task: PaidTask,
+  task: AcceptedTask,
   report: TaskReport,
   wait: WaitSettings,
   deps: TaskDeps,
@@ -36,25 +36,25 @@ export async function finishTask(
 ): Promise<TaskReport> {
   const waited = seen ?? (await awaitTask(task, report, wait, deps));
   if (waited.outcome === "completed") {
-    await deps.cadences.learn(report.request, waited);
+    await deps.schedules.learn(report.request, waited);
     return saveTask(task, waited, report, deps);
   }
   if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);
-  await task.journal?.release();
+  await task.writer?.release();
   return leftUnfinished(task.taskId, waited, report, deps);
 }
 
 /** Waits for a task. Nothing is written about it. */
 export async function awaitTask(
-  { taskId, acceptedAtMs, recovering }: Pick<PaidTask, "taskId" | "acceptedAtMs" | "recovering">,
+  { taskId, acceptedAtMs, recovering }: Pick<AcceptedTask, "taskId" | "acceptedAtMs" | "recovering">,
   { request }: TaskReport,
   wait: WaitSettings,
   deps: TaskDeps,
 ): Promise<WaitResult> {
   deps.onProgress({ type: "waiting", taskId });
   const ageMs = acceptedAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.now() - acceptedAtMs;
-  const cadence = wait.cadence ?? (await deps.cadences.of(request));
-  const options = { cadence, timeoutMs: waitTimeoutMs(wait, request), ageMs, lookAtOnce: recovering };
+  const schedule = wait.schedule ?? (await deps.schedules.of(request));
+  const options = { schedule, timeoutMs: waitTimeoutMs(wait, request), ageMs, pollAtOnce: recovering };
   return waitForTask(taskId, options, deps);
 }
 
@@ -89,20 +89,20 @@ function unfinished(waited: EarlyEnd, taskId: string, deps: Pick<TaskDeps, "sign
 }
 
 async function recordFailure(
-  task: PaidTask,
+  task: AcceptedTask,
   errorCode: string | null,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  await task.journal?.write({ type: "failed", at: isoTime(deps.clock.now()), errorCode });
-  await task.journal?.finish();
+  await task.writer?.write({ type: "failed", at: isoTime(deps.clock.now()), errorCode });
+  await task.writer?.finish();
   const error = taskFailed(task.taskId, errorCode);
   return { ...report, status: "failed", charged: "unknown", error, resumable: false };
 }
 
 /** Saves the images of a completed task. */
 async function saveTask(
-  task: PaidTask,
+  task: AcceptedTask,
   seen: Extract<WaitResult, { outcome: "completed" }>,
   report: TaskReport,
   deps: TaskDeps,
@@ -110,7 +110,7 @@ async function saveTask(
   const completedAt = isoTime(deps.clock.now());
   const { urls } = seen;
   const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
-  await task.journal?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
+  await task.writer?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
   const completed: TaskReport = { ...report, status: "completed", charged: "yes", completedAt, urls };
   const result: SaveResult = { files: [], warnings: [] };
   const order = {
@@ -123,7 +123,7 @@ async function saveTask(
     stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
     date: new Date(task.acceptedAtMs ?? deps.clock.now()),
     recovering: task.recovering,
-    owned: task.journal !== null,
+    owned: task.writer !== null,
   };
   let failure: unknown = null;
   try {
@@ -141,15 +141,15 @@ async function saveTask(
 }
 
 /** Notes what is saved already: it need not be downloaded again, and its URL may have expired by then. */
-async function recordPart(task: PaidTask, { files }: SaveResult, deps: TaskDeps): Promise<void> {
+async function recordPart(task: AcceptedTask, { files }: SaveResult, deps: TaskDeps): Promise<void> {
   const isNew = files.some((file, at) => file !== null && file !== task.saved[at]);
-  if (isNew) await task.journal?.write({ type: "partly_saved", at: isoTime(deps.clock.now()), files });
-  await task.journal?.release();
+  if (isNew) await task.writer?.write({ type: "partly_saved", at: isoTime(deps.clock.now()), files });
+  await task.writer?.release();
 }
 
-async function recordSaved(task: PaidTask, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
-  await task.journal?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
-  await task.journal?.finish();
+async function recordSaved(task: AcceptedTask, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
+  await task.writer?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
+  await task.writer?.finish();
   return report;
 }
 

@@ -9,9 +9,9 @@ import { overDailyLimit } from "../limits/daily-limit.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { finishTask } from "./finish.ts";
 import { factsOf, type TaskReport } from "./report.ts";
-import { type Purchase, submitOnce } from "./submit.ts";
+import { type SubmitResult, submitOnce } from "./submit.ts";
 import { coverMs, RecordedAttempts } from "./submit-record.ts";
-import { Journal } from "./task-writer.ts";
+import { TaskWriter } from "./task-writer.ts";
 
 /** A request that was checked, and what is to become of its result. */
 export interface GenerateOrder {
@@ -33,7 +33,7 @@ const PATIENCE_WITHOUT_WAIT_MS = 180_000;
 export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
   await prepareDestination(order.destination, deps.ledger.processes);
   deps.signal.throwIfAborted();
-  return buyOwned(await deps.ledger.begin(intentOf(order, deps), firstAttemptMs(deps)), order, deps);
+  return submitAndFinish(await deps.ledger.begin(intentOf(order, deps), firstAttemptMs(deps)), order, deps);
 }
 
 /** What the ledger is told before an order is sent. */
@@ -48,18 +48,22 @@ export function firstAttemptMs({ connection }: Pick<TaskDeps, "connection">): nu
 }
 
 /** Buys a request whose intent is on disk, and saves it. Whatever happens is in the report. */
-export async function buyOwned(owned: OwnedTask, order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
+export async function submitAndFinish(
+  owned: OwnedTask,
+  order: GenerateOrder,
+  deps: TaskDeps,
+): Promise<TaskReport> {
   const start = deps.clock.monotonicMs();
   const { request } = order.checked;
   const warnings = [...order.checked.warnings];
-  const journal = new Journal(deps.ledger, owned, (message) => {
+  const writer = new TaskWriter(deps.ledger, owned, (message) => {
     warnings.push(message);
     deps.onProgress({ type: "ledger_trouble", message });
   });
   const tooMuch = await overDailyLimit(owned.record, deps);
   const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
-  const attempts = new RecordedAttempts(journal, deps.clock, deps.connection.service.submitTimeoutMs);
-  const purchase: Purchase = tooMuch
+  const attempts = new RecordedAttempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
+  const purchase: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
     : await submitOnce(request, patienceMs, attempts, deps);
   const report: TaskReport = {
@@ -69,36 +73,36 @@ export async function buyOwned(owned: OwnedTask, order: GenerateOrder, deps: Tas
     resumable: true,
     warnings,
   };
-  const finished = await settle(purchase, order, journal, report, deps);
+  const finished = await settle(purchase, order, writer, report, deps);
   return { ...finished, elapsedMs: Math.round(deps.clock.monotonicMs() - start) };
 }
 
 async function settle(
-  purchase: Purchase,
+  purchase: SubmitResult,
   order: GenerateOrder,
-  journal: Journal,
+  writer: TaskWriter,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const acceptedAtMs = deps.clock.now();
-  if (purchase.outcome !== "accepted") return recordNoTask(purchase, journal, report, deps);
+  if (purchase.outcome !== "accepted") return recordNoTask(purchase, writer, report, deps);
   const { taskId } = purchase;
   // Before anything else, printing included: an id that only the screen knows is an id lost.
-  await journal.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
+  await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
   deps.onProgress({ type: "accepted", taskId });
   const accepted = { ...report, taskId };
   if (order.wait === null) {
-    await journal.release();
+    await writer.release();
     return accepted;
   }
   const { destination, wait } = order;
-  const task = { taskId, journal, destination, acceptedAtMs, recovering: false, saved: [] };
+  const task = { taskId, writer, destination, acceptedAtMs, recovering: false, saved: [] };
   return finishTask(task, accepted, wait, deps);
 }
 
 async function recordNoTask(
-  purchase: Exclude<Purchase, { outcome: "accepted" }>,
-  journal: Journal,
+  purchase: Exclude<SubmitResult, { outcome: "accepted" }>,
+  writer: TaskWriter,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
@@ -106,15 +110,15 @@ async function recordNoTask(
   const at = isoTime(deps.clock.now());
   if (outcome === "unknown") {
     const { excerpt } = purchase;
-    await journal.write({ type: "unknown", at, why: error.message, ...(excerpt !== null && { excerpt }) });
-    await journal.release();
+    await writer.write({ type: "unknown", at, why: error.message, ...(excerpt !== null && { excerpt }) });
+    await writer.release();
     return { ...report, status: "unknown", charged: "unknown", error, resumable: false };
   }
   const { type, key, message } = error;
-  if (outcome === "refused") await journal.write({ type: "refused", at, error: { type, key, message } });
-  else await journal.write({ type: "not_sent", at, why: message });
+  if (outcome === "refused") await writer.write({ type: "refused", at, error: { type, key, message } });
+  else await writer.write({ type: "not_sent", at, why: message });
   // What another process has now is that one's to put away.
-  if (error instanceof TakenOverError) await journal.release();
-  else await journal.finish();
+  if (error instanceof TakenOverError) await writer.release();
+  else await writer.finish();
   return { ...report, status: "refused", charged: "no", error, resumable: false };
 }

@@ -1,7 +1,7 @@
 import type { GenerationRequest } from "../../models/request.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
-import { isSameRequest, mayBePaid, type ServiceIdentity, type TaskRecord } from "../../store/task.ts";
+import { isSameRequest, mayBeCharged, type ServiceIdentity, type TaskRecord } from "../../store/task.ts";
 
 /** What the ledger holds, and the files in its way that want a word. */
 export interface Recent {
@@ -15,20 +15,20 @@ export async function recentTasks(ledger: Ledger, limit: number): Promise<Recent
   if (limit === 0) return recent;
   for await (const entry of ledger.newestFirst()) {
     if (entry.kind !== "task") recent.oddities.push(entry);
-    else if (mayBePaid(entry.record)) recent.records.push(entry.record);
+    else if (mayBeCharged(entry.record)) recent.records.push(entry.record);
     if (recent.records.length >= limit) break;
   }
   return recent;
 }
 
 /** An earlier task for the very same request of the same account that is unfinished, or of unknown outcome. */
-export async function findUnfinishedTwin(
+export async function findUnfinishedDuplicate(
   ledger: Ledger,
   request: GenerationRequest,
   service: ServiceIdentity,
 ): Promise<TaskRecord | null> {
   for (const entry of await ledger.unfinished()) {
-    if (entry.kind !== "task" || !mayBePaid(entry.record)) continue;
+    if (entry.kind !== "task" || !mayBeCharged(entry.record)) continue;
     if (isSameRequest(entry.record.intent, { request, service })) return entry.record;
   }
   return null;

@@ -2,7 +2,7 @@ import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../
 import { taskIdIn } from "../../api/excerpt.ts";
 import { type Charged, type ErrorType, ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../models/request.ts";
-import type { Progress, SavedFile, TaskRecord } from "../../store/task.ts";
+import type { SavedFile, TaskProgress, TaskRecord } from "../../store/task.ts";
 import { PendingError } from "../errors.ts";
 
 /** What became of one task: the one shape that every command renders, whatever happened. */
@@ -78,12 +78,12 @@ export function factsOf({ id, intent, submittedAt, progress }: TaskRecord): Task
   };
 }
 
-function filesOf(progress: Progress): SavedFile[] {
+function filesOf(progress: TaskProgress): SavedFile[] {
   if (progress.status === "saved") return progress.files;
   return progress.status === "completed" ? progress.partlySaved.filter((file) => file !== null) : [];
 }
 
-function standingError(id: string, progress: Progress): ImggenError | null {
+function standingError(id: string, progress: TaskProgress): ImggenError | null {
   if (progress.status === "failed") return taskFailed(progress.taskId, progress.errorCode);
   if (progress.status === "intended" || progress.status === "unknown") {
     return new OutcomeUnknownError(
@@ -128,7 +128,7 @@ export function taskFailed(taskId: string, errorCode: string | null): Generation
   });
 }
 
-function standing(progress: Progress): Pick<TaskReport, "status" | "charged" | "resumable"> {
+function standing(progress: TaskProgress): Pick<TaskReport, "status" | "charged" | "resumable"> {
   switch (progress.status) {
     case "intended":
     case "unknown":

@@ -10,7 +10,7 @@ import type { TaskRecord } from "../../store/task.ts";
  * @param file the path that it is where it is no id, absolute
  * @throws UsageError where the ledger has no such task
  */
-export async function findPurchase(what: string, file: string, ledger: Ledger): Promise<TaskRecord> {
+export async function findTaskFor(what: string, file: string, ledger: Ledger): Promise<TaskRecord> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
   const record = isFile ? await ledger.findByFile(await readDigest(file)) : await ledger.find(what);
   if (record) return record;

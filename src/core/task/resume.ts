@@ -3,8 +3,8 @@ import type { Ledger, OwnedTask } from "../../store/ledger.ts";
 import {
   type Destination,
   isUnknown,
-  type Progress,
   type ServiceIdentity,
+  type TaskProgress,
   type TaskRecord,
 } from "../../store/task.ts";
 import type { TaskDeps } from "../deps.ts";
@@ -15,7 +15,7 @@ import type { WaitSettings } from "../polling/wait-settings.ts";
 import { putAwayUnsent } from "./dismiss.ts";
 import { finishTask } from "./finish.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
-import { Journal } from "./task-writer.ts";
+import { TaskWriter } from "./task-writer.ts";
 
 export interface ResumeOptions {
   wait: WaitSettings;
@@ -109,7 +109,7 @@ export async function finishOwned(
   const { record } = owned;
   const { progress, intent } = record;
   const report = reportOf(record);
-  const letGo = () => new Journal(deps.ledger, owned, () => {}).release();
+  const letGo = () => new TaskWriter(deps.ledger, owned, () => {}).release();
   if (isUnknown(record)) {
     await letGo();
     return report;
@@ -117,7 +117,7 @@ export async function finishOwned(
   if (progress.status === "rate_limited") return putAwayUnsent(owned, deps.ledger);
   if (progress.status !== "accepted" && progress.status !== "completed") {
     // It ended just before its file was put away.
-    await new Journal(deps.ledger, owned, () => {}).finish();
+    await new TaskWriter(deps.ledger, owned, () => {}).finish();
     return report;
   }
   const { taskId } = progress;
@@ -131,7 +131,7 @@ export async function finishOwned(
   const onTrouble = (message: string) => taskDeps.onProgress({ type: "ledger_trouble", message });
   const task = {
     taskId,
-    journal: new Journal(deps.ledger, owned, onTrouble),
+    writer: new TaskWriter(deps.ledger, owned, onTrouble),
     destination: options.destination ?? recoveryDestination(intent.destination),
     acceptedAtMs: Date.parse(progress.acceptedAt),
     recovering: true,
@@ -155,7 +155,7 @@ export function stillHeld(record: TaskRecord): TaskReport {
 /** Saves a task after all that was once seen as failed, if the service says by now that it is completed. */
 async function askAgain(
   record: TaskRecord,
-  progress: Extract<Progress, { status: "failed" }>,
+  progress: Extract<TaskProgress, { status: "failed" }>,
   options: ResumeOptions,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
@@ -186,7 +186,7 @@ async function saveUnowned(
   const taskDeps = await deps.depsFor(record.intent.service, taskId);
   const destination = options.destination ?? recoveryDestination(record.intent.destination);
   const acceptedAtMs = Date.parse(acceptedAt);
-  const task = { taskId, journal: null, destination, acceptedAtMs, recovering: true, saved: [] };
+  const task = { taskId, writer: null, destination, acceptedAtMs, recovering: true, saved: [] };
   return finishTask(task, factsOf(record), options.wait, taskDeps);
 }
 
@@ -194,6 +194,6 @@ async function saveUnowned(
 async function adopt(taskId: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(null, taskId);
   const destination = options.destination ?? options.fallback();
-  const task = { taskId, journal: null, destination, acceptedAtMs: null, recovering: true, saved: [] };
+  const task = { taskId, writer: null, destination, acceptedAtMs: null, recovering: true, saved: [] };
   return finishTask(task, reportOfId(taskId), options.wait, taskDeps);
 }

@@ -1,8 +1,8 @@
-import type { TaskState } from "../../api/schema.ts";
+import type { PolledState } from "../../api/schema.ts";
 import { ImggenError } from "../../lib/errors.ts";
 import type { Destination, TaskRecord } from "../../store/task.ts";
 import type { TaskDeps } from "../deps.ts";
-import { lookOnce } from "../polling/poll-once.ts";
+import { pollOnce } from "../polling/poll-once.ts";
 import { waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
@@ -38,7 +38,7 @@ export async function statusOf(
     const report = await look(taskId, { ...known, error: null }, ageMs, options.wait, taskDeps);
     const { destination, wait } = options;
     if (destination === null || report.status !== "completed") return report;
-    const timeout = wait ?? { timeoutMs: 0, cadence: null };
+    const timeout = wait ?? { timeoutMs: 0, schedule: null };
     return await resumeNamed(id, record, { wait: timeout, destination, fallback: () => destination }, deps);
   } catch (error) {
     if (error instanceof ImggenError) return { ...known, error };
@@ -53,10 +53,10 @@ async function look(
   wait: WaitSettings | null,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  if (wait === null) return seen(await lookOnce(taskId, known.charged, deps), known);
-  const cadence = wait.cadence ?? (await deps.cadences.of(known.request));
+  if (wait === null) return seen(await pollOnce(taskId, known.charged, deps), known);
+  const schedule = wait.schedule ?? (await deps.schedules.of(known.request));
   const timeoutMs = waitTimeoutMs(wait, known.request);
-  const waited = await waitForTask(taskId, { cadence, timeoutMs, ageMs, lookAtOnce: true }, deps);
+  const waited = await waitForTask(taskId, { schedule, timeoutMs, ageMs, pollAtOnce: true }, deps);
   switch (waited.outcome) {
     case "completed":
       return seen({ status: "completed", urls: waited.urls }, known);
@@ -71,7 +71,7 @@ async function look(
   }
 }
 
-function seen(state: TaskState, known: TaskReport): TaskReport {
+function seen(state: PolledState, known: TaskReport): TaskReport {
   switch (state.status) {
     case "running":
       return { ...known, status: "running", charged: "yes", resumable: isResumable(known) };

@@ -1,6 +1,6 @@
 import { type Clock, isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/errors.ts";
-import type { Journal } from "./task-writer.ts";
+import type { TaskWriter } from "./task-writer.ts";
 
 /**
  * What is on record of a submit's attempts, so that whoever finds the task later knows whether the last one may have
@@ -23,13 +23,13 @@ export function coverMs(submitMs: number): number {
 
 /** The attempts at a task of the ledger. */
 export class RecordedAttempts implements Attempts {
-  readonly #journal: Journal;
+  readonly #writer: TaskWriter;
   readonly #clock: Pick<Clock, "now">;
   readonly #submitMs: number;
 
   /** @param submitMs how long one attempt may take */
-  constructor(journal: Journal, clock: Pick<Clock, "now">, submitMs: number) {
-    this.#journal = journal;
+  constructor(writer: TaskWriter, clock: Pick<Clock, "now">, submitMs: number) {
+    this.#writer = writer;
     this.#clock = clock;
     this.#submitMs = submitMs;
   }
@@ -39,11 +39,11 @@ export class RecordedAttempts implements Attempts {
     const now = this.#clock.now();
     if (now + this.#submitMs <= this.#coveredUntilMs()) return null;
     const until = isoTime(now + coverMs(this.#submitMs));
-    return this.#journal.announce({ type: "submitting", at: isoTime(now), until });
+    return this.#writer.announce({ type: "submitting", at: isoTime(now), until });
   }
 
   #coveredUntilMs(): number {
-    const { progress } = this.#journal.record;
+    const { progress } = this.#writer.record;
     if (progress.status !== "intended" || progress.until === null) return Number.NEGATIVE_INFINITY;
     return Date.parse(progress.until);
   }
@@ -51,6 +51,6 @@ export class RecordedAttempts implements Attempts {
   async rateLimited(why: string, waitMs: number): Promise<void> {
     const now = this.#clock.now();
     const until = isoTime(now + waitMs + MARGIN_MS);
-    await this.#journal.write({ type: "rate_limited", at: isoTime(now), why, until });
+    await this.#writer.write({ type: "rate_limited", at: isoTime(now), why, until });
   }
 }

@@ -1,4 +1,4 @@
-import { describeTrouble } from "../../api/connection-errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
 import { NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
 import { TransportError } from "../../api/exchange.ts";
@@ -11,7 +11,7 @@ import { interruption } from "../errors.ts";
 import type { Attempts } from "./submit-record.ts";
 
 /** How buying ended, retries and all. */
-export type Purchase =
+export type SubmitResult =
   | { outcome: "accepted"; taskId: string }
   | { outcome: "refused" | "not_sent"; error: ImggenError }
   /** `excerpt` is the beginning of a reply that could not be used. */
@@ -35,7 +35,7 @@ export async function submitOnce(
   patienceMs: number,
   attempts: Attempts,
   deps: SubmitDeps,
-): Promise<Purchase> {
+): Promise<SubmitResult> {
   let notSent = 0;
   let rateLimited = 0;
   let giveUpAtMs: number | null = null;
@@ -76,7 +76,7 @@ export async function submitOnce(
 function conclude(
   reply: Exclude<SubmitReply, { outcome: "not_sent" | "rate_limited" }>,
   signal: AbortSignal,
-): Purchase {
+): SubmitResult {
   if (reply.outcome !== "unknown") return reply;
   const { excerpt } = reply;
   if (signal.aborted) return { outcome: "unknown", error: interruption(signal, "unknown"), excerpt };
@@ -124,7 +124,7 @@ async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Pr
 }
 
 function unreachable(reply: Extract<SubmitReply, { outcome: "not_sent" }>, deps: SubmitDeps): NetworkError {
-  const { message, hint } = describeTrouble(reply.cause, deps.connection.serviceUrl);
+  const { message, hint } = describeConnectionError(reply.cause, deps.connection.serviceUrl);
   return new NetworkError(message, { hint, cause: reply.cause });
 }
 

@@ -9,7 +9,7 @@ import { TakenOverError } from "../errors.ts";
  * A task's ledger file as its owner writes it. Once the task is bought, a disk that refuses a record is no
  * reason to give the task up: the trouble is told at once, with the id, and the work goes on.
  */
-export class Journal {
+export class TaskWriter {
   readonly #ledger: Ledger;
   readonly #task: OwnedTask;
   readonly #onTrouble: (message: string) => void;

@@ -1,6 +1,6 @@
 import { findModels } from "../find.ts";
 import type { Model, References } from "../matrix.ts";
-import { type Rule, refusal } from "./rule.ts";
+import { type Rule, refuse } from "./rule.ts";
 import { modelList, shownUrl } from "./wording.ts";
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
@@ -13,20 +13,20 @@ export const imageCount: Rule = ({ draft, model, labels }) => {
   const { min, max } = model.references;
   if (count < min) {
     const message = `${labels.image} is missing: ${model.id} needs ${needed(model.references)}`;
-    return refusal(message, `give an image's URL; models that need none: ${modelList(openTo(0))}`);
+    return refuse(message, `give an image's URL; models that need none: ${modelList(openTo(0))}`);
   }
   if (max === null || count <= max) return undefined;
   const most = max === 0 ? "no reference images" : `at most ${max} reference images`;
   const [times, many] = count === 1 ? ["once", "one"] : [`${count} times`, `as many as ${count}`];
   const message = `${labels.image} is given ${times}: ${model.id} takes ${most}`;
-  return refusal(message, `models that take ${many}: ${modelList(openTo(count))}`);
+  return refuse(message, `models that take ${many}: ${modelList(openTo(count))}`);
 };
 
 /** Section 2.2: the field holds URLs, which the service itself fetches. */
 export const imageUrls: Rule = ({ draft, labels }) => {
   const value = draft.image?.find((image) => !isRemoteUrl(image.trim()));
   if (value === undefined) return undefined;
-  return refusal(
+  return refuse(
     `${labels.image} ${shownUrl(value)} is no address on the web: the service takes URLs only, not files`,
     "put the image where the service can fetch it, and give its whole URL (https://…)",
   );
@@ -39,7 +39,7 @@ export const imagesOverHttps: Rule = ({ draft, model, labels }) => {
   const value = images.find((image) => !/^https:/i.test(image.trim()));
   if (value === undefined) return undefined;
   const others = modelList(openTo(images.length).filter((other) => other.references?.httpsOnly === false));
-  return refusal(
+  return refuse(
     `${labels.image} ${shownUrl(value)}: ${model.id} takes https:// URLs only`,
     `give an https:// URL; models that take others: ${others}`,
   );

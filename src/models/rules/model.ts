@@ -1,10 +1,10 @@
 import { nearestModels } from "../find.ts";
-import { type Refusal, type Rule, refusal, warning } from "./rule.ts";
+import { type Refusal, type Rule, refuse, warning } from "./rule.ts";
 import { shown } from "./wording.ts";
 
 /** Section 2.4: the allowed values of `model`. */
 export function unknownModelRefusal(name: string, label: string): Refusal {
-  return refusal(
+  return refuse(
     `${label} ${shown(name)} is not a known model; the nearest are ${nearestModels(name).join(", ")}`,
     "run imggen models for all of them, or add --no-validate to send the name as it is",
   );

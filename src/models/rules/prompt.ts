@@ -1,11 +1,11 @@
 import { MODELS } from "../matrix.ts";
-import { type Refusal, type Rule, refusal, warning } from "./rule.ts";
+import { type Refusal, type Rule, refuse, warning } from "./rule.ts";
 import { modelList } from "./wording.ts";
 
 /** Section 7, `empty_prompt`. No model takes a blank prompt, so this holds even where nothing else is checked. */
 export function emptyPromptRefusal(prompt: string, label: string): Refusal | undefined {
   if (prompt.trim() !== "") return undefined;
-  return refusal(`${label} is empty`, 'say what the image should show, such as "a fox in the snow"');
+  return refuse(`${label} is empty`, 'say what the image should show, such as "a fox in the snow"');
 }
 
 /** What JSON cannot carry from end to end: half a surrogate pair, and NUL. */
@@ -14,7 +14,7 @@ export const promptText: Rule = ({ draft, labels }) => {
   if (broken === null) return undefined;
   const what = broken[0] === "\0" ? "a NUL character" : "half of a character (a lone surrogate)";
   const place = charactersIn(draft.prompt.slice(0, broken.index)) + 1;
-  return refusal(
+  return refuse(
     `${labels.prompt} holds ${what} at character ${place}`,
     "take it out, or save it as UTF-8 text",
   );
@@ -31,7 +31,7 @@ export const promptLength: Rule = ({ draft, model, labels }) => {
   const length = charactersIn(prompt);
   if (length > promptLimit) {
     const message = `${labels.prompt} has ${length} characters, and ${id} takes at most ${promptLimit}`;
-    return refusal(message, roomFor(length));
+    return refuse(message, roomFor(length));
   }
   return warning(
     `${labels.prompt} has ${length} characters, but ${prompt.length} if the service counts UTF-16 units; ` +

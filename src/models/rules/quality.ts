@@ -1,7 +1,7 @@
 import { findModels } from "../find.ts";
 import { QUALITIES } from "../matrix.ts";
 import { canonicalQuality } from "../quality.ts";
-import { type Rule, refusal } from "./rule.ts";
+import { type Rule, refuse } from "./rule.ts";
 import { modelList, shown } from "./wording.ts";
 
 /** Sections 2.2 and 2.5: one of the field's values, and one of the model's where the document gives them. */
@@ -10,11 +10,11 @@ export const quality: Rule = ({ draft, model, labels }) => {
   const value = canonicalQuality(draft.quality);
   const given = `${labels.quality} ${shown(draft.quality)}`;
   if (value === undefined) {
-    return refusal(`${given} is not a quality of the service`, `use one of ${QUALITIES.join(", ")}`);
+    return refuse(`${given} is not a quality of the service`, `use one of ${QUALITIES.join(", ")}`);
   }
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const others = `models that take ${value}: ${modelList(findModels({ quality: value }).matching)}`;
   return model.qualities.length === 0
-    ? refusal(`${given}: ${model.id} takes no quality`, `leave it out; ${others}`)
-    : refusal(`${given}: ${model.id} takes only ${model.qualities.join(", ")}`, others);
+    ? refuse(`${given}: ${model.id} takes no quality`, `leave it out; ${others}`)
+    : refuse(`${given}: ${model.id} takes only ${model.qualities.join(", ")}`, others);
 };

@@ -1,7 +1,7 @@
 import { findModels } from "../find.ts";
 import { RATIOS } from "../matrix.ts";
 import { intendedRatio, isWellFormedRatio, nearestRatio } from "../ratio.ts";
-import { type Refusal, type Rule, refusal, type Warning, warning } from "./rule.ts";
+import { type Refusal, type Rule, refuse, type Warning, warning } from "./rule.ts";
 import { modelList, shown } from "./wording.ts";
 
 /** Section 2.5: a ratio has to be in the model's row; a model without a row may take any. */
@@ -13,14 +13,14 @@ export const ratio: Rule = ({ draft, model, labels }) => {
     return RATIOS.includes(value) ? undefined : unlisted(value, model.id, labels.ratio);
   if (model.ratios.includes(value)) return undefined;
   const message = `${labels.ratio} ${value}: ${model.id} takes only ${model.ratios.join(", ")}`;
-  return refusal(message, otherwise(value, model.ratios, model.id));
+  return refuse(message, otherwise(value, model.ratios, model.id));
 };
 
 function malformed(value: string, label: string): Refusal {
   const intended = intendedRatio(value);
   const hint =
     intended === undefined ? "write it as width:height, such as 16:9, or auto" : `write it as ${intended}`;
-  return refusal(`${label} ${shown(value)} is neither width:height in whole numbers nor auto`, hint);
+  return refuse(`${label} ${shown(value)} is neither width:height in whole numbers nor auto`, hint);
 }
 
 function unlisted(value: string, id: string, label: string): Warning {

@@ -27,7 +27,7 @@ export type Finding = Refusal | Warning;
 /** One rule of the service. It says at most one thing: the first that the user has to change. */
 export type Rule = (subject: Subject) => Finding | undefined;
 
-export function refusal(message: string, hint: string): Refusal {
+export function refuse(message: string, hint: string): Refusal {
   return { kind: "refusal", message: sentence(message), hint: sentence(hint) };
 }
 

@@ -2,11 +2,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
-import type { RowEnd } from "../../../src/core/batch/row-result.ts";
+import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import { type RunOptions, runRows } from "../../../src/core/batch/run-batch.ts";
-import type { BatchRun } from "../../../src/core/batch/run-context.ts";
-import { Gate } from "../../../src/core/limits/admission.ts";
-import { uniformCadence } from "../../../src/core/polling/index.ts";
+import type { BatchContext } from "../../../src/core/batch/run-context.ts";
+import { Admission } from "../../../src/core/limits/admission.ts";
+import { fixedSchedule } from "../../../src/core/polling/index.ts";
 import { intentOf } from "../../../src/core/task/generate.ts";
 import type { ProcessIdentity } from "../../../src/lib/processes.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
@@ -32,16 +32,16 @@ export async function newRun(script: ServiceScript = {}) {
   });
   const { deps, clock } = world;
   const claims = new BatchClaims(deps.ledger.folder, "0123456789abcdef", clock);
-  const gate = new Gate(deps.connection.service, { clock, random: () => 0, onOutage: () => {} });
-  const run: BatchRun = {
+  const admission = new Admission(deps.connection.service, { clock, random: () => 0, onOutage: () => {} });
+  const run: BatchContext = {
     place: { folder: world.output, template: "{slug}.{ext}", overwrite: false },
-    wait: { timeoutMs: 10_000, cadence: uniformCadence(1000) },
+    wait: { timeoutMs: 10_000, schedule: fixedSchedule(1000) },
     claims,
-    gate,
+    admission,
     deps,
     outage: { error: null },
   };
-  const ends: RowEnd[] = [];
+  const ends: RowResult[] = [];
   const started: PlannedRow[] = [];
   const go = (rows: readonly PlannedRow[], options: Partial<RunOptions> = {}) =>
     runRows(

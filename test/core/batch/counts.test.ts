@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { GenerationFailedError, NetworkError } from "../../../src/api/errors.ts";
-import { Tally } from "../../../src/core/batch/counts.ts";
+import { BatchCounts } from "../../../src/core/batch/counts.ts";
 import { PendingError } from "../../../src/core/errors.ts";
 import { endOf, newRow, newRows, REPORT } from "./some-rows.ts";
 
-const newTally = () => new Tally(({ line }) => `line ${line}`);
+const newTally = () => new BatchCounts(({ line }) => `line ${line}`);
 
 describe("a batch's tally", () => {
   it("is complete while every row is saved, by whichever run", () => {
@@ -83,18 +83,18 @@ describe("a batch's tally", () => {
     ["saved", "skipped"],
     ["failed", "failed"],
     ["unknown", "unknown"],
-  ] as const)("counts a row that this run did not come to as it stood: %s is %s", (standing, count) => {
+  ] as const)("counts a row that this run did not come to as it stood: %s is %s", (state, count) => {
     const tally = newTally();
-    tally.leave({ ...newRow(), standing });
+    tally.leave({ ...newRow(), state });
     expect(tally[count]).toBe(1);
     expect(tally.cost.rows).toBe(0);
   });
 
   it("counts what a row may have cost that was begun and not told of", () => {
     const tally = newTally();
-    tally.abandon({ ...newRow(), standing: "new" });
-    tally.abandon({ ...newRow(), standing: "unknown", resubmit: "an attempt" });
-    tally.abandon({ ...newRow(), standing: "unfinished" });
+    tally.abandon({ ...newRow(), state: "new" });
+    tally.abandon({ ...newRow(), state: "unknown", resubmit: "an attempt" });
+    tally.abandon({ ...newRow(), state: "unfinished" });
     expect([tally.unknown, tally.pending, tally.cost.rows]).toEqual([2, 1, 2]);
   });
 });

@@ -46,12 +46,12 @@ async function newBatch() {
 describe("a batch's plan", () => {
   it("is to buy everything, where nothing was begun", async () => {
     const { plan } = await newBatch();
-    const { rows, toBuy, charged } = await plan(rowsOf("a fox", "a hen"));
-    expect(rows.map(({ standing, attempts }) => [standing, attempts])).toEqual([
+    const { rows, toSubmit, charged } = await plan(rowsOf("a fox", "a hen"));
+    expect(rows.map(({ state, attempts }) => [state, attempts])).toEqual([
       ["new", []],
       ["new", []],
     ]);
-    expect([toBuy, charged]).toEqual([
+    expect([toSubmit, charged]).toEqual([
       { rows: 2, credits: 4, undocumented: 0 },
       { rows: 0, credits: 0, undocumented: 0 },
     ]);
@@ -66,8 +66,8 @@ describe("a batch's plan", () => {
     await attempt(rows[0], 1, {}, unknown, { ...EVENTS.dismissed, replacement: bought.record.id });
     for (const resubmitUnknown of [false, true])
       expect(await plan(rows, resubmitUnknown)).toMatchObject({
-        rows: [{ standing: "saved" }],
-        toBuy: { rows: 0, credits: 0 },
+        rows: [{ state: "saved" }],
+        toSubmit: { rows: 0, credits: 0 },
         charged: { rows: 2, credits: 4 },
       });
   });
@@ -83,7 +83,7 @@ describe("a batch's plan", () => {
     await attempt(rows[6], 1, {}, accepted);
     await attempt(rows[7], 1, {}, accepted, completed);
     const planned = await plan(rows);
-    expect(planned.rows.map(({ row, standing }) => [row, standing])).toEqual([
+    expect(planned.rows.map(({ row, state }) => [row, state])).toEqual([
       [7, "unfinished"],
       [8, "unfinished"],
       [1, "new"],
@@ -93,9 +93,9 @@ describe("a batch's plan", () => {
       [5, "failed"],
       [6, "saved"],
     ]);
-    expect(planned.toBuy).toEqual({ rows: 3, credits: 6, undocumented: 0 });
+    expect(planned.toSubmit).toEqual({ rows: 3, credits: 6, undocumented: 0 });
     expect(planned.charged).toEqual({ rows: 5, credits: 10, undocumented: 0 });
-    expect((await plan(rows, true)).toBuy).toEqual({ rows: 4, credits: 8, undocumented: 0 });
+    expect((await plan(rows, true)).toSubmit).toEqual({ rows: 4, credits: 8, undocumented: 0 });
   });
 
   it("counts every attempt that may have been charged, and goes by the last", async () => {
@@ -104,9 +104,9 @@ describe("a batch's plan", () => {
     await attempt(rows[0], 1, { credits: 1 }, unknown);
     await attempt(rows[0], 2, { credits: 2 }, refused);
     await attempt(rows[0], 3, { credits: 4 }, accepted);
-    const { rows: planned, toBuy, charged } = await plan(rows);
-    expect(planned[0]).toMatchObject({ standing: "unfinished", attempts: { length: 3 } });
-    expect([toBuy.rows, charged]).toEqual([0, { rows: 2, credits: 5, undocumented: 0 }]);
+    const { rows: planned, toSubmit, charged } = await plan(rows);
+    expect(planned[0]).toMatchObject({ state: "unfinished", attempts: { length: 3 } });
+    expect([toSubmit.rows, charged]).toEqual([0, { rows: 2, credits: 5, undocumented: 0 }]);
   });
 
   it("counts what nobody can price apart", async () => {
@@ -114,8 +114,8 @@ describe("a batch's plan", () => {
     const [fox, hen] = rowsOf("a fox", "a hen");
     await attempt(fox, 1, { credits: null }, accepted);
     const unpriced = { ...hen, checked: { ...hen?.checked, credits: null } } as BatchRow;
-    const { toBuy, charged } = await plan([fox as BatchRow, unpriced]);
-    expect([toBuy, charged]).toEqual([
+    const { toSubmit, charged } = await plan([fox as BatchRow, unpriced]);
+    expect([toSubmit, charged]).toEqual([
       { rows: 1, credits: 0, undocumented: 1 },
       { rows: 1, credits: 0, undocumented: 1 },
     ]);
@@ -125,7 +125,7 @@ describe("a batch's plan", () => {
     const { claims, ledger, plan } = await newBatch();
     const rows = rowsOf("a fox");
     const id = await claimedOnly(claims, ledger, rows[0] as BatchRow, identity(1));
-    expect((await plan(rows)).rows).toMatchObject([{ standing: "new", attempts: [id] }]);
+    expect((await plan(rows)).rows).toMatchObject([{ state: "new", attempts: [id] }]);
   });
 
   it("goes by the claims where finished tasks were removed from the ledger", async () => {
@@ -144,9 +144,9 @@ describe("a batch's plan", () => {
     await begun(rows[4], unknown, { ...EVENTS.dismissed, replacement: "20260131T120000000-0badcafe" });
     await rm(path.join(state, "tasks", "done"), { recursive: true });
     const planned = await plan(rows);
-    const standings = planned.rows.toSorted((a, b) => a.row - b.row).map(({ standing }) => standing);
+    const standings = planned.rows.toSorted((a, b) => a.row - b.row).map(({ state }) => state);
     expect(standings).toEqual(["saved", "failed", "new", "unfinished", "unknown"]);
-    expect(planned.toBuy.rows).toBe(1);
+    expect(planned.toSubmit.rows).toBe(1);
   });
 
   it("leaves alone a row whose task's file cannot be read, and counts it as charged", async () => {
@@ -155,9 +155,9 @@ describe("a batch's plan", () => {
     const { file } = await attempt(rows[0], 1, {}, accepted);
     await writeFile(file, "scribble\n");
     for (const resubmit of [false, true]) {
-      const { rows: planned, toBuy, charged } = await plan(rows, resubmit);
-      expect(planned[0]).toMatchObject({ row: 1, standing: "unknown" });
-      expect([toBuy.rows, charged]).toEqual([1, { rows: 1, credits: 2, undocumented: 0 }]);
+      const { rows: planned, toSubmit, charged } = await plan(rows, resubmit);
+      expect(planned[0]).toMatchObject({ row: 1, state: "unknown" });
+      expect([toSubmit.rows, charged]).toEqual([1, { rows: 1, credits: 2, undocumented: 0 }]);
     }
   });
 
@@ -177,12 +177,12 @@ describe("a batch's plan", () => {
     }
     processes.die(3);
     const planned = await plan(rows, true);
-    expect(planned.rows.map(({ standing, resubmit }) => [standing, resubmit !== null])).toEqual([
+    expect(planned.rows.map(({ state, resubmit }) => [state, resubmit !== null])).toEqual([
       ["unknown", true],
       ["unknown", false],
       ["unknown", true],
     ]);
-    expect(planned.toBuy.rows).toBe(2);
+    expect(planned.toSubmit.rows).toBe(2);
     for (const { resubmit, attempts } of planned.rows) expect([null, attempts[0]]).toContain(resubmit);
   });
 
@@ -204,6 +204,6 @@ describe("a batch's plan", () => {
     const rows = rowsOf("a fox");
     const { file } = await attempt(rows[0], 1, {}, accepted);
     await appendFile(file, '{"type":"sav');
-    expect((await plan(rows)).rows).toMatchObject([{ standing: "unfinished" }]);
+    expect((await plan(rows)).rows).toMatchObject([{ state: "unfinished" }]);
   });
 });

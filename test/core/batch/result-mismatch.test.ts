@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { driftWarnings } from "../../../src/core/batch/result-mismatch.ts";
+import { mismatchWarnings } from "../../../src/core/batch/result-mismatch.ts";
 import type { GenerationRequest } from "../../../src/models/request.ts";
 import type { SavedFile } from "../../../src/store/task.ts";
 
@@ -8,7 +8,7 @@ function image(width: number, height: number): SavedFile {
 }
 
 function warningsOf(request: Partial<GenerationRequest>, ...files: SavedFile[]): string[] {
-  return driftWarnings({ request: { prompt: "a fox", model: "z-image", ...request }, files });
+  return mismatchWarnings({ request: { prompt: "a fox", model: "z-image", ...request }, files });
 }
 
 describe("a warning that what came is not what was asked for", () => {
@@ -55,6 +55,6 @@ describe("a warning that what came is not what was asked for", () => {
 
   it("is not given where nothing came, or nobody knows what was asked for", () => {
     expect(warningsOf({ ratio: "1:1", maxImages: 4 })).toEqual([]);
-    expect(driftWarnings({ request: null, files: [image(1, 9)] })).toEqual([]);
+    expect(mismatchWarnings({ request: null, files: [image(1, 9)] })).toEqual([]);
   });
 });

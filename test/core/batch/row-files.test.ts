@@ -2,7 +2,12 @@ import { mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
-import { findMisplaced, planPlaced, preparePlace, realFolder } from "../../../src/core/batch/row-files.ts";
+import {
+  findMisplaced,
+  planWithFiles,
+  prepareFolders,
+  realFolder,
+} from "../../../src/core/batch/row-files.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
@@ -51,10 +56,10 @@ describe("a file that another process saves for a row just as the batch is plann
       resubmitUnknown: false,
       countsKey: null,
     };
-    const { plan, misplaced } = await planPlaced(rows, place, deps);
+    const { plan, misplaced } = await planWithFiles(rows, place, deps);
     expect(misplaced).toEqual([]);
-    expect(plan.rows).toMatchObject([{ standing: "saved" }]);
-    expect(plan.toBuy.rows).toBe(0);
+    expect(plan.rows).toMatchObject([{ state: "saved" }]);
+    expect(plan.toSubmit.rows).toBe(0);
   });
 });
 
@@ -99,8 +104,8 @@ describe("a row's output", () => {
     const { place } = await newPlace();
     await writeFile(path.join(place.folder, "fox.png"), "");
     expect(await findMisplaced(named("fox.png"), { ...place, overwrite: true })).toEqual([]);
-    for (const standing of ["saved", "unfinished", "unknown", "failed"] as const) {
-      const rows = named("fox.png").map((row) => ({ ...row, standing }));
+    for (const state of ["saved", "unfinished", "unknown", "failed"] as const) {
+      const rows = named("fox.png").map((row) => ({ ...row, state }));
       expect(await findMisplaced(rows, place)).toEqual([]);
     }
   });
@@ -128,7 +133,7 @@ describe("preparing a batch's place", () => {
   it("makes every folder that rows are saved in, and leaves nothing in them", async () => {
     const { root } = await newPlace();
     const folder = path.join(root, "new");
-    await preparePlace(named(null, "a/fox.png", "a/b/fox.png"), {
+    await prepareFolders(named(null, "a/fox.png", "a/b/fox.png"), {
       folder,
       template: "{slug}.{ext}",
       overwrite: false,
@@ -139,7 +144,7 @@ describe("preparing a batch's place", () => {
   it("fails before anything is sent where one of them cannot be written", async () => {
     const { place } = await newPlace();
     await writeFile(path.join(place.folder, "file"), "");
-    const preparing = preparePlace(named("a/fox.png", "file/fox.png"), place);
+    const preparing = prepareFolders(named("a/fox.png", "file/fox.png"), place);
     await expect(preparing).rejects.toBeInstanceOf(SaveFailedError);
     await expect(preparing).rejects.toMatchObject({ charged: "no" });
   });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { standingOf } from "../../../src/core/batch/row-state.ts";
+import { rowStateOf } from "../../../src/core/batch/row-state.ts";
 import type { LedgerEntry } from "../../../src/store/ledger-entry.ts";
 import type { TaskEvent } from "../../../src/store/task.ts";
 import { readTaskLines } from "../../../src/store/task-lines.ts";
@@ -24,12 +24,12 @@ it.each([
   ["completed and not saved", [accepted, completed], "unfinished"],
   ["saved", [accepted, completed, saved], "saved"],
   ["bought and failed", [accepted, failed], "failed"],
-] as const)("a row whose task was %s stands as %j → %s", (_name, events, standing) => {
-  expect(standingOf(entry(...events))).toBe(standing);
+] as const)("a row whose task was %s stands as %j → %s", (_name, events, state) => {
+  expect(rowStateOf(entry(...events))).toBe(state);
 });
 
 it("a row without a task is new", () => {
-  expect(standingOf(null)).toBe("new");
+  expect(rowStateOf(null)).toBe("new");
 });
 
 it.each([
@@ -38,5 +38,5 @@ it.each([
   ["no task's at all", { file: "f", kind: "foreign" }],
   ["never wholly written down", { file: "f", kind: "stub" }],
 ] as const)("a row whose task's file is %s is unknown: it may well have been bought", (_name, file) => {
-  expect(standingOf(file)).toBe("unknown");
+  expect(rowStateOf(file)).toBe("unknown");
 });

@@ -61,7 +61,7 @@ describe("running a batch's rows", () => {
 
   it("does not tell of a row that a signal met before anything of it was begun", async () => {
     const { go, ends, run, world } = await newRun();
-    run.gate.pace.slowDown(5000);
+    run.admission.rateLimiter.slowDown(5000);
     run.deps.clock.sleep = async (_ms, signal) => {
       world.interrupt();
       signal?.throwIfAborted();
@@ -97,7 +97,7 @@ describe("running a batch's rows", () => {
     expect(outcomes).toEqual(["failed", ...Array(6).fill("not_sent"), "saved"]);
     for (const { error, outcome } of ends)
       expect(error?.type ?? outcome).toBe(outcome === "saved" ? "saved" : "insufficient_credits");
-    expect(run.gate.stopped?.type).toBe("insufficient_credits");
+    expect(run.admission.stopped?.type).toBe("insufficient_credits");
     expect(server.submits()).toHaveLength(2);
   });
 });

@@ -3,8 +3,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { TransportError } from "../../../src/api/exchange.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
-import type { RowEnd } from "../../../src/core/batch/row-result.ts";
-import type { BatchRun } from "../../../src/core/batch/run-context.ts";
+import type { RowResult } from "../../../src/core/batch/row-result.ts";
+import type { BatchContext } from "../../../src/core/batch/run-context.ts";
 import { runRow } from "../../../src/core/batch/run-row.ts";
 import { intentOf } from "../../../src/core/task/generate.ts";
 import type { TaskEvent } from "../../../src/store/task.ts";
@@ -16,7 +16,7 @@ import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../..
 import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
 import { newRow } from "./some-rows.ts";
 
-async function ended(row: PlannedRow, run: BatchRun): Promise<RowEnd> {
+async function ended(row: PlannedRow, run: BatchContext): Promise<RowResult> {
   const end = await runRow(row, run);
   if (end === "held") throw new Error("held");
   return end;
@@ -93,7 +93,7 @@ describe("a row that is new", () => {
       bought: true,
       report: { charged: "no" },
     });
-    expect(run.gate.stopped).toBeNull();
+    expect(run.admission.stopped).toBeNull();
     expect(await ended(again(row), run)).toMatchObject({ outcome: "saved" });
     expect(server.submits()).toHaveLength(2);
     expect([...(await claims.load()).values()]).toMatchObject([{ length: 2 }]);
@@ -108,7 +108,7 @@ describe("a row that is new", () => {
       report: { charged: "no" },
       error: { type: "budget_exceeded" },
     });
-    expect(run.gate.stopped?.type).toBe("budget_exceeded");
+    expect(run.admission.stopped?.type).toBe("budget_exceeded");
     expect(server.submits()).toEqual([]);
   });
 
@@ -116,7 +116,7 @@ describe("a row that is new", () => {
     const { run, world } = await newRun();
     const row = newRow();
     const { service } = run.deps.connection;
-    const pass = await run.gate.admit(run.deps.signal);
+    const pass = await run.admission.admit(run.deps.signal);
     pass?.release();
     service.submit = async () => {
       world.interrupt();
@@ -438,7 +438,7 @@ describe("a row that was bought", () => {
       outcome: "pending",
       error: { charged: "yes", message: expect.stringContaining("another API key") },
     });
-    expect(run.gate.stopped).toBeNull();
+    expect(run.admission.stopped).toBeNull();
     expect(batch.server.requests).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { type BatchRow, RowKeys } from "../../../src/core/batch/batch-row.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
-import type { RowEnd } from "../../../src/core/batch/row-result.ts";
+import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import { rowDigest } from "../../../src/core/batch/shard.ts";
 import type { TaskReport } from "../../../src/core/task/report.ts";
 
@@ -17,7 +17,7 @@ export function rowsOf(...prompts: string[]): BatchRow[] {
 
 /** Rows that nothing has become of yet. */
 export function newRows(...prompts: string[]): PlannedRow[] {
-  return rowsOf(...prompts).map((row) => ({ ...row, attempts: [], standing: "new", resubmit: null }));
+  return rowsOf(...prompts).map((row) => ({ ...row, attempts: [], state: "new", resubmit: null }));
 }
 
 /** A row's first, on its own. */
@@ -44,6 +44,6 @@ export const REPORT: TaskReport = {
 };
 
 /** How a row ended, as far as a test does not say otherwise. */
-export function endOf(end: Partial<RowEnd> = {}): RowEnd {
+export function endOf(end: Partial<RowResult> = {}): RowResult {
   return { row: newRow(), outcome: "saved", report: REPORT, error: null, bought: true, drift: [], ...end };
 }

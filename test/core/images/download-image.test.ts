@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/deps.ts";
-import { type FetchedImage, fetchImage } from "../../../src/core/images/download-image.ts";
+import { type DownloadedImage, downloadImage } from "../../../src/core/images/download-image.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { temporaryFolder } from "../../support/program.ts";
@@ -38,7 +38,7 @@ async function fetching({ answers, fresh = [], folder, deps = {} }: Fetch) {
     const next = fresh[asked++];
     return next === undefined ? null : `${server.origin}${next}`;
   };
-  const outcome = await fetchImage({ url: `${server.origin}/1.png?sig=s3cret`, freshUrl }, temporary, {
+  const outcome = await downloadImage({ url: `${server.origin}/1.png?sig=s3cret`, freshUrl }, temporary, {
     ...world.deps,
     ...deps,
   }).catch((error: unknown) => error);
@@ -226,6 +226,6 @@ it("an image in which nothing comes any more is fetched again", async () => {
     answers: [half, response(200, IMAGE)],
     deps: { downloadIdleMs: 100 },
   });
-  expect((outcome as FetchedImage).sha256).toBe(sha256(IMAGE));
+  expect((outcome as DownloadedImage).sha256).toBe(sha256(IMAGE));
   expect(events).toMatchObject([{ type: "download_retry", why: "no answer within 100 ms" }]);
 });

@@ -1,7 +1,7 @@
 import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { PublishedNames } from "../../../src/core/images/published-names.ts";
+import { RunFileNames } from "../../../src/core/images/published-names.ts";
 import { temporaryFolder } from "../../support/program.ts";
 
 const BEGAN = Date.UTC(2026, 0, 31, 12);
@@ -14,7 +14,7 @@ async function names() {
     await writeFile(path.join(folder, name), "old");
     await utimes(path.join(folder, name), atMs / 1000, atMs / 1000);
   };
-  return { folder, file, put, published: new PublishedNames(BEGAN) };
+  return { folder, file, put, published: new RunFileNames(BEGAN) };
 }
 
 describe("under --overwrite, a name", () => {

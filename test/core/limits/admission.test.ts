@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TransportError } from "../../../src/api/exchange.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../../src/api/service.ts";
 import { BudgetExceededError, InterruptedError } from "../../../src/core/errors.ts";
-import { Gate, Pass } from "../../../src/core/limits/admission.ts";
+import { Admission, AdmittedService } from "../../../src/core/limits/admission.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 
 const REQUEST = { prompt: "a fox", model: "z-image" };
@@ -20,7 +20,7 @@ const busy = (retryAfterMs: number | null): SubmitReply => ({
 });
 const never = () => new AbortController().signal;
 
-/** A gate before a service that answers as it is told, in turn; the last answer stays. */
+/** An admission before a service that answers as it is told, in turn; the last answer stays. */
 function newGate(submits: SubmitReply[], polls: PollReply[] = [RUNNING]) {
   const clock = fakeClock();
   const sentAtMs: number[] = [];
@@ -37,35 +37,39 @@ function newGate(submits: SubmitReply[], polls: PollReply[] = [RUNNING]) {
       return next(polls);
     },
   };
-  const gate = new Gate(service, { clock, random: () => 0, onOutage: ({ down }) => outages.push(down) });
-  return { gate, clock, sentAtMs, outages };
+  const admission = new Admission(service, {
+    clock,
+    random: () => 0,
+    onOutage: ({ down }) => outages.push(down),
+  });
+  return { admission, clock, sentAtMs, outages };
 }
 
-async function admitted(gate: Gate): Promise<Pass> {
-  const pass = await gate.admit(never());
+async function admitted(admission: Admission): Promise<AdmittedService> {
+  const pass = await admission.admit(never());
   if (pass === null) throw new Error("not admitted");
   return pass;
 }
 
-describe("a pass through the gate", () => {
+describe("a pass through the admission", () => {
   it("submits at once, and its place is given back after it", async () => {
-    const { gate, sentAtMs } = newGate([TAKEN]);
-    const pass = await admitted(gate);
+    const { admission, sentAtMs } = newGate([TAKEN]);
+    const pass = await admitted(admission);
     expect(await pass.submit(REQUEST, never())).toEqual(TAKEN);
     pass.release();
     expect(sentAtMs).toEqual([0]);
   });
 
   it("gives its place back where nothing was submitted, once however often it is released", async () => {
-    const { gate } = newGate([busy(null), TAKEN]);
-    await (await admitted(gate)).submit(REQUEST, never());
+    const { admission } = newGate([busy(null), TAKEN]);
+    await (await admitted(admission)).submit(REQUEST, never());
     // One at a time from here on.
-    const unused = await admitted(gate);
+    const unused = await admitted(admission);
     unused.release();
     unused.release();
-    const used = await admitted(gate);
+    const used = await admitted(admission);
     let isIn = false;
-    void gate.admit(never()).then(() => {
+    void admission.admit(never()).then(() => {
       isIn = true;
     });
     await new Promise(setImmediate);
@@ -76,25 +80,25 @@ describe("a pass through the gate", () => {
   });
 
   it("is no way to send while the service is down: who is admitted next tries, after longer and longer waits", async () => {
-    const { gate, sentAtMs, outages } = newGate([notSent(), notSent(), notSent(), TAKEN]);
-    const first = await admitted(gate);
+    const { admission, sentAtMs, outages } = newGate([notSent(), notSent(), notSent(), TAKEN]);
+    const first = await admitted(admission);
     expect(await first.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
     expect(await first.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
-    for (let tries = 0; tries < 2; tries++) await (await admitted(gate)).submit(REQUEST, never());
-    expect(await (await admitted(gate)).submit(REQUEST, never())).toEqual(TAKEN);
+    for (let tries = 0; tries < 2; tries++) await (await admitted(admission)).submit(REQUEST, never());
+    expect(await (await admitted(admission)).submit(REQUEST, never())).toEqual(TAKEN);
     expect(sentAtMs).toEqual([0, 500, 1500, 3500]);
     expect(outages).toEqual([true, false]);
   });
 
   it("never sends again what may have arrived", async () => {
-    const { gate, sentAtMs } = newGate([LOST, TAKEN]);
-    expect(await (await admitted(gate)).submit(REQUEST, never())).toEqual(LOST);
+    const { admission, sentAtMs } = newGate([LOST, TAKEN]);
+    expect(await (await admitted(admission)).submit(REQUEST, never())).toEqual(LOST);
     expect(sentAtMs).toHaveLength(1);
   });
 
   it("gives up with what was never sent where the service stays away", async () => {
-    const { gate, sentAtMs } = newGate([notSent()]);
-    for (let pass = await gate.admit(never()); pass; pass = await gate.admit(never()))
+    const { admission, sentAtMs } = newGate([notSent()]);
+    for (let pass = await admission.admit(never()); pass; pass = await admission.admit(never()))
       expect(await pass.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
     expect(sentAtMs.length).toBeGreaterThanOrEqual(4);
   });
@@ -107,17 +111,17 @@ describe("a pass through the gate", () => {
       retryAfterMs: 4000,
       trouble: null,
     };
-    const { gate, sentAtMs } = newGate([TAKEN], [poll, RUNNING]);
-    await new Pass(gate, null).poll("task-1", 60_000, never());
-    await new Pass(gate, null).poll("task-2", 60_000, never());
-    await (await admitted(gate)).submit(REQUEST, never());
+    const { admission, sentAtMs } = newGate([TAKEN], [poll, RUNNING]);
+    await new AdmittedService(admission, null).poll("task-1", 60_000, never());
+    await new AdmittedService(admission, null).poll("task-2", 60_000, never());
+    await (await admitted(admission)).submit(REQUEST, never());
     expect(sentAtMs).toEqual([0, 4000, 4000]);
   });
 
   it("looks at no task whose wait would be over by then, and says how long it would take", async () => {
-    const { gate, sentAtMs } = newGate([busy(60_000)]);
-    await (await admitted(gate)).submit(REQUEST, never());
-    expect(await new Pass(gate, null).poll("task-1", 5000, never())).toMatchObject({
+    const { admission, sentAtMs } = newGate([busy(60_000)]);
+    await (await admitted(admission)).submit(REQUEST, never());
+    expect(await new AdmittedService(admission, null).poll("task-1", 5000, never())).toMatchObject({
       outcome: "retry",
       rateLimited: true,
       retryAfterMs: 60_000,
@@ -126,38 +130,38 @@ describe("a pass through the gate", () => {
   });
 
   it("ends the wait with a signal: what was never sent is not sent any more", async () => {
-    const { gate, sentAtMs } = newGate([notSent(), TAKEN]);
+    const { admission, sentAtMs } = newGate([notSent(), TAKEN]);
     const controller = new AbortController();
-    const pass = await admitted(gate);
+    const pass = await admitted(admission);
     controller.abort(new InterruptedError("SIGINT"));
     expect(await pass.submit(REQUEST, controller.signal)).toMatchObject({ outcome: "not_sent" });
     expect(sentAtMs).toEqual([]);
     pass.release();
-    await expect(gate.admit(never())).resolves.not.toBeNull();
+    await expect(admission.admit(never())).resolves.not.toBeNull();
   });
 });
 
-describe("a gate that was stopped", () => {
+describe("an admission that was stopped", () => {
   it("lets nobody through any more, with the first reason, and polls go on", async () => {
-    const { gate, sentAtMs } = newGate([TAKEN]);
+    const { admission, sentAtMs } = newGate([TAKEN]);
     const first = new BudgetExceededError("first");
-    gate.stop(first);
-    gate.stop(new BudgetExceededError("second"));
-    expect(gate.stopped).toBe(first);
-    expect(await gate.admit(never())).toBeNull();
-    expect(await new Pass(gate, null).poll("task-1", undefined, never())).toEqual(RUNNING);
+    admission.stop(first);
+    admission.stop(new BudgetExceededError("second"));
+    expect(admission.stopped).toBe(first);
+    expect(await admission.admit(never())).toBeNull();
+    expect(await new AdmittedService(admission, null).poll("task-1", undefined, never())).toEqual(RUNNING);
     expect(sentAtMs).toHaveLength(1);
   });
 
   it("turns away those who were waiting at it", async () => {
-    const { gate } = newGate([busy(null), TAKEN]);
-    await (await admitted(gate)).submit(REQUEST, never());
-    const used = await admitted(gate);
-    const waiting = gate.admit(never());
-    gate.stop(new BudgetExceededError("first"));
+    const { admission } = newGate([busy(null), TAKEN]);
+    await (await admitted(admission)).submit(REQUEST, never());
+    const used = await admitted(admission);
+    const waiting = admission.admit(never());
+    admission.stop(new BudgetExceededError("first"));
     used.release();
     expect(await waiting).toBeNull();
-    const another = gate.pace.enter(never());
+    const another = admission.rateLimiter.enter(never());
     await expect(another).resolves.toBeUndefined();
   });
 });

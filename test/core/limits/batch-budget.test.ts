@@ -12,9 +12,9 @@ describe("a batch's budget", () => {
     [4, 6, 10],
     [0, 10, 10],
     [0, 0, 0],
-  ])("takes %i credits still to buy and %i charged before under a cap of %i", (toBuy, charged, cap) => {
+  ])("takes %i credits still to buy and %i charged before under a cap of %i", (toSubmit, charged, cap) => {
     expect(() =>
-      checkBatchBudget({ toBuy: cost(toBuy), charged: cost(charged), chargedForOthers }, cap, false),
+      checkBatchBudget({ toSubmit: cost(toSubmit), charged: cost(charged), chargedForOthers }, cap, false),
     ).not.toThrow();
   });
 
@@ -25,14 +25,14 @@ describe("a batch's budget", () => {
     [1, 0, 0],
   ])(
     "refuses %i still to buy and %i charged before under a cap of %i, with the figures",
-    (toBuy, charged, cap) => {
+    (toSubmit, charged, cap) => {
       const check = () =>
-        checkBatchBudget({ toBuy: cost(toBuy), charged: cost(charged), chargedForOthers }, cap, false);
+        checkBatchBudget({ toSubmit: cost(toSubmit), charged: cost(charged), chargedForOthers }, cap, false);
       expect(check).toThrow(BudgetExceededError);
       expect(check).toThrow(
         charged === 0
-          ? `The batch still costs ${toBuy} credits, and --max-credits is ${cap}.`
-          : `The batch still costs ${toBuy} credits, ${charged} may have been charged for it before, and --max-credits is ${cap}.`,
+          ? `The batch still costs ${toSubmit} credits, and --max-credits is ${cap}.`
+          : `The batch still costs ${toSubmit} credits, ${charged} may have been charged for it before, and --max-credits is ${cap}.`,
       );
     },
   );
@@ -40,21 +40,21 @@ describe("a batch's budget", () => {
   it.each([
     [cost(0, 1), cost(0)],
     [cost(0), cost(0, 1)],
-  ])("cannot be kept where a cost is not documented, %j to buy and %j before", (toBuy, charged) => {
-    expect(() => checkBatchBudget({ toBuy, charged, chargedForOthers }, 1000, false)).toThrow(
+  ])("cannot be kept where a cost is not documented, %j to buy and %j before", (toSubmit, charged) => {
+    expect(() => checkBatchBudget({ toSubmit, charged, chargedForOthers }, 1000, false)).toThrow(
       /1 row costs is not documented/,
     );
-    expect(() => checkBatchBudget({ toBuy, charged, chargedForOthers }, 1000, true)).not.toThrow();
+    expect(() => checkBatchBudget({ toSubmit, charged, chargedForOthers }, 1000, true)).not.toThrow();
   });
 
   it("is kept for what is documented even where the rest may pass", () => {
     expect(() =>
-      checkBatchBudget({ toBuy: cost(11, 1), charged: cost(0), chargedForOthers }, 10, true),
+      checkBatchBudget({ toSubmit: cost(11, 1), charged: cost(0), chargedForOthers }, 10, true),
     ).toThrow(BudgetExceededError);
   });
 
   it("counts what rows have cost that were edited out of the manifest", () => {
-    const batch = { toBuy: cost(2), charged: cost(4), chargedForOthers: cost(5) };
+    const batch = { toSubmit: cost(2), charged: cost(4), chargedForOthers: cost(5) };
     expect(() => checkBatchBudget(batch, 11, false)).not.toThrow();
     expect(() => checkBatchBudget(batch, 10, false)).toThrow(
       /still costs 2 credits, 9 may have been charged/,
@@ -69,8 +69,8 @@ it.each([
   [5, 11, /Raise the cap: charges for rows that were taken out since count too\./],
 ])(
   "%i credits to buy and %i charged before over a cap of 10: taking rows out is named where it helps",
-  (toBuy, charged, hint) => {
-    const plan = { toBuy: cost(toBuy), charged: cost(0), chargedForOthers: cost(charged) };
+  (toSubmit, charged, hint) => {
+    const plan = { toSubmit: cost(toSubmit), charged: cost(0), chargedForOthers: cost(charged) };
     expect(() => checkBatchBudget(plan, 10, false)).toThrow(
       expect.objectContaining({ hint: expect.stringMatching(hint) }),
     );

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
-import { Breaker, type Ticket } from "../../../src/core/limits/circuit-breaker.ts";
+import { CircuitBreaker, type Ticket } from "../../../src/core/limits/circuit-breaker.ts";
 import { fakeClock, steppedClock } from "../../support/fake-clock.ts";
 
 const never = new AbortController().signal;
@@ -9,21 +9,21 @@ setMaxListeners(0, never);
 
 function newBreaker(clock = steppedClock()) {
   const outages: boolean[] = [];
-  const breaker = new Breaker({ clock, onOutage: ({ down }) => outages.push(down) });
+  const breaker = new CircuitBreaker({ clock, onOutage: ({ down }) => outages.push(down) });
   return { breaker, clock, outages };
 }
 
 const turn = () => new Promise(setImmediate);
 
 /** Lets somebody in who must not have to wait. */
-async function entered(breaker: Breaker): Promise<Ticket> {
+async function entered(breaker: CircuitBreaker): Promise<Ticket> {
   const ticket = await breaker.enter(never);
   if (ticket === null) throw new Error("not let in");
   return ticket;
 }
 
 /** Several who want to come in, and who of them is in by now. */
-function crowd(breaker: Breaker, count: number) {
+function crowd(breaker: CircuitBreaker, count: number) {
   const inside: (Ticket | null)[] = [];
   for (let each = 0; each < count; each++) void breaker.enter(never).then((ticket) => inside.push(ticket));
   return inside;

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
-import { Pace } from "../../../src/core/limits/rate-limiter.ts";
+import { RateLimiter } from "../../../src/core/limits/rate-limiter.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 
 const never = new AbortController().signal;
@@ -9,7 +9,7 @@ setMaxListeners(0, never);
 
 function newPace(random = () => 0) {
   const clock = steppedClock();
-  return { clock, pace: new Pace({ clock, random }) };
+  return { clock, pace: new RateLimiter({ clock, random }) };
 }
 
 /** Whether a promise has come to its end by now. */
@@ -24,7 +24,7 @@ async function isOver(promise: Promise<unknown>): Promise<boolean> {
 }
 
 /** Lets so many submits in, and says which of them are. */
-async function entered(pace: Pace, count: number): Promise<number> {
+async function entered(pace: RateLimiter, count: number): Promise<number> {
   const entries = Array.from({ length: count }, () => pace.enter(never));
   const over = await Promise.all(entries.map(isOver));
   return over.filter(Boolean).length;

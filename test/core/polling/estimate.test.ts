@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EDGES_MS } from "../../../src/core/polling/ages.ts";
+import { BIN_EDGES_MS } from "../../../src/core/polling/ages.ts";
 import { estimate, type Shares } from "../../../src/core/polling/estimate.ts";
 import { type CompletionInterval, weigh } from "../../../src/core/polling/history.ts";
 import { draw, lognormal, mean, watched } from "../../support/simulated-tasks.ts";
@@ -11,7 +11,7 @@ function medianMs(shares: Shares): number {
     sum += share;
     return sum >= 0.5;
   });
-  return EDGES_MS[index] ?? Number.NaN;
+  return BIN_EDGES_MS[index] ?? Number.NaN;
 }
 
 const learn = (intervals: CompletionInterval[]) => estimate(weigh(intervals));
@@ -41,7 +41,7 @@ describe("the estimate of how long tasks take", () => {
       index % 9 === 0 ? { pendingMs: 950, seenMs: 1060 } : { pendingMs: null, seenMs: 1050 },
     );
     const quick = learn(known).reduce(
-      (sum, share, index) => sum + ((EDGES_MS[index] ?? 0) < 800 ? share : 0),
+      (sum, share, index) => sum + ((BIN_EDGES_MS[index] ?? 0) < 800 ? share : 0),
       0,
     );
     expect(quick).toBeLessThan(0.5);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import {
-  automaticCadence,
-  expectedCadence,
-  spreadCadence,
-  uniformCadence,
+  defaultSchedule,
+  expectedSchedule,
+  fixedSchedule,
+  staggeredSchedule,
 } from "../../../src/core/polling/index.ts";
 import {
   draw,
@@ -15,11 +15,11 @@ import {
   mostWithin,
 } from "../../support/simulated-tasks.ts";
 
-describe("the automatic cadence", () => {
+describe("the automatic schedule", () => {
   it.each([0, 1, 5000, 60_000, 89_999, 179_999, 600_000])(
     "never looks more than 58 times in any 180 s, from an age of %i ms on",
     (ageMs) => {
-      const times = lookTimes(automaticCadence, ageMs + 3_600_000, ageMs);
+      const times = lookTimes(defaultSchedule, ageMs + 3_600_000, ageMs);
       expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
     },
   );
@@ -34,25 +34,25 @@ describe("the automatic cadence", () => {
   ])(
     "sees tasks of %s sooner than the reference client, and pays no more looks for it",
     (_what, durations) => {
-      const { delay, looks } = figuresOf(automaticCadence, draw(durations, 20_000, 1));
+      const { delay, looks } = figuresOf(defaultSchedule, draw(durations, 20_000, 1));
       expect(delay).toBeLessThan(1);
       expect(delay * looks).toBeLessThan(1.015);
     },
   );
 
   it("never looks away for more than 3.6 s, however old the task is", () => {
-    expect([0, 1e5, 1e9, Number.POSITIVE_INFINITY].map((age) => automaticCadence.nextDelayMs(age))).toEqual([
+    expect([0, 1e5, 1e9, Number.POSITIVE_INFINITY].map((age) => defaultSchedule.nextDelayMs(age))).toEqual([
       2800, 3600, 3600, 3600,
     ]);
   });
 });
 
-describe("the automatic cadence of tasks begun together", () => {
+describe("the automatic schedule of tasks begun together", () => {
   const orders = Array.from({ length: 100 }, (_, order) => order);
 
   it("never looks more than 58 times in any 180 s", () => {
     for (const order of orders)
-      expect(mostWithin(lookTimes(spreadCadence(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
+      expect(mostWithin(lookTimes(staggeredSchedule(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
   });
 
   it.each([
@@ -73,18 +73,18 @@ describe("the automatic cadence of tasks begun together", () => {
   );
 });
 
-describe("the cadence of a service that is known to take 600 ms", () => {
+describe("the schedule of a service that is known to take 600 ms", () => {
   it("polls then, whatever the task's age is by then", () => {
-    expect([0, 1, 599].map((age) => expectedCadence(600).nextDelayMs(age))).toEqual([600, 599, 1]);
+    expect([0, 1, 599].map((age) => expectedSchedule(600).nextDelayMs(age))).toEqual([600, 599, 1]);
   });
 
   it("is the automatic one for tasks that take longer", () => {
     for (const age of [600, 601, 30_000, 100_000, Number.POSITIVE_INFINITY])
-      expect(expectedCadence(600).nextDelayMs(age)).toBe(automaticCadence.nextDelayMs(age));
-    expect(mostWithin(lookTimes(expectedCadence(600), 600_000), 180_000)).toBeLessThanOrEqual(60);
+      expect(expectedSchedule(600).nextDelayMs(age)).toBe(defaultSchedule.nextDelayMs(age));
+    expect(mostWithin(lookTimes(expectedSchedule(600), 600_000), 180_000)).toBeLessThanOrEqual(60);
   });
 });
 
-it("a uniform cadence looks at its interval, at any age", () => {
-  expect([0, 1e3, 1e9].map((age) => uniformCadence(250).nextDelayMs(age))).toEqual([250, 250, 250]);
+it("a uniform schedule looks at its interval, at any age", () => {
+  expect([0, 1e3, 1e9].map((age) => fixedSchedule(250).nextDelayMs(age))).toEqual([250, 250, 250]);
 });

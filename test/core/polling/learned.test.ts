@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { automaticCadence, learnedCadence } from "../../../src/core/polling/index.ts";
+import { defaultSchedule, learnedSchedule } from "../../../src/core/polling/index.ts";
 import {
   type Durations,
   draw,
@@ -19,7 +19,7 @@ const either =
   (random) =>
     random() < 0.5 ? one(random) : other(random);
 
-describe("the learned cadence, after 20 tasks", () => {
+describe("the learned schedule, after 20 tasks", () => {
   it.each([
     [8, 0.25],
     [8, 0.3],
@@ -77,13 +77,13 @@ describe("the learned cadence, after 20 tasks", () => {
   );
 });
 
-describe("the learned cadence, in the long run", () => {
+describe("the learned schedule, in the long run", () => {
   it("does not drift: tasks watched as it says teach it what the first ones did", () => {
     const durations = lognormal(20_000, 0.25);
     const known = watched(draw(durations, 200, 7));
     const delayAfter = (count: number) => {
-      const cadence = learnedCadence(known.slice(count - 50, count));
-      return figuresOf(cadence, draw(durations, 2000, 1)).delay;
+      const schedule = learnedSchedule(known.slice(count - 50, count));
+      return figuresOf(schedule, draw(durations, 2000, 1)).delay;
     };
     const [early, late] = [
       mean([50, 60, 70, 80].map(delayAfter)),
@@ -98,7 +98,7 @@ describe("the learned cadence, in the long run", () => {
       const durationsMs = draw(lognormal(10_000, 0.02), 120, seed);
       const known = watched(durationsMs);
       return durationsMs.slice(60).map((durationMs, index) => {
-        const times = lookTimes(learnedCadence(known.slice(index + 10, index + 60)), durationMs);
+        const times = lookTimes(learnedSchedule(known.slice(index + 10, index + 60)), durationMs);
         return { looks: times.length, delayMs: (times.at(-1) ?? 0) - durationMs };
       });
     });
@@ -108,7 +108,7 @@ describe("the learned cadence, in the long run", () => {
 
   it("comes down to tasks that are always complete at the first look", () => {
     const known = watched(Array.from({ length: 60 }, () => 300));
-    const [first] = lookTimes(learnedCadence(known.slice(-50)), 300);
+    const [first] = lookTimes(learnedSchedule(known.slice(-50)), 300);
     expect(first).toBeLessThan(450);
   });
 
@@ -116,13 +116,13 @@ describe("the learned cadence, in the long run", () => {
     const before = watched(draw(lognormal(15_000, 0.25), 50, 3));
     const changed = lognormal(factor * 15_000, 0.25);
     const known = watched(draw(changed, 20, 4), before);
-    const { delay, looks } = figuresOf(learnedCadence(known.slice(-50)), draw(changed, 2000, 1));
+    const { delay, looks } = figuresOf(learnedSchedule(known.slice(-50)), draw(changed, 2000, 1));
     expect(delay).toBeLessThan(0.75);
     expect(delay * looks).toBeLessThan(0.9);
   });
 });
 
-describe("whatever the history, the learned cadence", () => {
+describe("whatever the history, the learned schedule", () => {
   const age = fc.oneof(fc.integer({ min: 0, max: 3_600_000 }), fc.integer({ min: 0, max: 60_000 }));
   const interval = fc.record({ pendingMs: fc.option(age), seenMs: age });
   const histories = fc.array(interval, { maxLength: 60 });
@@ -130,7 +130,7 @@ describe("whatever the history, the learned cadence", () => {
   it("looks no more than 58 times in any 180 s, from any age on, and never stops", () => {
     fc.assert(
       fc.property(histories, age, (history, ageMs) => {
-        const times = lookTimes(learnedCadence(history), ageMs + 900_000, ageMs);
+        const times = lookTimes(learnedSchedule(history), ageMs + 900_000, ageMs);
         expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
       }),
     );
@@ -139,7 +139,7 @@ describe("whatever the history, the learned cadence", () => {
   it("waits for 0.15 s at least and 15 s at most", () => {
     fc.assert(
       fc.property(histories, age, (history, ageMs) => {
-        const delayMs = learnedCadence(history).nextDelayMs(ageMs);
+        const delayMs = learnedSchedule(history).nextDelayMs(ageMs);
         expect(delayMs).toBeGreaterThanOrEqual(150);
         expect(delayMs).toBeLessThan(15_001);
       }),
@@ -149,8 +149,8 @@ describe("whatever the history, the learned cadence", () => {
   it("looks as the automatic one does at a task of unknown age", () => {
     fc.assert(
       fc.property(histories, (history) => {
-        const delayMs = learnedCadence(history).nextDelayMs(Number.POSITIVE_INFINITY);
-        expect(delayMs).toBe(automaticCadence.nextDelayMs(Number.POSITIVE_INFINITY));
+        const delayMs = learnedSchedule(history).nextDelayMs(Number.POSITIVE_INFINITY);
+        expect(delayMs).toBe(defaultSchedule.nextDelayMs(Number.POSITIVE_INFINITY));
       }),
     );
   });
@@ -165,8 +165,8 @@ it("a history of durations that cannot be teaches nothing", () => {
     { pendingMs: null, seenMs: -5 },
     { pendingMs: null, seenMs: Number.NaN },
   ];
-  expect(learnedCadence(history)).toBe(automaticCadence);
-  expect(learnedCadence([])).toBe(automaticCadence);
+  expect(learnedSchedule(history)).toBe(defaultSchedule);
+  expect(learnedSchedule([])).toBe(defaultSchedule);
 });
 
 it("tasks that nobody waited for teach nothing of how long they took", () => {
@@ -176,14 +176,14 @@ it("tasks that nobody waited for teach nothing of how long they took", () => {
     { pendingMs: 4000, seenMs: 60_000 },
     { pendingMs: 40_000, seenMs: 60_001 },
   ];
-  expect(learnedCadence(late)).toBe(automaticCadence);
+  expect(learnedSchedule(late)).toBe(defaultSchedule);
   // Looks that are far apart all the same tell of tasks that take long.
-  expect(learnedCadence([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(automaticCadence);
+  expect(learnedSchedule([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(defaultSchedule);
 });
 
 it("a task that was looked at once, a day later, changes next to nothing", () => {
   const known = watched(draw(lognormal(20_000, 0.25), 20, 5));
-  const late = learnedCadence([...known, { pendingMs: 4000, seenMs: 86_400_000 }]);
+  const late = learnedSchedule([...known, { pendingMs: 4000, seenMs: 86_400_000 }]);
   const tasks = draw(lognormal(20_000, 0.25), 2000, 1);
-  expect(figuresOf(late, tasks).delay / figuresOf(learnedCadence(known), tasks).delay).toBeCloseTo(1, 1);
+  expect(figuresOf(late, tasks).delay / figuresOf(learnedSchedule(known), tasks).delay).toBeCloseTo(1, 1);
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
-  automaticCadence,
-  type Cadence,
-  expectedCadence,
-  learnedCadence,
-  spreadCadence,
+  defaultSchedule,
+  expectedSchedule,
+  learnedSchedule,
+  type PollingSchedule,
+  staggeredSchedule,
 } from "../../../src/core/polling/index.ts";
-import { Cadences } from "../../../src/core/polling/schedules.ts";
+import { PollingSchedules } from "../../../src/core/polling/schedules.ts";
 import type { GenerationRequest } from "../../../src/models/request.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
@@ -34,93 +34,95 @@ async function newLedger() {
       await finishTask(ledger, task);
     }
   };
-  return { ledger, remember, cadences: new Cadences(ledger, INTENT.service), state };
+  return { ledger, remember, schedules: new PollingSchedules(ledger, INTENT.service), state };
 }
 
-const looks = (cadence: Cadence) => lookTimes(cadence, 90_000);
+const looks = (schedule: PollingSchedule) => lookTimes(schedule, 90_000);
 const many = (count: number) => Array.from({ length: count }, () => SEEN);
 
-describe("the cadence of a request", () => {
+describe("the schedule of a request", () => {
   it("is that of no experience, where there is none", async () => {
-    const { cadences } = await newLedger();
-    expect(looks(await cadences.of(FOX))).toEqual(looks(learnedCadence([])));
+    const { schedules } = await newLedger();
+    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule([])));
   });
 
   it("is that of the service's own duration where that is known, whatever the history says", async () => {
     const { ledger, remember } = await newLedger();
     await remember(FOX, ...many(20));
-    const cadences = new Cadences(ledger, INTENT.service, 600);
+    const schedules = new PollingSchedules(ledger, INTENT.service, 600);
     for (const request of [FOX, null])
-      expect(looks(await cadences.of(request))).toEqual(looks(expectedCadence(600)));
+      expect(looks(await schedules.of(request))).toEqual(looks(expectedSchedule(600)));
   });
 
   it("is the automatic one where the request is not known", async () => {
-    const { cadences, remember } = await newLedger();
+    const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
-    expect(await cadences.of(null)).toBe(automaticCadence);
+    expect(await schedules.of(null)).toBe(defaultSchedule);
   });
 
   it("is what this machine's own tasks of its model and quality have taught", async () => {
-    const { cadences, remember } = await newLedger();
+    const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
-    const learned = looks(learnedCadence(many(20)));
-    expect(looks(await cadences.of({ ...FOX, prompt: "a hen", ratio: "1:1" }))).toEqual(learned);
-    const none = looks(learnedCadence([]));
+    const learned = looks(learnedSchedule(many(20)));
+    expect(looks(await schedules.of({ ...FOX, prompt: "a hen", ratio: "1:1" }))).toEqual(learned);
+    const none = looks(learnedSchedule([]));
     expect(learned).not.toEqual(none);
-    expect(looks(await cadences.of({ ...FOX, quality: "2K" }))).toEqual(none);
-    expect(looks(await cadences.of({ ...FOX, model: "z-image" }))).toEqual(none);
+    expect(looks(await schedules.of({ ...FOX, quality: "2K" }))).toEqual(none);
+    expect(looks(await schedules.of({ ...FOX, model: "z-image" }))).toEqual(none);
   });
 
   it("passes over tasks that nobody saw complete", async () => {
-    const { cadences, remember } = await newLedger();
+    const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: null, pendingMs: null }, ...many(10), { seenMs: null, pendingMs: null });
-    expect(looks(await cadences.of(FOX))).toEqual(looks(learnedCadence(many(10))));
+    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule(many(10))));
   });
 
   it("learns from each task that completes while it runs; who waits already keeps to one plan", async () => {
-    const { cadences } = await newLedger();
-    const before = await cadences.of(FOX);
-    for (const interval of many(20)) await cadences.learn({ ...FOX, prompt: "another" }, interval);
-    const learned = looks(learnedCadence(many(20)));
-    expect(looks(before)).toEqual(looks(learnedCadence([])));
-    expect(looks(await cadences.of(FOX))).toEqual(learned);
+    const { schedules } = await newLedger();
+    const before = await schedules.of(FOX);
+    for (const interval of many(20)) await schedules.learn({ ...FOX, prompt: "another" }, interval);
+    const learned = looks(learnedSchedule(many(20)));
+    expect(looks(before)).toEqual(looks(learnedSchedule([])));
+    expect(looks(await schedules.of(FOX))).toEqual(learned);
   });
 
   it("is made anew once more than a quarter of what it was learned from is new", async () => {
-    const { cadences, remember } = await newLedger();
+    const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
-    const first = await cadences.of(FOX);
+    const first = await schedules.of(FOX);
     const learn = async (count: number) => {
-      for (const interval of many(count)) await cadences.learn(FOX, interval);
+      for (const interval of many(count)) await schedules.learn(FOX, interval);
     };
     await learn(6);
-    expect(await cadences.of(FOX)).toBe(first);
+    expect(await schedules.of(FOX)).toBe(first);
     await learn(1);
-    const second = await cadences.of(FOX);
+    const second = await schedules.of(FOX);
     expect(second).not.toBe(first);
-    expect(await cadences.of(FOX)).toBe(second);
+    expect(await schedules.of(FOX)).toBe(second);
   });
 
   it("learns nothing from tasks that nobody waited for", async () => {
-    const { cadences, remember } = await newLedger();
+    const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: 86_400_000, pendingMs: null });
-    await cadences.learn(FOX, { seenMs: 600_000, pendingMs: 3000 });
-    const inOrder = [await cadences.of(FOX), await cadences.of(FOX)].map((cadence) => cadence.nextDelayMs(0));
-    expect(inOrder).toEqual([0, 1].map((order) => spreadCadence(order).nextDelayMs(0)));
+    await schedules.learn(FOX, { seenMs: 600_000, pendingMs: 3000 });
+    const inOrder = [await schedules.of(FOX), await schedules.of(FOX)].map((schedule) =>
+      schedule.nextDelayMs(0),
+    );
+    expect(inOrder).toEqual([0, 1].map((order) => staggeredSchedule(order).nextDelayMs(0)));
   });
 
   it("goes by the latest 50 alone", async () => {
-    const { cadences } = await newLedger();
-    for (let each = 0; each < 30; each++) await cadences.learn(FOX, { seenMs: 3000, pendingMs: 2000 });
-    for (const interval of many(50)) await cadences.learn(FOX, interval);
-    expect(looks(await cadences.of(FOX))).toEqual(looks(learnedCadence(many(50))));
+    const { schedules } = await newLedger();
+    for (let each = 0; each < 30; each++) await schedules.learn(FOX, { seenMs: 3000, pendingMs: 2000 });
+    for (const interval of many(50)) await schedules.learn(FOX, interval);
+    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule(many(50))));
   });
 
   it("spreads the first looks of tasks that are begun together, where there is no experience", async () => {
-    const { cadences } = await newLedger();
+    const { schedules } = await newLedger();
     const first: number[] = [];
-    for (let each = 0; each < 32; each++) first.push((await cadences.of(FOX)).nextDelayMs(0));
-    expect(first[0]).toBe(automaticCadence.nextDelayMs(0));
+    for (let each = 0; each < 32; each++) first.push((await schedules.of(FOX)).nextDelayMs(0));
+    expect(first[0]).toBe(defaultSchedule.nextDelayMs(0));
     const sorted = first.toSorted((a, b) => a - b);
     const gaps = sorted.slice(1).map((at, before) => at - (sorted[before] ?? 0));
     expect(sorted[0]).toBeLessThan(2600);
@@ -129,15 +131,15 @@ describe("the cadence of a request", () => {
   });
 
   it("learns nothing from a task that is not known", async () => {
-    const { cadences } = await newLedger();
-    await cadences.learn(null, SEEN);
-    expect(looks(await cadences.of(FOX))).toEqual(looks(learnedCadence([])));
+    const { schedules } = await newLedger();
+    await schedules.learn(null, SEEN);
+    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule([])));
   });
 
   it("is that of no experience where the ledger cannot be read", async () => {
     const { state } = await newLedger();
     const ledger = new Ledger(`${state}/${"x".repeat(300)}`, fakeClock(), someProcesses(1).as(1));
-    const cadences = new Cadences(ledger, INTENT.service);
-    expect(looks(await cadences.of(FOX))).toEqual(looks(learnedCadence([])));
+    const schedules = new PollingSchedules(ledger, INTENT.service);
+    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule([])));
   });
 });

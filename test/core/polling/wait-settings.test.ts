@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { automaticCadence } from "../../../src/core/polling/index.ts";
+import { defaultSchedule } from "../../../src/core/polling/index.ts";
 import { waitTimeoutMs } from "../../../src/core/polling/wait-settings.ts";
 
 const request = (quality?: string) => ({
@@ -7,7 +7,7 @@ const request = (quality?: string) => ({
   model: "gamma-image-2",
   ...(quality && { quality }),
 });
-const cadence = automaticCadence;
+const schedule = defaultSchedule;
 
 describe("how long a result is waited for", () => {
   it.each([
@@ -15,11 +15,11 @@ describe("how long a result is waited for", () => {
     ["2K", 180_000],
     ["4K", 600_000],
   ])("with quality %s, where nobody said, is %i ms, at a resume too", (quality, ms) => {
-    expect(waitTimeoutMs({ timeoutMs: null, cadence }, request(quality))).toBe(ms);
+    expect(waitTimeoutMs({ timeoutMs: null, schedule }, request(quality))).toBe(ms);
   });
 
   it("is what the user said, and 180 s for a task of which nothing is known", () => {
-    expect(waitTimeoutMs({ timeoutMs: 0, cadence }, request("4K"))).toBe(0);
-    expect(waitTimeoutMs({ timeoutMs: null, cadence }, null)).toBe(180_000);
+    expect(waitTimeoutMs({ timeoutMs: 0, schedule }, request("4K"))).toBe(0);
+    expect(waitTimeoutMs({ timeoutMs: null, schedule }, null)).toBe(180_000);
   });
 });

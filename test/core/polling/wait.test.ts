@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { automaticCadence, spreadCadence, uniformCadence } from "../../../src/core/polling/index.ts";
+import { defaultSchedule, fixedSchedule, staggeredSchedule } from "../../../src/core/polling/index.ts";
 import { type WaitOptions, waitForTask } from "../../../src/core/polling/wait.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
@@ -27,8 +27,8 @@ async function waiting(
     socket.write(answer);
   });
   const world = await taskWorld(server.baseUrl, more);
-  const cadence = uniformCadence(1000);
-  const full = { cadence, timeoutMs: 10_000, ageMs: 0, lookAtOnce: false, ...options };
+  const schedule = fixedSchedule(1000);
+  const full = { schedule, timeoutMs: 10_000, ageMs: 0, pollAtOnce: false, ...options };
   const result = await waitForTask("task-1", full, world.deps);
   return { result, lookTimes, ...world };
 }
@@ -42,7 +42,7 @@ describe("waiting for a task", () => {
 
   it("is in time where the clock was set back since the task began", async () => {
     const { lookTimes } = await waiting([RUNNING, COMPLETED], {
-      cadence: spreadCadence(0),
+      schedule: staggeredSchedule(0),
       ageMs: -3_600_000,
     });
     expect(lookTimes).toEqual([2800, 5600]);
@@ -57,7 +57,7 @@ describe("waiting for a task", () => {
   });
 
   it("takes its first look at once where the task may long be finished", async () => {
-    const { lookTimes } = await waiting([COMPLETED], { lookAtOnce: true });
+    const { lookTimes } = await waiting([COMPLETED], { pollAtOnce: true });
     expect(lookTimes).toEqual([0]);
   });
 
@@ -89,7 +89,7 @@ describe("the deadline of a wait", () => {
   });
 
   it("allows one look even where there is no time at all", async () => {
-    const { result, lookTimes } = await waiting([COMPLETED], { timeoutMs: 0, lookAtOnce: true });
+    const { result, lookTimes } = await waiting([COMPLETED], { timeoutMs: 0, pollAtOnce: true });
     expect(result).toMatchObject({ outcome: "completed" });
     expect(lookTimes).toEqual([0]);
   });
@@ -146,7 +146,7 @@ describe("trouble while waiting", () => {
 
   it("of any length never ends it before its deadline", async () => {
     const world = await taskWorld(`http://127.0.0.1:${await deadPort()}/api`);
-    const options = { cadence: uniformCadence(1000), timeoutMs: 180_000, ageMs: 0, lookAtOnce: false };
+    const options = { schedule: fixedSchedule(1000), timeoutMs: 180_000, ageMs: 0, pollAtOnce: false };
     const result = await waitForTask("task-1", options, world.deps);
     expect(result).toMatchObject({ outcome: "timeout", trouble: expect.stringContaining("refused") });
     expect(world.clock.monotonicMs()).toBe(180_000);
@@ -175,7 +175,7 @@ describe("trouble while waiting", () => {
     const silence: Behaviour = () => {};
     const { result } = await waiting(
       [silence],
-      { timeoutMs: 0, lookAtOnce: true },
+      { timeoutMs: 0, pollAtOnce: true },
       { service: { pollTimeoutMs: 200 } },
     );
     expect(result).toEqual({ outcome: "timeout", trouble: "no answer within 200 ms" });
@@ -211,7 +211,7 @@ describe("a refusal while waiting", () => {
   });
 
   it("that says so of an old task ends it at once", async () => {
-    const { result, lookTimes } = await waiting([NOT_YET], { ageMs: 31_000, lookAtOnce: true });
+    const { result, lookTimes } = await waiting([NOT_YET], { ageMs: 31_000, pollAtOnce: true });
     expect(result).toMatchObject({ outcome: "refused" });
     expect(lookTimes).toHaveLength(1);
   });
@@ -236,8 +236,8 @@ it.each([
   ["a service in trouble", [response(500, "")]],
   ["a service in trouble now and then", [RUNNING, response(502, ""), RUNNING, response(429, "")]],
 ])("no more than 60 looks are taken in any 180 s at %s", async (_what, answers) => {
-  const cadence = automaticCadence;
-  const { lookTimes } = await waiting(answers, { cadence, timeoutMs: 600_000 });
+  const schedule = defaultSchedule;
+  const { lookTimes } = await waiting(answers, { schedule, timeoutMs: 600_000 });
   const inWindow = (start: number) => lookTimes.filter((at) => at >= start && at < start + 180_000).length;
   expect(Math.max(...lookTimes.map(inWindow))).toBeLessThanOrEqual(60);
 });

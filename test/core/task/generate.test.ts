@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, statSync, unlinkSync } from 
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { uniformCadence } from "../../../src/core/polling/index.ts";
+import { fixedSchedule } from "../../../src/core/polling/index.ts";
 import { type GenerateOrder, generate } from "../../../src/core/task/generate.ts";
 import type { TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
 import { png, sha256 } from "../../support/images.ts";
@@ -16,7 +16,7 @@ const CHECKED = {
   credits: 2,
   warnings: ["The cost is an estimate."],
 };
-const WAIT = { timeoutMs: 10_000, cadence: uniformCadence(1000) };
+const WAIT = { timeoutMs: 10_000, schedule: fixedSchedule(1000) };
 
 /** The types of the events in each task file of the ledger, and where it lies. */
 function ledgerOf(stateFolder: string): Record<string, string[]> {

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { findUnfinishedTwin, recentTasks } from "../../../src/core/task/history.ts";
+import { findUnfinishedDuplicate, recentTasks } from "../../../src/core/task/history.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent, TaskEvent } from "../../../src/store/task.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
@@ -69,9 +69,11 @@ describe("an earlier task for the very same request", () => {
   ])("is found where %s", async (_what, events) => {
     const { ledger, put } = await newLedger();
     const id = await put(events);
-    expect(await findUnfinishedTwin(ledger, { ...INTENT.request }, { ...INTENT.service })).toMatchObject({
-      id,
-    });
+    expect(await findUnfinishedDuplicate(ledger, { ...INTENT.request }, { ...INTENT.service })).toMatchObject(
+      {
+        id,
+      },
+    );
   });
 
   it.each([
@@ -80,13 +82,13 @@ describe("an earlier task for the very same request", () => {
   ])("is none where %s", async (_what, events) => {
     const { ledger, put } = await newLedger();
     await put(events);
-    expect(await findUnfinishedTwin(ledger, INTENT.request, INTENT.service)).toBeNull();
+    expect(await findUnfinishedDuplicate(ledger, INTENT.request, INTENT.service)).toBeNull();
   });
 
   it("is none where it is finished", async () => {
     const { ledger, put } = await newLedger();
     await put([accepted, saved], {}, true);
-    expect(await findUnfinishedTwin(ledger, INTENT.request, INTENT.service)).toBeNull();
+    expect(await findUnfinishedDuplicate(ledger, INTENT.request, INTENT.service)).toBeNull();
   });
 
   it.each<Partial<Intent>>([
@@ -97,6 +99,6 @@ describe("an earlier task for the very same request", () => {
   ])("is not one that differs in %j", async (other) => {
     const { ledger, put } = await newLedger();
     await put([accepted], other);
-    expect(await findUnfinishedTwin(ledger, INTENT.request, INTENT.service)).toBeNull();
+    expect(await findUnfinishedDuplicate(ledger, INTENT.request, INTENT.service)).toBeNull();
   });
 });

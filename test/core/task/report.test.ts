@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { reportOf, reportOfId } from "../../../src/core/task/report.ts";
-import { advance, type Progress, type TaskEvent } from "../../../src/store/task.ts";
+import { advance, type TaskEvent, type TaskProgress } from "../../../src/store/task.ts";
 import { AT, EVENTS, INTENT } from "../../support/records.ts";
 import { identity } from "../../support/some-processes.ts";
 
 const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
 
 function reportAfter(...events: TaskEvent[]) {
-  const progress = events.reduce(advance, { status: "intended", until: null } as Progress);
+  const progress = events.reduce(advance, { status: "intended", until: null } as TaskProgress);
   return reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress });
 }
 
@@ -32,7 +32,7 @@ describe("a report on a task of the ledger", () => {
 
   it("that nobody will submit again after a 429 says that it cost nothing", () => {
     const until = EVENTS.rate_limited.until;
-    const progress: Progress = { status: "rate_limited", why: "busy", until, isOwnerGone: true };
+    const progress: TaskProgress = { status: "rate_limited", why: "busy", until, isOwnerGone: true };
     const report = reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress });
     expect(report).toMatchObject({ status: "refused", charged: "no", error: { type: "network" } });
   });

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { uniformCadence } from "../../../src/core/polling/index.ts";
+import { fixedSchedule } from "../../../src/core/polling/index.ts";
 import { requireSameAccount } from "../../../src/core/task/account.ts";
 import { type ResumeDeps, resumeById } from "../../../src/core/task/resume.ts";
 import type { Destination, SavedFile, TaskEvent } from "../../../src/store/task.ts";
@@ -15,7 +15,7 @@ import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
 
 const { not_sent, refused, unknown, accepted, completed, failed } = EVENTS;
-const WAIT = { timeoutMs: 5000, cadence: uniformCadence(1000) };
+const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 
 interface Left {
   /** What was on disk when the process died. */

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { uniformCadence } from "../../../src/core/polling/index.ts";
+import { fixedSchedule } from "../../../src/core/polling/index.ts";
 import type { ResumeDeps } from "../../../src/core/task/resume.ts";
 import { type StatusOptions, taskStatus } from "../../../src/core/task/status.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
@@ -13,7 +13,7 @@ import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
 
 const { accepted, completed, failed, unknown, saved } = EVENTS;
-const WAIT = { timeoutMs: 5000, cadence: uniformCadence(1000) };
+const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 const answering = (bytes: Buffer): ServiceScript => ({
   poll: (_request, socket) => void socket.write(bytes),
 });

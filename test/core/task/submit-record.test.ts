@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { coverMs, RecordedAttempts } from "../../../src/core/task/submit-record.ts";
-import { Journal } from "../../../src/core/task/task-writer.ts";
+import { TaskWriter } from "../../../src/core/task/task-writer.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { temporaryFolder } from "../../support/program.ts";
@@ -16,8 +16,8 @@ async function newAttempts() {
   const task = await ledger.begin(INTENT, coverMs(SUBMIT_MS));
   onTestFinished(() => task.file.closeIfPossible());
   const troubles: string[] = [];
-  const journal = new Journal(ledger, task, (message) => void troubles.push(message));
-  const attempts = new RecordedAttempts(journal, clock, SUBMIT_MS);
+  const writer = new TaskWriter(ledger, task, (message) => void troubles.push(message));
+  const attempts = new RecordedAttempts(writer, clock, SUBMIT_MS);
   const lines = async () => {
     const text = await readFile(task.file.path, "utf8");
     return text
@@ -26,7 +26,7 @@ async function newAttempts() {
       .map((line) => JSON.parse(line));
   };
   const types = async () => (await lines()).map(({ type }) => type);
-  return { attempts, clock, ledger, task, journal, troubles, lines, types };
+  return { attempts, clock, ledger, task, writer, troubles, lines, types };
 }
 
 const msLater = (ms: number) => new Date(Date.parse(AT) + ms).toISOString();
@@ -60,11 +60,11 @@ describe("an attempt to submit a request", () => {
   });
 
   it("is not to be made where the disk refuses its record", async () => {
-    const { attempts, task, journal } = await newAttempts();
+    const { attempts, task, writer } = await newAttempts();
     await attempts.rateLimited("busy", 0);
     task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
     expect(await attempts.begin()).toMatchObject({ type: "save_failed", charged: "no" });
-    expect(journal.record.progress.status).toBe("rate_limited");
+    expect(writer.record.progress.status).toBe("rate_limited");
   });
 
   it("is not to be made where the disk has refused the record of the 429, and refuses it still", async () => {

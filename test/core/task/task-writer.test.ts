@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { Journal } from "../../../src/core/task/task-writer.ts";
+import { TaskWriter } from "../../../src/core/task/task-writer.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { temporaryFolder } from "../../support/program.ts";
@@ -13,58 +13,58 @@ async function newJournal() {
   const ledger = new Ledger(await temporaryFolder(), fakeClock(), someProcesses(1).as(1));
   const task = await ledger.begin(INTENT);
   const troubles: string[] = [];
-  const journal = new Journal(ledger, task, (message) => void troubles.push(message));
-  return { ledger, task, troubles, journal };
+  const writer = new TaskWriter(ledger, task, (message) => void troubles.push(message));
+  return { ledger, task, troubles, writer };
 }
 
-describe("a task's journal", () => {
+describe("a task's writer", () => {
   it("has each event on disk, and knows how far the task has come", async () => {
-    const { journal, task } = await newJournal();
-    await journal.write(accepted);
-    await journal.write(completed);
+    const { writer, task } = await newJournal();
+    await writer.write(accepted);
+    await writer.write(completed);
     expect(await readFile(task.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
-    expect(journal.record.progress.status).toBe("completed");
-    await journal.release();
+    expect(writer.record.progress.status).toBe("completed");
+    await writer.release();
   });
 
   it("puts a finished task away", async () => {
-    const { journal, ledger, troubles } = await newJournal();
-    await journal.write(accepted);
-    await journal.write(saved);
-    await journal.finish();
+    const { writer, ledger, troubles } = await newJournal();
+    await writer.write(accepted);
+    await writer.write(saved);
+    await writer.finish();
     expect(await ledger.unfinished()).toEqual([]);
     expect(troubles).toEqual([]);
   });
 
   it("that cannot be written tells so once, with the id, and goes on", async () => {
-    const { journal, task, troubles } = await newJournal();
+    const { writer, task, troubles } = await newJournal();
     await task.file.close();
-    await journal.write(accepted);
-    await journal.write(completed);
+    await writer.write(accepted);
+    await writer.write(completed);
     expect(troubles).toEqual([expect.stringContaining("task-1")]);
-    expect(journal.record.progress.status).toBe("completed");
+    expect(writer.record.progress.status).toBe("completed");
   });
 
   it("takes along with a later event what the disk refused for a while", async () => {
-    const { journal, ledger, task, troubles } = await newJournal();
+    const { writer, ledger, task, troubles } = await newJournal();
     const { record } = task.file;
     task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
-    await journal.write(accepted);
+    await writer.write(accepted);
     task.file.record = record.bind(task.file);
-    await journal.write(completed);
+    await writer.write(completed);
     expect(troubles).toHaveLength(1);
     expect(await readFile(task.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
-    await journal.write(saved);
-    await journal.finish();
+    await writer.write(saved);
+    await writer.finish();
     expect(await ledger.unfinished()).toEqual([]);
   });
 
   it("that cannot be written leaves the task among the unfinished", async () => {
-    const { journal, ledger, task } = await newJournal();
-    await journal.write(accepted);
+    const { writer, ledger, task } = await newJournal();
+    await writer.write(accepted);
     await task.file.close();
-    await journal.write(saved);
-    await journal.finish();
+    await writer.write(saved);
+    await writer.finish();
     expect(await ledger.unfinished()).toMatchObject([{ record: { progress: { status: "accepted" } } }]);
   });
 });

@@ -9,13 +9,13 @@ import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import {
   addBatchOptions,
-  addBatchPlaceOptions,
+  addBatchOutputOptions,
   allowanceOf,
   type BatchFlags,
   concurrencyOf,
   placeOf,
 } from "../../flags/batch-flags.ts";
-import { addDraftOptions, type DraftFlags, readDraft } from "../../flags/request-flags.ts";
+import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { type ManifestSource, manifestSource } from "../../input/manifest-source.ts";
 import { type Allowance, costText, rowsText } from "./costs.ts";
@@ -24,7 +24,7 @@ import { ManifestError } from "./manifest-error.ts";
 import { showRow } from "./row-output.ts";
 import { exitCodeOfBatch, summaryJson, summaryLines } from "./summary.ts";
 
-interface BatchOptions extends DraftFlags, BatchFlags {
+interface BatchOptions extends RequestFlags, BatchFlags {
   shard?: string;
   resubmitUnknown?: boolean;
 }
@@ -44,7 +44,7 @@ export function register(command: Command, runWith: RunWith): void {
       "after",
       `\nColumns or keys: ${COLUMNS.join(" ")}. Flags hold for rows that do not set them.`,
     );
-  addBatchPlaceOptions(addDraftOptions(command));
+  addBatchOutputOptions(addRequestOptions(command));
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
     .option("--resubmit-unknown", "submit rows again whose outcome is unknown")
@@ -54,7 +54,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runBatch(session: Session, manifest: string, flags: BatchOptions): Promise<number> {
-  const { values, labels } = await readDraft(flags, session);
+  const { values, labels } = await readRequestFlags(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const defaults = { values, labels, validate: flags.validate, shard };
   const source = manifestSource(manifest, session.context);
@@ -116,25 +116,27 @@ async function dryRun(
   { cap, allowUndocumented }: Allowance,
   session: Session,
 ): Promise<number> {
-  const toBuy = noCost();
+  const toSubmit = noCost();
   let repeats = 0;
   const warnings = new Set<string>();
   await eachRow(source, defaults, ({ checked, key }) => {
-    add(toBuy, checked.credits);
+    add(toSubmit, checked.credits);
     if (isRepeat(key)) repeats += 1;
     for (const warning of checked.warnings) warnings.add(warning);
   });
   if (cap !== null)
-    checkBatchBudget({ toBuy, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
+    checkBatchBudget({ toSubmit, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
   for (const warning of warnings) await session.console.warn(warning);
   if (!session.options.json) {
-    await session.console.result(`${rowsText(toBuy.rows, repeats)}, ${costText(toBuy)}, nothing was sent`);
+    await session.console.result(
+      `${rowsText(toSubmit.rows, repeats)}, ${costText(toSubmit)}, nothing was sent`,
+    );
     return 0;
   }
   await eachRow(source, defaults, ({ row, line, checked: { request, credits } }) =>
     session.json({ ok: true, dryRun: true, row, line, request, credits }),
   );
-  const credits = toBuy.undocumented > 0 ? null : toBuy.credits;
-  await session.json({ type: "summary", dryRun: true, rows: toBuy.rows, credits });
+  const credits = toSubmit.undocumented > 0 ? null : toSubmit.credits;
+  await session.json({ type: "summary", dryRun: true, rows: toSubmit.rows, credits });
   return 0;
 }

@@ -31,9 +31,9 @@ export async function agreeOnCosts(plan: BatchPlan, allowed: Allowance, session:
   if (allowed.cap !== null) checkBatchBudget(plan, allowed.cap, allowed.allowUndocumented);
   await session.console.note(planText(plan));
   const confirmAbove = await session.settings.confirmAbove();
-  const credits = likelyCredits(plan.toBuy);
+  const credits = likelyCredits(plan.toSubmit);
   if (allowed.yes || credits <= confirmAbove) return;
-  const isEstimate = plan.toBuy.undocumented > 0;
+  const isEstimate = plan.toSubmit.undocumented > 0;
   if (canAsk(session)) return ask(`Spend ${isEstimate ? "perhaps " : ""}${credits} credits?`, session);
   if (allowed.cap !== null) return;
   const costs = isEstimate ? "may cost" : "costs";
@@ -54,19 +54,19 @@ export function rowsText(rows: number, repeats: number): string {
   return repeats === 0 ? text : `${text} (${repeats} ${repeats === 1 ? "repeats" : "repeat"} an earlier row)`;
 }
 
-function planText({ rows, toBuy, charged }: BatchPlan): string {
-  const count = (standing: string) => rows.filter((row) => row.standing === standing).length;
+function planText({ rows, toSubmit, charged }: BatchPlan): string {
+  const count = (state: string) => rows.filter((row) => row.state === state).length;
   const parts = [rowsText(rows.length, rows.filter(({ key }) => isRepeat(key)).length)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} paid for and unfinished`);
   if (charged.credits > 0) parts.push(`${creditsText(charged.credits)} charged or perhaps charged before`);
-  parts.push(toBuy.rows === 0 ? "nothing to buy" : `${toBuy.rows} to buy: ${costText(toBuy)}`);
-  return `${parts.join(", ")}.${estimateText(toBuy)}`;
+  parts.push(toSubmit.rows === 0 ? "nothing to buy" : `${toSubmit.rows} to buy: ${costText(toSubmit)}`);
+  return `${parts.join(", ")}.${estimateText(toSubmit)}`;
 }
 
 /** What the question for a person's consent counts undocumented costs as; empty where there are none. */
-function estimateText(toBuy: Cost): string {
-  if (toBuy.undocumented === 0) return "";
-  const each = toBuy.undocumented === 1 ? "it counts" : "each counts";
-  return ` For confirmAbove ${each} as ${HIGHEST_COST} credits: ${likelyCredits(toBuy)} in all.`;
+function estimateText(toSubmit: Cost): string {
+  if (toSubmit.undocumented === 0) return "";
+  const each = toSubmit.undocumented === 1 ? "it counts" : "each counts";
+  return ` For confirmAbove ${each} as ${HIGHEST_COST} credits: ${likelyCredits(toSubmit)} in all.`;
 }

@@ -1,15 +1,15 @@
 import { setMaxListeners } from "node:events";
 import { findBatch, identifyBatch } from "../../../core/batch/batch-folder.ts";
-import { type BatchPlace, type BatchRow, batchId } from "../../../core/batch/batch-row.ts";
-import { Tally } from "../../../core/batch/counts.ts";
+import { type BatchRow, batchId, type OutputFolder } from "../../../core/batch/batch-row.ts";
+import { BatchCounts } from "../../../core/batch/counts.ts";
 import { noteEarlierImages } from "../../../core/batch/earlier-images.ts";
 import type { Cost, PlannedRow } from "../../../core/batch/plan.ts";
-import { planPlaced, preparePlace } from "../../../core/batch/row-files.ts";
-import type { RowEnd } from "../../../core/batch/row-result.ts";
+import { planWithFiles, prepareFolders } from "../../../core/batch/row-files.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
 import { runRows } from "../../../core/batch/run-batch.ts";
 import { inShard, type Shard } from "../../../core/batch/shard.ts";
 import type { TaskDeps } from "../../../core/deps.ts";
-import { Gate } from "../../../core/limits/admission.ts";
+import { Admission } from "../../../core/limits/admission.ts";
 import { checkDailyLimit } from "../../../core/limits/daily-limit.ts";
 import type { WaitSettings } from "../../../core/polling/wait-settings.ts";
 import type { ImggenError } from "../../../lib/errors.ts";
@@ -26,7 +26,7 @@ import { type BatchProgress, createBatchProgress } from "./progress.ts";
 /** Rows that were checked, and how they are to be run. */
 export interface BatchOrder {
   rows: BatchRow[];
-  place: BatchPlace;
+  place: OutputFolder;
   wait: WaitSettings;
   concurrency: number;
   resubmitUnknown: boolean;
@@ -44,7 +44,7 @@ export interface BatchOrder {
 
 /** How a batch ended. */
 export interface BatchResult {
-  tally: Tally;
+  tally: BatchCounts;
   rows: number;
   /** What may have been charged in earlier runs. */
   charged: Cost;
@@ -62,7 +62,7 @@ const PATIENCE_WITH_OTHERS_MS = 600_000;
 export async function executeBatch(
   order: BatchOrder,
   session: Session,
-  onEnd: (end: RowEnd) => Promise<void>,
+  onEnd: (end: RowResult) => Promise<void>,
 ): Promise<BatchResult> {
   // Every row under way listens to it, so many listeners are no leak to warn of.
   setMaxListeners(0, session.context.signal);
@@ -83,7 +83,7 @@ async function runAgreed(
   deps: TaskDeps,
   progress: BatchProgress,
   session: Session,
-  onEnd: (end: RowEnd) => Promise<void>,
+  onEnd: (end: RowResult) => Promise<void>,
 ): Promise<BatchResult> {
   const { place, wait, concurrency, resubmitUnknown } = order;
   const { connection, ledger, clock, random, signal } = deps;
@@ -92,25 +92,25 @@ async function runAgreed(
   const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
   const countsKey = budgetedKeys(order);
   const planDeps = { claims, ledger, resubmitUnknown, countsKey };
-  const { plan, misplaced } = await planPlaced(order.rows, place, planDeps);
+  const { plan, misplaced } = await planWithFiles(order.rows, place, planDeps);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const { allowUndocumented, yes } = order.allowance;
   const isShard = order.shard !== null;
   const agree = foreignFolderQuestion({ folder: place.folder, yes, isShard }, plan, session);
   await agree(found);
-  await checkDailyLimit(plan.toBuy, connection.identity.keyId, deps, allowUndocumented);
+  await checkDailyLimit(plan.toSubmit, connection.identity.keyId, deps, allowUndocumented);
   await agreeOnCosts(plan, order.allowance, session);
-  await preparePlace(plan.rows, place);
+  await prepareFolders(plan.rows, place);
   if (plan.rows.length > 0)
     await identifyBatch(place.folder, found, { folders, nowMs: clock.now(), isShard, agree });
   if (place.overwrite) await noteEarlierImages(claims, deps);
   const onOutage = (outage: Parameters<BatchProgress["showOutage"]>[0]) => progress.showOutage(outage);
   const onPause = (ms: number) => progress.showPause(ms);
-  const gate = new Gate(connection.service, { clock, random, onOutage, onPause });
-  const tally = new Tally(order.nameOf);
-  const run = { place, wait, claims, gate, deps, outage: { error: null } };
+  const admission = new Admission(connection.service, { clock, random, onOutage, onPause });
+  const tally = new BatchCounts(order.nameOf);
+  const run = { place, wait, claims, admission, deps, outage: { error: null } };
   const result = () => {
-    const stopped = gate.stopped ?? reasonOf(signal);
+    const stopped = admission.stopped ?? reasonOf(signal);
     return { tally, rows: plan.rows.length, charged: plan.charged, stopped };
   };
   const left = new Set(plan.rows);
@@ -128,7 +128,7 @@ async function runAgreed(
       begun.add(row);
       progress.begin();
     },
-    async onEnd(end: RowEnd) {
+    async onEnd(end: RowResult) {
       // The last line was told already.
       if (isCutOff) return;
       left.delete(end.row);

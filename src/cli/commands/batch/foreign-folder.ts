@@ -24,7 +24,7 @@ export function foreignFolderQuestion(
   session: Session,
 ): (found: FoundBatch) => Promise<boolean> {
   const agreed = new Set<string | null>();
-  const unknown = rows.filter(({ standing }) => standing === "new").length;
+  const unknown = rows.filter(({ state }) => state === "new").length;
   return async ({ id, isForeign, isKnown }) => {
     if (!isForeign || unknown === 0 || (isShard && isKnown)) return false;
     if (agreed.has(id)) return true;

@@ -1,6 +1,6 @@
 import type { BatchRow } from "../../../core/batch/batch-row.ts";
-import type { Tally } from "../../../core/batch/counts.ts";
-import type { RowEnd } from "../../../core/batch/row-result.ts";
+import type { BatchCounts } from "../../../core/batch/counts.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
@@ -14,7 +14,7 @@ export interface BatchProgress {
   /** All rows are held back for so long. */
   showPause(ms: number): void;
   begin(): void;
-  end(end: RowEnd, tally: Tally): void;
+  end(end: RowResult, tally: BatchCounts): void;
   stop(): void;
 }
 
@@ -33,7 +33,7 @@ export async function createBatchProgress(
   let ended = 0;
   let text = "";
   let stopping = false;
-  const retitle = (tally?: Tally) => {
+  const retitle = (tally?: BatchCounts) => {
     if (tally) text = counts(tally);
     const elapsedMs = context.clock.monotonicMs() - startMs;
     const left = ended === 0 ? "" : ` · about ${formatDuration((elapsedMs / ended) * (rows - ended))} left`;
@@ -73,7 +73,7 @@ export async function createBatchProgress(
   };
 }
 
-function counts({ saved, skipped, failed, unknown, pending, cost }: Tally): string {
+function counts({ saved, skipped, failed, unknown, pending, cost }: BatchCounts): string {
   const parts = [
     saved + skipped > 0 && `${saved + skipped} saved`,
     failed > 0 && `${failed} failed`,
@@ -85,14 +85,14 @@ function counts({ saved, skipped, failed, unknown, pending, cost }: Tally): stri
 }
 
 /** A row's end in one line. */
-function rowLine({ outcome, report, error }: RowEnd, start: string): string {
+function rowLine({ outcome, report, error }: RowResult, start: string): string {
   const task = outcome === "pending" && report?.taskId ? ` (task ${report.taskId})` : "";
   if (error) return `${start} ${WORDS[outcome]}${task}: ${error.message}`;
   const files = report?.files.map(({ path }) => path).join(" ") ?? "";
   return `${start} ${WORDS[outcome]} ${files}`.trimEnd();
 }
 
-const WORDS: Record<RowEnd["outcome"], string> = {
+const WORDS: Record<RowResult["outcome"], string> = {
   saved: "saved",
   skipped: "saved before",
   failed: "failed",

@@ -1,9 +1,9 @@
-import type { RowEnd } from "../../../core/batch/row-result.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { Session } from "../../app/session.ts";
 import { rowJson } from "./summary.ts";
 
 /** A row's result on standard output: its object, or the paths of its images. */
-export async function showRow(end: RowEnd, session: Session): Promise<void> {
+export async function showRow(end: RowResult, session: Session): Promise<void> {
   if (session.options.json) return session.json(rowJson(end));
   if (end.error) return;
   for (const { path } of end.report?.files ?? [])

@@ -1,6 +1,6 @@
-import type { Tally } from "../../../core/batch/counts.ts";
+import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { Cost } from "../../../core/batch/plan.ts";
-import type { RowEnd } from "../../../core/batch/row-result.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { ErrorType } from "../../../lib/errors.ts";
 import { EXIT_CODES, exitCodeOf } from "../../app/exit-codes.ts";
 import { describeFailure } from "../../app/failure.ts";
@@ -10,7 +10,7 @@ import { costText } from "./costs.ts";
 import type { BatchResult } from "./execute.ts";
 
 /** A row as scripts get it: the object of `generate`, and which row it is. */
-export function rowJson({ row, outcome, report, error }: RowEnd): object {
+export function rowJson({ row, outcome, report, error }: RowResult): object {
   const place = { row: row.row, line: row.line };
   if (report) return { ...reportJson(report), ...place, ...(outcome === "skipped" && { skipped: true }) };
   return { ...failureJson(describeFailure(error)), files: [], warnings: [], ...place };
@@ -62,7 +62,7 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
   return [...lines, ...nextSteps(tally, session)];
 }
 
-function nextSteps(tally: Tally, session: Session): string[] {
+function nextSteps(tally: BatchCounts, session: Session): string[] {
   const { failed, refused, unknown, pending, notSent } = tally;
   const steps: string[] = [];
   if (pending + notSent + refused > 0) steps.push(`Go on with: ${session.commandLine()}`);

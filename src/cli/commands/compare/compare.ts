@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type Cell, type Comparison, compareCells } from "../../../core/batch/compare.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
-import type { RowEnd } from "../../../core/batch/row-result.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import type { GivenFields } from "../../../models/request-fields.ts";
@@ -9,13 +9,13 @@ import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import {
   addBatchOptions,
-  addBatchPlaceOptions,
+  addBatchOutputOptions,
   allowanceOf,
   type BatchFlags,
   concurrencyOf,
   placeOf,
 } from "../../flags/batch-flags.ts";
-import { addDraftOption, type DraftFlags } from "../../flags/request-flags.ts";
+import { addDraftOption, type RequestFlags } from "../../flags/request-flags.ts";
 import { collect } from "../../flags/values.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { colorsFor, headingPaint } from "../../output/colors.ts";
@@ -25,7 +25,7 @@ import { executeBatch } from "../batch/execute.ts";
 import { exitCodeOfBatch, rowJson, summaryJson, summaryLines } from "../batch/summary.ts";
 import { cellLabel, comparisonTable, plannedTable } from "./table.ts";
 
-interface CompareOptions extends BatchFlags, Pick<DraftFlags, "image"> {
+interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
   model?: string[];
   ratio?: string[];
   quality?: string[];
@@ -48,7 +48,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("-m, --model <ids>", "models, parted by commas, see imggen models", collect)
     .option("-r, --ratio <ratios>", "aspect ratios, parted by commas", collect)
     .option("-q, --quality <qualities>", "qualities, parted by commas", collect);
-  addBatchOptions(addBatchPlaceOptions(addDraftOption(command, "image")))
+  addBatchOptions(addBatchOutputOptions(addDraftOption(command, "image")))
     .option("--no-validate", "send it even where the model matrix forbids it")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runCompare));
@@ -81,7 +81,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     // One document, and only of the whole.
     onCutOff: null,
   };
-  const ends: RowEnd[] = [];
+  const ends: RowResult[] = [];
   const result = await executeBatch(order, session, async (end) => void ends.push(end));
   ends.sort((a, b) => a.row.row - b.row.row);
   if (session.options.json) {
@@ -132,14 +132,14 @@ function skippedJson({ skipped }: Comparison): object[] {
 }
 
 async function dryRun(comparison: Comparison, flags: CompareOptions, session: Session): Promise<number> {
-  const toBuy = noCost();
-  for (const { checked } of comparison.rows) add(toBuy, checked.credits);
+  const toSubmit = noCost();
+  for (const { checked } of comparison.rows) add(toSubmit, checked.credits);
   const { cap, allowUndocumented } = allowanceOf(flags);
   if (cap !== null)
-    checkBatchBudget({ toBuy, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
+    checkBatchBudget({ toSubmit, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
   if (!session.options.json) {
     await session.console.result(plannedTable(comparison), paintOf(session));
-    await session.console.note(`${costText(toBuy)}, nothing was sent`);
+    await session.console.note(`${costText(toSubmit)}, nothing was sent`);
     return 0;
   }
   await session.json({
@@ -147,7 +147,7 @@ async function dryRun(comparison: Comparison, flags: CompareOptions, session: Se
     dryRun: true,
     cells: comparison.rows.map(({ checked: { request, credits } }) => ({ request, credits })),
     skipped: skippedJson(comparison),
-    credits: toBuy.undocumented > 0 ? null : toBuy.credits,
+    credits: toSubmit.undocumented > 0 ? null : toSubmit.credits,
   });
   return 0;
 }

@@ -1,6 +1,6 @@
 import type { BatchRow } from "../../../core/batch/batch-row.ts";
 import type { Cell, Comparison } from "../../../core/batch/compare.ts";
-import type { RowEnd } from "../../../core/batch/row-result.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { GenerationRequest } from "../../../models/request.ts";
 import { table } from "../../output/table.ts";
 
@@ -12,7 +12,7 @@ export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): 
 }
 
 /** What came of each cell, and at the end the cells that were skipped. */
-export function comparisonTable(ends: readonly RowEnd[], comparison: Comparison): string[] {
+export function comparisonTable(ends: readonly RowResult[], comparison: Comparison): string[] {
   return table(HEADINGS, [...ends.map(endedCells), ...comparison.skipped.map(skippedCells)]);
 }
 
@@ -28,7 +28,7 @@ export function plannedTable(comparison: Comparison): string[] {
   return table(HEADINGS, [...planned, ...comparison.skipped.map(skippedCells)]);
 }
 
-function endedCells({ row, outcome, report, error }: RowEnd): string[] {
+function endedCells({ row, outcome, report, error }: RowResult): string[] {
   const { request, credits } = row.checked;
   const [file] = report?.files ?? [];
   const elapsedMs = report?.elapsedMs ?? null;

@@ -4,13 +4,13 @@ import { describeFailure } from "../../app/failure.ts";
 import type { Session } from "../../app/session.ts";
 import { colorsFor, errorPaint } from "../../output/colors.ts";
 import { failureJson, reportJson } from "../../output/report-json.ts";
-import { describeOddity, type Oddity } from "../../output/unreadable-entries.ts";
+import { describeUnreadable, type UnreadableEntry } from "../../output/unreadable-entries.ts";
 
 /** What became of the tasks, and the files of which nobody can say. */
 export interface Resumed {
   reports: TaskReport[];
   /** Damaged, or of a newer version: each may well be a charged task. */
-  unreadable: Oddity[];
+  unreadable: UnreadableEntry[];
 }
 
 const MOST_IDS = 100;
@@ -23,7 +23,7 @@ export function isInterrupted({ error }: TaskReport): boolean {
 
 /** What a script gets of a `resume` of several tasks. */
 export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session: Session): object {
-  const files = unreadable.map((oddity) => ({ file: oddity.file, message: describeOddity(oddity) }));
+  const files = unreadable.map((oddity) => ({ file: oddity.file, message: describeUnreadable(oddity) }));
   const rest = files.length > 0 ? { unreadable: files } : {};
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0) return { ok: exitCode === 0, tasks: reports.map(reportJson), ...rest };

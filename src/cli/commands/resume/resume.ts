@@ -17,7 +17,7 @@ import type { Session } from "../../app/session.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { reportJson } from "../../output/report-json.ts";
-import { describeOddity, type Oddity } from "../../output/unreadable-entries.ts";
+import { describeUnreadable, type UnreadableEntry } from "../../output/unreadable-entries.ts";
 import { SANDBOX_SERVICE } from "../../tasks/connections.ts";
 import { openLedger } from "../../tasks/ledger.ts";
 import { withTasks } from "../../tasks/with-tasks.ts";
@@ -55,7 +55,7 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   const resumed = await withTasks(session, requestTimeout(flags), async (deps) => {
     const { targets, oddities } = await tasksToResume(ids, session, deps);
     requireFolderForSeveral(options.destination, targets.length);
-    for (const oddity of oddities) await session.console.warn(describeOddity(oddity));
+    for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
     const reports = await resumeTargets(targets, options, session, deps);
     // Housekeeping: the next resume tries again where this one cannot.
     if (ids.length === 0 && !session.context.signal.aborted) await deps.ledger.sweep().catch(() => {});
@@ -97,7 +97,7 @@ async function tasksToResume(
   ids: readonly string[],
   session: Session,
   { ledger }: ResumeDeps,
-): Promise<{ targets: ResumeTarget[]; oddities: Oddity[] }> {
+): Promise<{ targets: ResumeTarget[]; oddities: UnreadableEntry[] }> {
   if (ids.length > 0) {
     const records = await ledger.findEach(ids);
     return {

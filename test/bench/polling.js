@@ -1,7 +1,7 @@
-// How soon the learned cadence sees a completion, and with how many looks: bundles the table that says so, and runs it.
+// How soon the learned schedule sees a completion, and with how many looks: bundles the table that says so, and runs it.
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
-const input = fileURLToPath(new URL("cadence-table.ts", import.meta.url));
+const input = fileURLToPath(new URL("schedule-table.ts", import.meta.url));
 const { output } = await build({ input, platform: "node", write: false });
 await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);

@@ -1,6 +1,6 @@
-// Mean delay (d) and mean looks (p) of the learned cadence, each over the reference client's on the same tasks,
+// Mean delay (d) and mean looks (p) of the learned schedule, each over the reference client's on the same tasks,
 // and how much more than the least possible delay that is for as many looks.
-import { learnedCadence } from "../../src/core/polling/index.ts";
+import { learnedSchedule } from "../../src/core/polling/index.ts";
 import {
   type Durations,
   draw,
@@ -15,7 +15,7 @@ import {
   mostWithin,
   watched,
 } from "../support/simulated-tasks.ts";
-import { bestCadence } from "./best-cadence.ts";
+import { bestSchedule } from "./best-schedule.ts";
 
 const HISTORIES = Number(process.argv[2] ?? 40);
 const TASKS = 20;
@@ -33,7 +33,7 @@ function leastDelay(seconds: number, sigma: number, looks: number): number {
   const delayMs = mean(durations.map((ms) => Math.ceil(ms / REFERENCE_MS) * REFERENCE_MS - ms));
   const referenceLooks = mean(durations.map((ms) => Math.ceil(ms / REFERENCE_MS)));
   const density = lognormalDensity(seconds * 1000, sigma);
-  return bestCadence(density, seconds * 5000, looks * referenceLooks).delayMs / delayMs;
+  return bestSchedule(density, seconds * 5000, looks * referenceLooks).delayMs / delayMs;
 }
 
 function row(name: string, { delay, looks }: Figures, goal: string, more = ""): void {
@@ -54,7 +54,7 @@ for (const { seconds, sigma } of KINDS) {
 
 for (const { seconds, sigma } of KINDS) {
   const tasks = draw(lognormal(seconds * 1000, sigma), 20_000, 1);
-  row(`${seconds} s, σ ${sigma}, no history`, figuresOf(learnedCadence([]), tasks), "d·p 1.00");
+  row(`${seconds} s, σ ${sigma}, no history`, figuresOf(learnedSchedule([]), tasks), "d·p 1.00");
 }
 for (const { seconds, sigma } of [{ seconds: 6, sigma: 0.25 }, ...KINDS]) {
   const tasks = draw(lognormal(seconds * 1000, sigma), 20_000, 1);
@@ -68,7 +68,7 @@ for (const seconds of [8, 20, 45]) {
   const durations = memoryless(seconds * 1000);
   row(
     `${seconds} s, memoryless, no history`,
-    figuresOf(learnedCadence([]), draw(durations, 20_000, 1)),
+    figuresOf(learnedSchedule([]), draw(durations, 20_000, 1)),
     "d·p 1.00",
   );
   row(
@@ -92,10 +92,10 @@ for (const seconds of [8, 20, 45]) {
 for (const { seconds, sigma } of KINDS) {
   const known = watched(draw(lognormal(seconds * 1000, sigma), 200, 1)).slice(-50);
   const start = performance.now();
-  const cadence = learnedCadence(known);
+  const schedule = learnedSchedule(known);
   const ms = performance.now() - start;
-  const most = mostWithin(lookTimes(cadence, 3_600_000), 180_000);
-  const figures = figuresOf(cadence, draw(lognormal(seconds * 1000, sigma), 2000, 1));
+  const most = mostWithin(lookTimes(schedule, 3_600_000), 180_000);
+  const figures = figuresOf(schedule, draw(lognormal(seconds * 1000, sigma), 2000, 1));
   row(
     `${seconds} s, σ ${sigma}, after 200 of its own`,
     figures,

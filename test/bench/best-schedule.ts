@@ -1,4 +1,4 @@
-/** Where to look if the very distribution of the durations were known: what no cadence can beat. */
+/** Where to look if the very distribution of the durations were known: what no schedule can beat. */
 
 const STEPS = 2000;
 const HALVINGS = 30;
@@ -17,7 +17,7 @@ export interface Best {
  * @param density The share of tasks that complete per millisecond of their age.
  * @param untilMs When all of them have completed.
  */
-export function bestCadence(density: (ageMs: number) => number, untilMs: number, looks: number): Best {
+export function bestSchedule(density: (ageMs: number) => number, untilMs: number, looks: number): Best {
   const stepMs = untilMs / STEPS;
   const done = accumulate((index) => density((index - 0.5) * stepMs) * stepMs);
   const waited = accumulate((index) => ((at(done, index - 1) + at(done, index)) / 2) * stepMs);
