@@ -9,7 +9,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/images/save-images.ts",
-        find: "  if (!destination.overwrite) return publish",
+        find: "  if (!order.destination.overwrite) return publish",
         replace: "  if (false) return publish",
       },
       {

@@ -211,12 +211,32 @@ async function publishNumbered(
 async function publishAs(
   temporary: string,
   file: string,
-  { destination, date }: SaveOrder,
-  { ledger, published }: TaskDeps,
+  order: SaveOrder,
+  deps: TaskDeps,
 ): Promise<"published" | "exists"> {
-  if (!destination.overwrite) return publish(temporary, file, (name) => claimName(name, ledger.processes));
+  const reserve = (name: string) => claimName(name, deps.ledger.processes);
+  if (!order.destination.overwrite) return publish(temporary, file, reserve);
+  // Two processes that both find an old file, or none, would replace one another's image.
+  const giveUp = await reserve(file);
+  if (giveUp === null) return "exists";
+  try {
+    return await replace(temporary, file, order, deps);
+  } finally {
+    await giveUp();
+  }
+}
+
+async function replace(
+  temporary: string,
+  file: string,
+  { date }: SaveOrder,
+  { published, clock }: TaskDeps,
+): Promise<"published" | "exists"> {
   if (!(await published.take(file, date.getTime()))) return "exists";
   try {
+    // Its age tells other processes that it is new: the time of its last byte may lie before they began.
+    const now = new Date(clock.now());
+    await promises.utimes(temporary, now, now);
     await whileInUse(() => promises.rename(temporary, file));
     return "published";
   } catch (error) {
