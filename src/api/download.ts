@@ -67,11 +67,11 @@ export async function download(
 export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL | string> {
   if (!URL.canParse(text)) return "the result URL is no URL";
   const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return `a ${url.protocol} URL is not fetched`;
+  if (url.protocol !== "https:" && url.protocol !== "http:") return `a ${url.protocol} URL is not downloaded`;
   if (url.protocol === "http:" && serviceUrl.protocol === "https:") {
-    return "an http: URL from an https: service is not fetched";
+    return "an http: URL from an https: service is not downloaded";
   }
-  if (url.username !== "" || url.password !== "") return "a URL with a user name in it is not fetched";
+  if (url.username !== "" || url.password !== "") return "a URL with a user name in it is not downloaded";
   if ((await looksPublic(serviceUrl.hostname)) && !(await looksPublic(url.hostname))) {
     return `${url.hostname} is not a public address`;
   }

@@ -35,7 +35,7 @@ export class NetworkError extends ImggenError {
   readonly type = "network";
 }
 
-/** A submit left this machine and its answer never came, or made no sense. It may have been accepted. */
+/** A submit left this machine and its reply was lost, or made no sense. It may have been accepted. */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";
   /** A task id that stands in a reply which could not be used: it may be this request's. */

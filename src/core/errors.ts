@@ -21,7 +21,7 @@ export class DownloadFailedError extends SaveFailedError {
   readonly reason: string;
 
   constructor(reason: string) {
-    super(`The image could not be fetched: ${reason}.`, { charged: "yes" });
+    super(`The image could not be downloaded: ${reason}.`, { charged: "yes" });
     this.reason = reason;
   }
 }

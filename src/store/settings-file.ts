@@ -61,7 +61,7 @@ function parseSettings(text: string, file: string): Settings {
     if (value === undefined) continue;
     // A number of credits is what a person would write as a number.
     const isText = typeof value === "string" || (typeof value === "number" && CREDITS.has(name));
-    if (!isText) throw corrupt(file, `"${name}" is not a text`);
+    if (!isText) throw corrupt(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }
   return settings;
@@ -85,7 +85,7 @@ export function readObject(text: string, file: string): Record<string, unknown> 
 
 function corrupt(file: string, why: string, cause?: unknown): SettingsError {
   return new SettingsError("usage", `The settings file is damaged: ${file} (${why}).`, {
-    hint: "It was left as it is. Mend it or move it away, then try again.",
+    hint: "It was left as it is. Fix it or move it away, then try again.",
     cause,
   });
 }

@@ -60,7 +60,7 @@ it("SIGKILL while a batch waits out a 429: the same command submits the row", as
   await end;
   const run = await world.run(args);
   expect(run.code, run.stderr).toBe(0);
-  expect(run.stderr).toContain("1 to buy: 2 credits");
+  expect(run.stderr).toContain("1 to submit: 2 credits");
   expect(await world.ledger()).toEqual({ open: [], done: ["not_sent", "saved"] });
   expect(server.submits()).toHaveLength(2);
 });

@@ -60,7 +60,7 @@ it("a result URL with a user name in it is not fetched, and its password is not 
   expect(run.stdout + run.stderr).not.toContain("passw0rd");
 });
 
-it("an http: URL from an https: service is not fetched", async () => {
+it("an http: URL from an https: service is not downloaded", async () => {
   const certificate = selfSigned("localhost");
   const plain = await liveServer((_request, socket) => void socket.write(WHOLE));
   const server = await liveService(PICTURE, { poll: completedAt(`${plain.origin}/1.png`) }, certificate);

@@ -28,36 +28,37 @@ type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "resumable"> & { ledger
 type Next = (resume: string | null, ledgerId: string | null, mentionedTaskId: string | null) => string;
 
 const pickUp = (otherwise: string): Next => {
-  return (resume) => (resume === null ? otherwise : `Pick it up with: ${resume}`);
+  return (resume) => (resume === null ? otherwise : `Resume with: ${resume}`);
 };
 
 /** What to do next, where the error itself does not know better. What it cost is said before it. */
 const NEXT_STEPS: Record<ErrorType, Next> = {
-  internal: () => "This is a bug in imggen. What was paid is not lost: see imggen history and imggen resume.",
+  internal: () =>
+    "This is a bug in imggen. Charged tasks are not lost: see imggen history and imggen resume.",
   usage: () => "See imggen --help.",
   invalid_request: () => "imggen models shows what each model takes.",
   budget_exceeded: () => "Nothing was sent.",
   auth_required: (resume) =>
     resume === null
       ? "Store a key that works: imggen login"
-      : `With the key it was bought with (imggen login): ${resume}`,
+      : `With the key it was submitted with (imggen login): ${resume}`,
   insufficient_credits: pickUp("Add credits to the account, then run the same command again."),
   subscription_required: pickUp("Choose another model (imggen models), or upgrade the account."),
-  generation_failed: () => "imggen never tries again by itself; the same command would buy it anew.",
+  generation_failed: () => "imggen does not retry by itself; running it again charges again.",
   service_error: pickUp("Try again later."),
-  pending: pickUp("Look again later: imggen resume"),
+  pending: pickUp("Resume later: imggen resume"),
   network: () => "Check the network and try again.",
-  save_failed: (resume) => (resume === null ? "" : `It is not lost. Try again with: ${resume}`),
+  save_failed: (resume) => (resume === null ? "" : `It is not lost. Resume with: ${resume}`),
   outcome_unknown: (_resume, ledgerId, mentioned) => {
     const how =
       mentioned === null
         ? "If the service shows its task id: imggen resume <task id>."
         : `The reply mentions the task id ${mentioned}. To see whether it is this request's: ${resumeCommand(mentioned)}.`;
-    const next = `It is not sent again by itself. ${how}`;
+    const next = `It is not submitted again by itself. ${how}`;
     if (ledgerId === null) return next;
-    return `${next} To buy it again: imggen rerun ${ledgerId}. To let it rest: imggen resume ${ledgerId} --dismiss`;
+    return `${next} To submit it again, at a new charge: imggen rerun ${ledgerId}. To dismiss it: imggen resume ${ledgerId} --dismiss`;
   },
-  partial: () => "Run the same command again to go on.",
+  partial: () => "Run the same command again to resume.",
   interrupted: pickUp(""),
 };
 
@@ -71,7 +72,7 @@ function hintFor(type: ErrorType, charged: Charged, ...next: Parameters<Next>): 
 
 const COST: Record<Charged, string> = {
   no: "Nothing was charged.",
-  yes: "It is paid for.",
+  yes: "It was charged.",
   unknown: "It may have been charged.",
 };
 
@@ -111,7 +112,7 @@ function expectedError(error: unknown): ImggenError {
     return new ResultNotShownError(error.message, { cause: error, charged: "unknown", hint });
   }
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new InternalError(`Something unforeseen happened: ${what}`, { cause: error, charged: "unknown" });
+  return new InternalError(`Unexpected error: ${what}`, { cause: error, charged: "unknown" });
 }
 
 /** The command that picks a task up, ready to paste into a shell, whatever the id is made of. */

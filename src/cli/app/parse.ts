@@ -42,11 +42,11 @@ function usageError(error: CommanderError, words: readonly string[]): UsageError
   const command = words.find((word) => !word.startsWith("-"));
   const help = `See imggen ${command === undefined ? "" : `${command} `}--help.`;
   if (error.code === "commander.help") {
-    return new UsageError(`imggen ${command} needs to be told what to do.`, { hint: help, cause: error });
+    return new UsageError(`imggen ${command} needs a subcommand.`, { hint: help, cause: error });
   }
   if (error.code === "commander.excessArguments" && command === "generate") {
-    return new UsageError("The prompt is more than one word to the shell.", {
-      hint: 'Put it in quotes: imggen generate "a red fox"',
+    return new UsageError("Too many arguments: quote the prompt.", {
+      hint: 'Try: imggen generate "a red fox"',
       cause: error,
     });
   }

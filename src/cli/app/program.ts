@@ -16,21 +16,21 @@ const COMMANDS: Record<string, CommandEntry> = {
     summary: "generate an image from a prompt and save it",
     load: () => import("../commands/generate.ts"),
   },
-  status: { summary: "look at tasks by their ids", load: () => import("../commands/status.ts") },
+  status: { summary: "show the status of tasks", load: () => import("../commands/status.ts") },
   resume: {
-    summary: "finish every paid task that was not saved",
+    summary: "finish charged tasks that were not saved",
     load: () => import("../commands/resume/resume.ts"),
   },
   history: {
-    summary: "list the tasks this machine has paid for",
+    summary: "list the tasks charged from this machine",
     load: () => import("../commands/history.ts"),
   },
   rerun: {
-    summary: "buy the same request again, by its image or its task id",
+    summary: "submit the request of an image or task again (charged again)",
     load: () => import("../commands/rerun.ts"),
   },
   batch: {
-    summary: "generate many images from a manifest, within one budget; run it again to go on",
+    summary: "generate many images from a manifest; run it again to resume",
     load: () => import("../commands/batch/batch.ts"),
   },
   compare: {
@@ -45,7 +45,7 @@ const COMMANDS: Record<string, CommandEntry> = {
   logout: { summary: "remove the API key and the base URL", load: () => import("../commands/logout.ts") },
   config: { summary: "show and change settings", load: () => import("../commands/config.ts") },
   sandbox: {
-    summary: "serve the whole service on this machine, free",
+    summary: "serve the whole API on this machine, free",
     load: () => import("../commands/sandbox.ts"),
   },
 };
@@ -67,16 +67,16 @@ export async function buildProgram(
 ): Promise<Command> {
   const program = new Command("imggen")
     .description(
-      "Generate images from the command line.\nIt never buys twice, and never loses what was bought.",
+      "Generate images from the command line.\nIt never charges a request twice by itself, and never loses a charged image.",
     )
     .version(VERSION, "--version", "print the version")
     .helpOption("-h, --help", "show help")
     .helpCommand("help [command]", "show help for a command")
-    .option("--json", "one JSON document on standard output, whatever happens")
-    .option("--quiet", "nothing on standard error but errors")
-    .option("--verbose", "say what goes over the network")
-    .option("--no-color", "no colours")
-    .option("--sandbox", "use the embedded sandbox in place of the service: free, no account")
+    .option("--json", "print exactly one JSON document on standard output")
+    .option("--quiet", "print only errors on standard error")
+    .option("--verbose", "log HTTP requests")
+    .option("--no-color", "disable colours")
+    .option("--sandbox", "use the embedded sandbox instead of the service (free, no account)")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: onText,

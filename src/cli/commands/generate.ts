@@ -28,8 +28,8 @@ export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
   addOutputOptions(addRequestOptions(command)).option("--prompt-file <path>", "read the prompt from a file");
   addGenerateOptions(command)
-    .option("--reuse", "if the same request is paid for already, finish or return that one, and buy nothing")
-    .option("--no-validate", "send it even where the model matrix forbids it")
+    .option("--reuse", "reuse an identical request that was already charged")
+    .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runGenerate));
 }

@@ -33,7 +33,7 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runLogin(session: Session, options: LoginOptions): Promise<number> {
   if (session.options.sandbox) {
-    throw new UsageError("The sandbox needs no login.", { hint: "Leave out --sandbox to store a key." });
+    throw new UsageError("The sandbox needs no login.", { hint: "Omit --sandbox to store a key." });
   }
   const baseUrl = await baseUrlOf(options, session);
   // A damaged settings file is told before anybody types a key.
@@ -84,7 +84,7 @@ async function verify(baseUrl: string, apiKey: string, session: Session): Promis
   }
   if (answer.outcome === "retry") {
     await session.console.warn(
-      `The service's answer was not its usual one (${answer.why}); is the base URL right?`,
+      `Unexpected response from the service (${answer.why}); is the base URL right?`,
     );
   }
   return true;

@@ -21,7 +21,7 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved, wherever it is now, or a task's id");
   addGenerateOptions(addOutputOptions(command))
-    .option("--no-validate", "send it even where the model matrix forbids it")
+    .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runRerun));
 }

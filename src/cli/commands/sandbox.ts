@@ -19,7 +19,7 @@ Examples:
   $ imggen sandbox
   $ imggen sandbox --port 8787 --latency 5s --credits 20
 
-Trouble on demand, for testing scripts: put one of these into a prompt.
+Fault injection, for testing scripts: put one of these into a prompt.
   [sandbox:fail]       [sandbox:slow=30s]     [sandbox:no-credits]  [sandbox:subscription]
   [sandbox:429]        [sandbox:500]          [sandbox:drop]        [sandbox:truncate]
   [sandbox:html]       [sandbox:expired]`;

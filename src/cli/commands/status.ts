@@ -30,13 +30,13 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command
-    .argument("<taskId...>", "ids as generate printed them")
+    .argument("<taskId...>", "task ids")
     .option("--wait", "poll until each task is finished")
     .option("-o, --output <path>", "save the images of completed tasks there")
     .option("--overwrite", "replace existing files")
     .option("--timeout <duration>", "with --wait: how long to wait (default: 180s, 600s for 4K)")
-    .option("--poll-interval <duration>", "with --wait: look at a steady interval, 100ms or more")
-    .option("--request-timeout <duration>", "limit of a single request")
+    .option("--poll-interval <duration>", "with --wait: poll at a fixed interval, 100ms or more")
+    .option("--request-timeout <duration>", "timeout of a single request")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runStatus));
 }

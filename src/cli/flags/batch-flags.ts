@@ -37,13 +37,13 @@ export function addBatchOptions(command: Command): Command {
   return command
     .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`)
     .option("--max-credits <n>", "total budget, earlier runs included")
-    .option("--yes", "do not ask: neither for the cost nor for a folder that was filled from elsewhere")
-    .option("--dry-run", "check everything, show what it costs, send nothing")
+    .option("--yes", "skip the confirmation of the cost, and of a folder that another machine began")
+    .option("--dry-run", "validate, show the cost, send nothing")
     .option("--timeout <duration>", "how long to wait for each result (default: 180s, 600s for 4K)")
-    .option("--poll-interval <duration>", "look at a steady interval, 100ms or more (default: automatic)")
+    .option("--poll-interval <duration>", "poll at a fixed interval, 100ms or more (default: automatic)")
     .option(
       "--request-timeout <duration>",
-      "limit of a single request (default: submit 120s, poll 15s, idle download 30s)",
+      "timeout of a single request (default: submit 120s, poll 15s, idle download 30s)",
     );
 }
 

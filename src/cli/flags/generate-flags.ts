@@ -38,15 +38,15 @@ export function addOutputOptions(command: Command): Command {
 /** Adds the flags of the purchase itself. */
 export function addGenerateOptions(command: Command): Command {
   return command
-    .option("--dry-run", "check, show the request and its cost, send nothing")
-    .option("--no-wait", "return as soon as the service has taken the task")
+    .option("--dry-run", "validate, show the request and its cost, send nothing")
+    .option("--no-wait", "return once the task is accepted")
     .option("--timeout <duration>", "how long to wait for the result (default: 180s, 600s for 4K)")
-    .option("--poll-interval <duration>", "look at a steady interval, 100ms or more (default: automatic)")
+    .option("--poll-interval <duration>", "poll at a fixed interval, 100ms or more (default: automatic)")
     .option(
       "--request-timeout <duration>",
-      "limit of a single request (default: submit 120s, poll 15s, idle download 30s)",
+      "timeout of a single request (default: submit 120s, poll 15s, idle download 30s)",
     )
-    .option("--max-credits <n>", "refuse what would cost more");
+    .option("--max-credits <n>", "refuse to spend more than <n> credits");
 }
 
 /**

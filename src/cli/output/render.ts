@@ -18,7 +18,7 @@ export async function renderReport(report: TaskReport, session: Session): Promis
   if (report.status === "submitted" && report.taskId !== null && !report.error) {
     await console.result(report.taskId);
     return console.note(
-      `Submitted, ${creditsText(report.credits)}. Pick it up with: ${resumeCommand(report.taskId)}`,
+      `Submitted, ${creditsText(report.credits)}. Resume with: ${resumeCommand(report.taskId)}`,
     );
   }
   for (const file of report.files) if (file.path !== null) await console.resultLine({ path: file.path });

@@ -56,7 +56,7 @@ export class Connections {
   async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#session.options.sandbox) {
-      throw new UsageError(`Task ${taskId} is not one of the sandbox.`, { hint: "Leave out --sandbox." });
+      throw new UsageError(`Task ${taskId} is not one of the sandbox.`, { hint: "Omit --sandbox." });
     }
     const connection = await this.#configuredConnection();
     requireSameAccount(identity, connection.identity, taskId);

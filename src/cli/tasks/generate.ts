@@ -74,9 +74,9 @@ async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps)
 function twinWarning(twin: TaskRecord): string {
   if ("taskId" in twin.progress) {
     const { taskId } = twin.progress;
-    return `The same request is paid for and unfinished (task ${taskId}): ${resumeCommand(taskId)} finishes it at no cost. This one is bought as well.`;
+    return `An identical request is charged and unfinished (task ${taskId}): ${resumeCommand(taskId)} finishes it at no cost. This request is submitted and charged too.`;
   }
   if (twin.progress.status === "rate_limited")
     return `Another process waits to submit the same request (${twin.id}). This one is submitted and charged too.`;
-  return `The same request was sent before, with unknown outcome (${twin.id}). This one is sent as well.`;
+  return `An identical request was submitted before, with unknown outcome (${twin.id}). This request is submitted and charged too.`;
 }

@@ -16,7 +16,7 @@ export function reuse(
     const report = await reuseEarlier(request, connection.identity, options, deps);
     if (report && report.status !== "unknown") {
       const which = report.taskId ?? report.ledgerId ?? "";
-      await session.console.note(`Paid for already as task ${which}: nothing was bought.`);
+      await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
     }
     return report;
   });

@@ -26,7 +26,7 @@ export interface Cost {
 
 /** What is to be done, before anything is. */
 export interface BatchPlan {
-  /** What is paid for and unfinished comes first. */
+  /** What is charged and unfinished comes first. */
   rows: PlannedRow[];
   toSubmit: Cost;
   /** What may have been charged for these rows in earlier runs. */

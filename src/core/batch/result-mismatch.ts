@@ -10,11 +10,13 @@ export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" 
   const { ratio, maxImages } = request;
   const warnings: string[] = [];
   if (maxImages !== undefined && maxImages !== files.length)
-    warnings.push(`${maxImages} images were asked for, and ${files.length} came.`);
+    warnings.push(
+      `requested ${maxImages} ${maxImages === 1 ? "image" : "images"}, received ${files.length}.`,
+    );
   const asked = ratio === undefined ? null : ratioShape(ratio);
   for (const { width, height } of asked === null ? [] : files) {
     if (Math.abs(Math.log(width / height) - (asked ?? 0)) > TOLERANCE)
-      warnings.push(`${ratio} was asked for, and an image of ${width}×${height} came.`);
+      warnings.push(`requested ${ratio}, received ${width}×${height}.`);
   }
   return warnings;
 }

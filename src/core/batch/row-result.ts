@@ -35,7 +35,7 @@ class RowFailedError extends GenerationFailedError {
       key: error?.key ?? undefined,
       charged,
       cause: error,
-      hint: "It may have been charged. This batch does not buy it again: change the row, or imggen rerun <task id>.",
+      hint: "It may have been charged. This batch does not submit it again: change the row, or imggen rerun <task id>.",
     });
   }
 }
@@ -80,7 +80,7 @@ class NotSentError extends ImggenError {
 
 /** A row whose task another process has, and does not let go of. */
 export function stillHeld(row: PlannedRow): RowResult {
-  const error = new PendingError("Another process is at work on this row.", { charged: "unknown" });
+  const error = new PendingError("Another process is working on this row.", { charged: "unknown" });
   return endedWithout("pending", row, error);
 }
 
@@ -92,7 +92,7 @@ export function leftUnknown(row: PlannedRow, record: TaskRecord): RowResult {
 
 function dismissed({ id }: TaskRecord): OutcomeUnknownError {
   return new OutcomeUnknownError(`Request ${id} was dismissed: whether it was charged was never known.`, {
-    hint: "It is left as it is. To buy it again: --resubmit-unknown",
+    hint: "It is left as it is. To submit it again: --resubmit-unknown",
   });
 }
 

@@ -29,8 +29,8 @@ export interface NameFacts {
 
 /** What is wrong with a template, in words; null where it is fine. */
 export function templateProblem(template: string): string | null {
-  if (/[/\\]/.test(template)) return "a name holds no folder; that is for --output";
-  if (/\p{Cc}/u.test(template)) return "a name holds no control character";
+  if (/[/\\]/.test(template)) return "must not contain a path separator; --output names the folder";
+  if (/\p{Cc}/u.test(template)) return "must not contain a control character";
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
   if (unknown) return `${unknown[0]} is none of ${PLACEHOLDERS.map((name) => `{${name}}`).join(" ")}`;
   return template.trim() === "" ? "it is empty" : null;

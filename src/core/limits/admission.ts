@@ -148,5 +148,5 @@ function tooLong(ms: number): ServiceError {
 }
 
 function notTried(): SubmitReply {
-  return { outcome: "not_sent", cause: new TransportError("it was not tried", { sent: false }) };
+  return { outcome: "not_sent", cause: new TransportError("not attempted", { sent: false }) };
 }

@@ -15,7 +15,7 @@ export function checkBatchBudget(
   const before = charged.credits + chargedForOthers.credits;
   if (undocumented > 0 && !allowUndocumented) {
     throw new BudgetExceededError(
-      `What ${undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`} is not documented, so no cap can be kept.`,
+      `What ${undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`} is not documented, so --max-credits cannot be enforced.`,
       {
         hint: "Nothing was sent. Choose models with a documented cost (imggen models), or add --no-validate.",
       },

@@ -13,9 +13,12 @@ export function checkBudget(
 ): void {
   if (credits === null) {
     if (allowUndocumented) return;
-    throw new BudgetExceededError(`What ${request.model} costs is not documented, so no cap can be kept.`, {
-      hint: "Nothing was sent. Choose a model with a documented cost (imggen models), or add --no-validate.",
-    });
+    throw new BudgetExceededError(
+      `What ${request.model} costs is not documented, so --max-credits cannot be enforced.`,
+      {
+        hint: "Nothing was sent. Choose a model with a documented cost (imggen models), or add --no-validate.",
+      },
+    );
   }
   if (credits <= maxCredits) return;
   throw new BudgetExceededError(

@@ -19,7 +19,7 @@ const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
   if (INVISIBLE.test(name)) return "a name holds no control or invisible character";
-  if (name.includes("\\")) return "folders are parted by /, not by a backslash";
+  if (name.includes("\\")) return "use / between folders, not a backslash";
   if (name.startsWith("/") || /^[a-z]:/i.test(name)) return "it must be a name below the output folder";
   if (name.endsWith("/")) return "it is a folder, and a file's name is needed";
   if (Buffer.byteLength(name) > LONGEST_OUTPUT_BYTES)

@@ -10,12 +10,12 @@ export class OtherAccountError extends ImggenError {
 export function requireSameAccount(own: ServiceIdentity, atHand: ServiceIdentity, taskId: string): void {
   if (own.baseUrl !== atHand.baseUrl) {
     throw new OtherAccountError(`Task ${taskId} is at ${own.baseUrl}, not at ${atHand.baseUrl}.`, {
-      hint: `Set IMGGEN_BASE_URL=${own.baseUrl} (and the key it was bought with) and try again.`,
+      hint: `Set IMGGEN_BASE_URL=${own.baseUrl} (and the key it was submitted with) and try again.`,
       charged: "yes",
     });
   }
   if (own.keyId !== atHand.keyId) {
-    throw new OtherAccountError(`Task ${taskId} was bought with another API key.`, {
+    throw new OtherAccountError(`Task ${taskId} was submitted with another API key.`, {
       hint: "Set IMGGEN_API_KEY to that key and try again.",
       charged: "yes",
     });

@@ -18,7 +18,7 @@ export async function dismissTask(
   { ledger, clock }: { ledger: Ledger; clock: Pick<Clock, "now"> },
 ): Promise<TaskReport> {
   const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
-  if (owned === "held") throw new PendingError(`Another process is at work on ${record.id}.`);
+  if (owned === "held") throw new PendingError(`Another process is working on ${record.id}.`);
   if (owned === "finished") throw outcomeIsKnown(record);
   if (!isUnknown(owned.record)) {
     await owned.release();
@@ -48,5 +48,7 @@ export async function putAwayUnsent(owned: OwnedTask, ledger: Ledger): Promise<T
 function outcomeIsKnown(record: TaskRecord): UsageError {
   const { taskId, status } = reportOf(record);
   const hint = "Only a request of unknown outcome can be dismissed. imggen history shows how each stands.";
-  return new UsageError(`Task ${taskId ?? record.id} is no riddle: it is ${status}.`, { hint });
+  return new UsageError(`Task ${taskId ?? record.id} cannot be dismissed: its status is ${status}.`, {
+    hint,
+  });
 }

@@ -87,7 +87,7 @@ function standingError(id: string, progress: TaskProgress): ImggenError | null {
   if (progress.status === "failed") return taskFailed(progress.taskId, progress.errorCode);
   if (progress.status === "intended" || progress.status === "unknown") {
     return new OutcomeUnknownError(
-      `Request ${id} was sent, and its answer never came: it may or may not have been charged.`,
+      `Request ${id} was sent, and its reply was lost: it may or may not have been charged.`,
       { mentionedTaskId: "excerpt" in progress ? taskIdIn(progress.excerpt) : null },
     );
   }

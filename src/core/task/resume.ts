@@ -148,7 +148,7 @@ export function recoveryDestination(destination: Destination): Destination {
 
 export function stillHeld(record: TaskRecord): TaskReport {
   const report = reportOf(record);
-  const message = `Another process is at work on task ${report.taskId ?? record.id}.`;
+  const message = `Another process is working on task ${report.taskId ?? record.id}.`;
   return { ...report, error: new PendingError(message, { charged: report.charged }) };
 }
 

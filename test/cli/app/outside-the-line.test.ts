@@ -69,7 +69,7 @@ describe("a paid task whose look is refused", () => {
     const { json } = await commandWorld({ poll });
     const { document } = await json(["generate", "a fox"]);
     expect(document).toMatchObject({ charged: "yes", resume: "imggen resume task-1" });
-    expect(document.error?.hint).toBe("It is paid for. Pick it up with: imggen resume task-1");
+    expect(document.error?.hint).toBe("It was charged. Resume with: imggen resume task-1");
   });
 });
 

@@ -14,7 +14,7 @@ it("a command line without a command is told where help is", async () => {
 
 it("a group of commands without one of them is told where its help is", async () => {
   expect(await complaint("config")).toBe(
-    "error: imggen config needs to be told what to do.\n  See imggen config --help.\n",
+    "error: imggen config needs a subcommand.\n  See imggen config --help.\n",
   );
 });
 
@@ -24,9 +24,7 @@ it("a misspelled command or flag is answered with the one that was meant", async
 });
 
 it("a prompt without quotes is told to use them", async () => {
-  expect(await complaint("generate", "a", "red", "fox")).toContain(
-    'Put it in quotes: imggen generate "a red fox"',
-  );
+  expect(await complaint("generate", "a", "red", "fox")).toContain('Try: imggen generate "a red fox"');
 });
 
 it("a missing argument is named, with the help of its command", async () => {

@@ -33,7 +33,7 @@ describe("the same batch again", () => {
     expect(rows).toHaveLength(3);
     for (const row of rows) expect(row).toMatchObject({ ok: true, skipped: true, status: "completed" });
     expect(summary).toMatchObject({ rows: 3, saved: 0, skipped: 3, failed: 0, unknown: 0, credits: 0 });
-    expect(stderr).toContain("3 saved already, nothing to buy");
+    expect(stderr).toContain("3 saved already, nothing to submit");
     expect(world.server.requests).toHaveLength(requests);
     expect(await filesIn(world)).toEqual(files);
   });
@@ -168,8 +168,8 @@ describe("the same batch again", () => {
     }
     expect(world.server.submits()).toHaveLength(3);
     const { stderr } = await world.run(BATCH);
-    expect(stderr).toContain("not bought again by itself");
-    expect(stderr).not.toContain("Go on with");
+    expect(stderr).toContain("not submitted again by itself");
+    expect(stderr).not.toContain("Resume with");
   });
 
   it("goes on with what another key bought by saying what is needed, and buys nothing twice", async () => {

@@ -126,7 +126,7 @@ describe("confirmAbove", () => {
       code: 2,
       stderr: expect.stringMatching(/102 credits.*100.*\n.*--yes.*--max-credits/),
     });
-    expect(run.stderr).toContain("51 rows, 51 to buy: 102 credits.");
+    expect(run.stderr).toContain("51 rows, 51 to submit: 102 credits.");
     expect(world.server.requests).toEqual([]);
   });
 
@@ -171,7 +171,7 @@ describe("confirmAbove", () => {
     const { code, stderr } = await world.run(batch, { input: "" });
     expect(code).toBe(2);
     expect(stderr).toContain(
-      "13 to buy: cost not documented. For confirmAbove each counts as 8 credits: 104 in all.",
+      "13 to submit: cost not documented. For confirmAbove each counts as 8 credits: 104 in all.",
     );
     expect(stderr).toMatch(/may cost 104 credits, more than 100 \(confirmAbove\)/);
     const { document } = await world.json(batch, { input: "" });
@@ -187,7 +187,7 @@ describe("confirmAbove", () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox", "a hen", "a fox", "a fox", "a hen");
     expect((await world.run(BATCH)).stderr).toContain(
-      "5 rows (3 repeat an earlier row), 5 to buy: 10 credits.",
+      "5 rows (3 repeat an earlier row), 5 to submit: 10 credits.",
     );
     const dry = await world.run([...BATCH, "--dry-run"]);
     expect(dry.stdout).toBe("5 rows (3 repeat an earlier row), 10 credits, nothing was sent\n");

@@ -52,7 +52,7 @@ describe("an account that can pay for no more", () => {
     expect(stderr.match(/^Stopped: /gm)).toHaveLength(1);
     expect(stderr).toMatch(/^5 rows: 1 saved, 1 failed, 3 not sent\./m);
     expect(stderr).toContain(
-      "Go on with: imggen batch --poll-interval 100ms p.txt -m z-image -o out --yes --concurrency 1\n",
+      "Resume with: imggen batch --poll-interval 100ms p.txt -m z-image -o out --yes --concurrency 1\n",
     );
     expect(stderr.match(/^\[/gm)).toHaveLength(2);
     expect((await world.run(args)).code).toBe(0);
@@ -119,7 +119,7 @@ describe("a service that answers 429", () => {
     for (const { atMs } of requests.slice(2)) expect(atMs - refusedAt).toBeGreaterThan(990);
   });
 
-  it("asks for more patience than a wait has: the task stays paid for and unfinished, at the wait's end", async () => {
+  it("asks for more patience than a wait has: the task stays charged and unfinished, at the wait's end", async () => {
     const tooLong = replies(json({}, 429, { "retry-after": "3600" }));
     const world = await batchWorld({
       submit: accepts,
@@ -214,9 +214,9 @@ describe("SIGINT", () => {
     expect(elapsedMs).toBeLessThan(100);
     expect(world.server.submits()).toHaveLength(3);
     for (const index of [0, 1, 2]) expect(run.stderr).toContain(`task-fox-${index}`);
-    expect(run.stderr).toMatch(/^10 rows: 0 saved, 3 paid for and unfinished, 7 not sent\./m);
+    expect(run.stderr).toMatch(/^10 rows: 0 saved, 3 charged and unfinished, 7 not sent\./m);
     expect(run.stderr).toContain("Stopped: Interrupted by SIGINT.");
-    expect(run.stderr).toContain("Go on with: imggen batch ");
+    expect(run.stderr).toContain("Resume with: imggen batch ");
   });
 
   it("waits for the answer to a submit that is under way, and says so at once", async () => {

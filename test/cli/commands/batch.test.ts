@@ -346,7 +346,7 @@ describe("--json", () => {
       skipped: 0,
       credits: 4,
     });
-    expect(stderr).toContain("2 rows, 2 to buy: 4 credits.");
+    expect(stderr).toContain("2 rows, 2 to submit: 4 credits.");
   });
 
   it("tells the whole result URL, which standard error does not", async () => {

@@ -218,8 +218,8 @@ describe("generate", () => {
     expect(twin).toMatchObject({ code: 0, stderr: expect.stringContaining("task-1") });
     expect((await world.run(["generate", "a cat"])).code).toBe(9);
     const { stderr } = await world.run(["generate", "a cat"]);
-    expect(stderr).toMatch(/same request.*\d{8}T\d+-[0-9a-f]+/);
-    expect((await world.run(["generate", "a bird"])).stderr).not.toContain("same request");
+    expect(stderr).toMatch(/identical request.*\d{8}T\d+-[0-9a-f]+/);
+    expect((await world.run(["generate", "a bird"])).stderr).not.toContain("identical request");
   });
 
   it("shows the cost of gamma-image-2 without a quality as an estimate", async () => {

@@ -117,7 +117,7 @@ describe("generate --reuse", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 
-  it("finishes what is paid for and unfinished", async () => {
+  it("finishes what is charged and unfinished", async () => {
     const world = await commandWorld();
     await world.json([...FOX, "--no-wait"]);
     expect(await world.json(reuse)).toMatchObject({ code: 0, document: { taskId: "task-1", reused: true } });

@@ -48,7 +48,7 @@ describe("a warning that what came is not what was asked for", () => {
   ])("is given where %i images were asked for and %i came", (maxImages, came) => {
     const files = Array.from({ length: came }, () => image(10, 10));
     expect(warningsOf({ maxImages }, ...files)).toEqual([
-      `${maxImages} images were asked for, and ${came} came.`,
+      `requested ${maxImages} ${maxImages === 1 ? "image" : "images"}, received ${came}.`,
     ]);
     expect(warningsOf({ maxImages: came }, ...files)).toEqual([]);
   });

@@ -18,7 +18,7 @@ it.each([
   ["refused", [refused], "new"],
   ["turned away with 429, and is to be submitted again", [rate_limited], "waiting"],
   ["begun, and nothing more is known", [], "unknown"],
-  ["sent, and its answer never came", [unknown], "unknown"],
+  ["sent, and its reply was lost", [unknown], "unknown"],
   ["dismissed", [unknown, dismissed], "unknown"],
   ["accepted", [accepted], "unfinished"],
   ["completed and not saved", [accepted, completed], "unfinished"],

@@ -415,7 +415,7 @@ describe("a row that was bought", () => {
     expect(await ended(row, run)).toMatchObject({
       outcome: "failed",
       report: { charged: "unknown" },
-      error: { hint: expect.stringContaining("This batch does not buy it again") },
+      error: { hint: expect.stringContaining("This batch does not submit it again") },
     });
     expect(await ended(again(row), run)).toMatchObject({
       outcome: "failed",

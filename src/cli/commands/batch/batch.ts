@@ -48,7 +48,7 @@ export function register(command: Command, runWith: RunWith): void {
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
     .option("--resubmit-unknown", "submit rows again whose outcome is unknown")
-    .option("--no-validate", "send it even where the model matrix forbids it")
+    .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runBatch));
 }

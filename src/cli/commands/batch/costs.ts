@@ -45,7 +45,7 @@ export async function agreeOnCosts(plan: BatchPlan, allowed: Allowance, session:
 
 async function ask(question: string, session: Session): Promise<void> {
   if (await confirmed(question, session)) return;
-  throw new BudgetExceededError("You did not agree to the cost.", { hint: "Nothing was sent." });
+  throw new BudgetExceededError("The cost was not confirmed.", { hint: "Nothing was sent." });
 }
 
 /** `12 rows`, with how many of them are the equals of earlier ones. */
@@ -58,9 +58,9 @@ function planText({ rows, toSubmit, charged }: BatchPlan): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const parts = [rowsText(rows.length, rows.filter(({ key }) => isRepeat(key)).length)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
-  if (count("unfinished") > 0) parts.push(`${count("unfinished")} paid for and unfinished`);
-  if (charged.credits > 0) parts.push(`${creditsText(charged.credits)} charged or perhaps charged before`);
-  parts.push(toSubmit.rows === 0 ? "nothing to buy" : `${toSubmit.rows} to buy: ${costText(toSubmit)}`);
+  if (count("unfinished") > 0) parts.push(`${count("unfinished")} charged and unfinished`);
+  if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
+  parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`);
   return `${parts.join(", ")}.${estimateText(toSubmit)}`;
 }
 

@@ -41,10 +41,10 @@ export function foreignFolderQuestion(
 async function ask(message: string, unknown: number, session: Session): Promise<void> {
   if (!canAsk(session))
     throw new UsageError(message, {
-      hint: "Nothing was sent. Submit them all the same with --yes, or use the IMGGEN_HOME that submitted them.",
+      hint: "Nothing was sent. Submit them anyway with --yes, or use the IMGGEN_HOME that submitted them.",
     });
   await session.console.note(message);
   const them = unknown === 1 ? "it" : `all ${unknown}`;
   if (await confirmed(`Submit ${them}?`, session)) return;
-  throw new UsageError("You did not agree to submit them.", { hint: "Nothing was sent." });
+  throw new UsageError("Submitting them was not confirmed.", { hint: "Nothing was sent." });
 }

@@ -48,10 +48,10 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
     `${saved + skipped} saved${skipped > 0 ? ` (${skipped} of them before)` : ""}`,
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
-    pending > 0 && `${pending} paid for and unfinished`,
+    pending > 0 && `${pending} charged and unfinished`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
-  const spent = cost.rows === 0 ? "Nothing was bought." : `Bought now: ${costText(cost)}.`;
+  const spent = cost.rows === 0 ? "Nothing was charged." : `Charged in this run: ${costText(cost)}.`;
   const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spent}`];
   for (const { error, names, count } of tally.troubles) {
     const more = count > names.length ? ", …" : "";
@@ -65,15 +65,13 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
 function nextSteps(tally: BatchCounts, session: Session): string[] {
   const { failed, refused, unknown, pending, notSent } = tally;
   const steps: string[] = [];
-  if (pending + notSent + refused > 0) steps.push(`Go on with: ${session.commandLine()}`);
+  if (pending + notSent + refused > 0) steps.push(`Resume with: ${session.commandLine()}`);
   if (unknown > 0) {
     const again = session.commandLine("--resubmit-unknown");
-    steps.push(`Rows of unknown outcome may have been charged; to buy them again: ${again}`);
+    steps.push(`Rows of unknown outcome may have been charged. To submit them again: ${again}`);
   }
   if (failed > refused)
-    steps.push(
-      "A row that was bought and failed is not bought again by itself: change it, or imggen rerun <task id>",
-    );
+    steps.push("A failed row is not submitted again by itself: change it, or run imggen rerun <task id>");
   return steps;
 }
 

@@ -45,11 +45,11 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .argument("<prompt>", "what the images show")
-    .option("-m, --model <ids>", "models, parted by commas, see imggen models", collect)
-    .option("-r, --ratio <ratios>", "aspect ratios, parted by commas", collect)
-    .option("-q, --quality <qualities>", "qualities, parted by commas", collect);
+    .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
+    .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
+    .option("-q, --quality <qualities>", "qualities, comma-separated", collect);
   addBatchOptions(addBatchOutputOptions(addDraftOption(command, "image")))
-    .option("--no-validate", "send it even where the model matrix forbids it")
+    .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runCompare));
 }

@@ -39,12 +39,12 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .argument("[taskId...]", "ids of tasks; none: every unfinished one")
-    .option("-o, --output <path>", "save there, and not where the task was to be saved")
+    .option("-o, --output <path>", "override the saved output path")
     .option("--overwrite", "replace existing files")
     .option("--timeout <duration>", "how long to wait for each task (default: 180s, 600s for 4K)")
-    .option("--poll-interval <duration>", "look at a steady interval, 100ms or more")
-    .option("--request-timeout <duration>", "limit of a single request")
-    .option("--dismiss", "put requests of unknown outcome aside: they are not asked about again")
+    .option("--poll-interval <duration>", "poll at a fixed interval, 100ms or more")
+    .option("--request-timeout <duration>", "timeout of a single request")
+    .option("--dismiss", "dismiss requests whose outcome is unknown")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runResume));
 }
@@ -67,7 +67,7 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
 }
 
 async function runDismiss(session: Session, ids: string[]): Promise<number> {
-  if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to put aside.");
+  if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
   const deps = { ledger: openLedger(session), clock: session.context.clock };
   const reports: TaskReport[] = [];
   for (const id of new Set(ids)) {
@@ -75,7 +75,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
     if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
     reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, deps));
     for (const warning of reports.at(-1)?.warnings ?? []) await session.console.warn(warning);
-    await session.console.note(`${record.id} is put aside. imggen history still shows it.`);
+    await session.console.note(`${record.id} dismissed. imggen history still shows it.`);
   }
   if (session.options.json) await session.json({ ok: true, tasks: reports.map(reportJson) });
   return 0;
