@@ -103,7 +103,7 @@ it.each(MOMENTS)(
     const { run, elapsedMs } = await stopped(program, end, "SIGINT");
     expect(elapsedMs).toBeLessThan(1_000);
     expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted" });
-    for (const name of await world.files()) expect(name).toMatch(/\.png$|^\.imggen-.*\.part( |$)/);
+    for (const name of await world.files()) expect(name).toMatch(/\.png$|^\.imggen-.*\.(part|claim-1)( |$)/);
     const { files = [] } = resumed;
     expect(await world.aftermath(await world.resume())).toMatchObject(resumed);
     for (const name of files) expect(await readFile(path.join(world.out, name))).toEqual(PICTURE);

@@ -36,7 +36,7 @@ async function runHistory(session: Session, { limit = "20", all }: HistoryOption
   for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
   if (session.options.json) await session.json(entries.map(historyJson));
   else if (entries.length > 0) await showTable(entries, session);
-  else await session.console.note("No task was charged from this machine yet.");
+  else await session.console.note("The ledger has no tasks yet.");
   return 0;
 }
 
