@@ -1,8 +1,8 @@
-/** When to look at a task: how long after the last look the next one comes. */
+/** When to poll a task: how long after the last poll the next one comes. */
 export interface PollingSchedule {
   /**
-   * Milliseconds until the next look. `elapsedMs` counts from the task's acceptance, and is Infinity where that
-   * is not known. The answer depends on it alone, so that another process can go on with the wait.
+   * Milliseconds until the next poll. `elapsedMs` counts from the task's acceptance, and is Infinity where that
+   * is not known. The answer depends on it alone, so that another process can continue the wait.
    */
   nextDelayMs(elapsedMs: number): number;
 }
@@ -12,9 +12,9 @@ const WHILE_YOUNG_MS = 2_800;
 const LATER_MS = 3_600;
 
 /**
- * Looks for a task of which nothing is known, at nearly even distances: where a task that has run for long is
+ * Polls a task of which nothing is known at nearly even intervals: where a task that has run for long is
  * as likely to complete in the next second as one that has just begun, nothing beats that. A little more often
- * at first than the reference client (section 4.2: 3 s), and a little less often later. At most 58 looks in any
+ * at first than the reference client (section 4.2: 3 s), and a little less often later. At most 58 polls in any
  * 180 s; the reference client makes 60.
  */
 export const defaultSchedule: PollingSchedule = {
@@ -55,7 +55,7 @@ export function expectedSchedule(taskMs: number): PollingSchedule {
   };
 }
 
-/** A look every `intervalMs`, as the user asked. */
+/** A poll every `intervalMs`, as the user asked. */
 export function fixedSchedule(intervalMs: number): PollingSchedule {
   return { nextDelayMs: () => intervalMs };
 }
