@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -355,4 +355,20 @@ it("two that save one task at once, neither owning it, never write into each oth
   expect([one, other]).toEqual([one, one]);
   expect((await readFile(one)).equals(image)).toBe(true);
   expect(await readdir(folder)).toEqual([path.basename(one)]);
+});
+
+describe("under --overwrite, with another process on the same batch", () => {
+  it("a name that the other is replacing just then is left to it: the image gets a number", async () => {
+    const reservation = `.imggen-${sha256(Buffer.from("a-fox.png")).slice(0, 16)}.claim-1`;
+    const existing = { "a-fox.png": "old", [reservation]: JSON.stringify(systemProcesses().self) };
+    const { folder, saved } = await saving({ destination: { overwrite: true }, existing });
+    expect(saved).toEqual(["a-fox-2.png"]);
+    expect(await readFile(path.join(folder, "a-fox.png"), "utf8")).toBe("old");
+  });
+
+  it("an image is as old as its name, so that the other does not take it for an old file", async () => {
+    const { folder, clock } = await saving({ destination: { overwrite: true } });
+    const { mtimeMs } = await stat(path.join(folder, "a-fox.png"));
+    expect(Math.abs(mtimeMs - clock.now())).toBeLessThan(1000);
+  });
 });
