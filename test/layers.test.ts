@@ -9,7 +9,6 @@ interface Import {
   /** Path below src/ for files of ours, else the module's name. */
   to: string;
   ours: boolean;
-  typeOnly: boolean;
 }
 
 interface SourceFile {
@@ -30,59 +29,43 @@ const FILES: SourceFile[] = readdirSync(SOURCE, { recursive: true, encoding: "ut
 /** What a file names with `import … from`, `export … from` and `import()`, types included. */
 function importsOf(name: string, text: string): Import[] {
   const found: Import[] = [];
-  const add = (specifier: ts.Node | undefined, typeOnly: boolean) => {
+  const add = (specifier: ts.Node | undefined) => {
     if (!specifier || !ts.isStringLiteral(specifier)) return;
     const ours = specifier.text.startsWith(".");
     const to = ours ? path.posix.join(path.posix.dirname(name), specifier.text) : specifier.text;
-    found.push({ to, ours, typeOnly });
+    found.push({ to, ours });
   };
   const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyImport(node));
-    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyExport(node));
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier);
+    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier);
     else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
-      add(node.arguments[0], false);
-    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
-      add(node.argument.literal, true);
+      add(node.arguments[0]);
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal);
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(name, text, ts.ScriptTarget.Latest));
   return found;
 }
 
-function isTypeOnlyImport({ importClause }: ts.ImportDeclaration): boolean {
-  if (!importClause) return false;
-  if (importClause.isTypeOnly) return true;
-  const { name, namedBindings } = importClause;
-  if (name || !namedBindings || !ts.isNamedImports(namedBindings)) return false;
-  return namedBindings.elements.length > 0 && namedBindings.elements.every((each) => each.isTypeOnly);
-}
-
-function isTypeOnlyExport({ isTypeOnly, exportClause }: ts.ExportDeclaration): boolean {
-  if (isTypeOnly || !exportClause || !ts.isNamedExports(exportClause)) return isTypeOnly;
-  return exportClause.elements.length > 0 && exportClause.elements.every((each) => each.isTypeOnly);
-}
-
 const layerOf = (name: string) => name.split("/", 1)[0] ?? "";
 
-/** Which layers a layer may import from, itself aside. `types` are for types only. */
-const MAY_IMPORT: Record<string, { layers: string[]; types?: string[]; files?: string[] }> = {
+/** Which layers a layer may import from, itself aside, types included. */
+const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   // The sandbox is a command's to start; nothing else of it is of use to the terminal.
-  cli: { layers: ["core", "models", "api", "store", "lib"], files: ["sandbox/server.ts"] },
-  core: { layers: ["models", "api", "store", "lib"] },
-  api: { layers: ["lib"], types: ["models"] },
-  // The table of the request's fields is plain data, which the ledger's reader goes by.
-  store: { layers: ["lib"], types: ["models"], files: ["models/request-fields.ts"] },
-  models: { layers: ["lib"] },
-  sandbox: { layers: ["models", "lib"], files: ["api/schema.ts"] },
+  cli: { layers: ["core", "models", "api", "store", "task", "lib"], files: ["sandbox/server.ts"] },
+  core: { layers: ["models", "api", "store", "task", "lib"] },
+  api: { layers: ["task", "lib"] },
+  store: { layers: ["task", "lib"] },
+  models: { layers: ["task", "lib"] },
+  sandbox: { layers: ["models", "task", "lib"], files: ["api/schema.ts"] },
+  task: { layers: ["lib"] },
   lib: { layers: [] },
 };
 
-function isAllowed(from: SourceFile, { to, typeOnly }: Import): boolean {
+function isAllowed(from: SourceFile, { to }: Import): boolean {
   const [own, other] = [layerOf(from.name), layerOf(to)];
   const rule = MAY_IMPORT[own];
-  if (own === other) return true;
-  if (rule?.layers.includes(other) || rule?.files?.includes(to)) return true;
-  return typeOnly && (rule?.types?.includes(other) ?? false);
+  return own === other || rule?.layers.includes(other) === true || rule?.files?.includes(to) === true;
 }
 
 /** `from → to` for every import that the question is true of. */
@@ -100,7 +83,7 @@ describe("the source", () => {
     expect(importsWhere((_file, { ours }) => ours).length).toBeGreaterThan(300);
   });
 
-  it("imports in one direction: cli → core → models, api, store → lib, and sandbox → models, lib", () => {
+  it("imports in one direction: cli → core → models, api, store → task → lib, and sandbox → models, task, lib", () => {
     expect(importsWhere((file, each) => each.ours && !isAllowed(file, each))).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { keyMasker } from "../lib/redact.ts";
-import type { GenerationRequest } from "../models/request.ts";
+import type { GenerationRequest } from "../task/request.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { decoded } from "./decode.ts";

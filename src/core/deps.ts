@@ -2,7 +2,7 @@ import type { HttpClient } from "../api/client.ts";
 import type { ImageService } from "../api/service.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
-import type { ServiceIdentity } from "../store/task.ts";
+import type { ServiceIdentity } from "../task/intent.ts";
 import type { RunFileNames } from "./images/published-names.ts";
 import type { PollingSchedules } from "./polling/schedules.ts";
 import type { OnTaskProgress } from "./task/progress-events.ts";

@@ -1,9 +1,9 @@
+import type { CheckedRequest, RequestDraft } from "../task/request.ts";
 import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
 import { FLAG_LABELS, type Labels } from "./labels.ts";
 import { DEFAULT_MODEL } from "./matrix.ts";
-import type { CheckedRequest, RequestDraft } from "./request.ts";
 import { imageCount, imagesOverHttps, imageUrls } from "./rules/images.ts";
 import { maxImages } from "./rules/max-images.ts";
 import { modelListed, unknownModelRefusal } from "./rules/model.ts";

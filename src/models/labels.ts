@@ -1,4 +1,4 @@
-import type { FieldName } from "./request-fields.ts";
+import type { FieldName } from "../task/request-fields.ts";
 
 /** What an error calls each value, so that it points to the place where the user set it. */
 export type Labels = Readonly<Record<FieldName, string>>;

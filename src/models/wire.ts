@@ -1,7 +1,7 @@
+import type { GenerationRequest, RequestDraft } from "../task/request.ts";
+import { type FieldName, fieldsFrom, type SentFields } from "../task/request-fields.ts";
 import { IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
-import type { GenerationRequest, RequestDraft } from "./request.ts";
-import { type FieldName, fieldsFrom, type SentFields } from "./request-fields.ts";
 
 /** A draft that passed the rules, spelled as the service spells it and without what it would ignore. */
 export function settleDraft(draft: RequestDraft, model: Model): RequestDraft {

@@ -1,6 +1,6 @@
 import { estimateCost } from "../models/cost.ts";
 import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
-import { areSentFields, isJsonObject, type SentFields } from "../models/request-fields.ts";
+import { areSentFields, isJsonObject, type SentFields } from "../task/request-fields.ts";
 import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 import { brokenRule } from "./rules.ts";
 

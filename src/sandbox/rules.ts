@@ -1,6 +1,6 @@
 import { IGNORES_MAX_IMAGES, MAX_IMAGES, type Model, QUALITIES } from "../models/matrix.ts";
 import { isWellFormedRatio } from "../models/ratio.ts";
-import type { GenerationRequest } from "../models/request.ts";
+import type { GenerationRequest } from "../task/request.ts";
 
 /** One rule of the document for a request of the right shape: what is wrong with it, if anything. */
 type Rule = (request: Partial<GenerationRequest>, model: Model) => string | undefined;

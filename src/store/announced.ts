@@ -2,9 +2,9 @@ import { appendFileSync } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { doneFolder, isId } from "./ledger-name.ts";
-import type { TaskRecord } from "./task.ts";
 
 /** A task that is about to be submitted, as its process has announced it. */
 export interface Announcement {

@@ -8,12 +8,12 @@ import { publishOnce, readPublished } from "../lib/publish.ts";
 import { readText } from "../lib/read-text.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { createWhole } from "../lib/write-whole.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { StateFolderError } from "./errors.ts";
 import type { TaskClaim } from "./ledger.ts";
 import { type LedgerEntry, listFolder } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 import { removeOld } from "./old-drafts.ts";
-import type { TaskRecord } from "./task.ts";
 
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;

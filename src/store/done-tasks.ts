@@ -3,9 +3,10 @@ import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { whileInUse } from "../lib/while-in-use.ts";
+import type { TaskEvent } from "../task/lifecycle.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { type LedgerEntry, listFolder, namesIn, readEntry } from "./ledger-entry.ts";
 import { doneFolder, doneName, hasTag, ID_LENGTH } from "./ledger-name.ts";
-import type { TaskEvent, TaskRecord } from "./task.ts";
 import { TaskFile } from "./task-file.ts";
 
 /** The finished tasks: `done/<day>/<hour and minute>/`, each found by its name. */

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { isoTime } from "../lib/clock.ts";
-import type { GenerationRequest } from "../models/request.ts";
-import { mayBeCharged, type ServiceIdentity, type TaskRecord } from "./task.ts";
+import type { ServiceIdentity } from "../task/intent.ts";
+import { mayBeCharged, type TaskRecord } from "../task/record.ts";
+import type { GenerationRequest } from "../task/request.ts";
 
 // A finished task's file carries tags in its name, so that one of a hundred thousand is found by reading
 // names alone: `<id>.t<task id>.r<request>.m<model>.k<key>.c<credits>.f<file>.jsonl`. A tag is a short digest: what

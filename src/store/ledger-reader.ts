@@ -3,7 +3,10 @@ import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { Processes } from "../lib/processes.ts";
-import type { GenerationRequest } from "../models/request.ts";
+import { isSameRequest, type ServiceIdentity } from "../task/intent.ts";
+import type { TaskProgress } from "../task/lifecycle.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { GenerationRequest } from "../task/request.ts";
 import { DoneTasks } from "./done-tasks.ts";
 import { StateFolderError } from "./errors.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
@@ -21,7 +24,6 @@ import {
 } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
 import { Spending } from "./spending.ts";
-import { isSameRequest, type ServiceIdentity, type TaskProgress, type TaskRecord } from "./task.ts";
 
 /** Well below the number of open files that systems allow a process. */
 const FILES_AT_ONCE = 32;

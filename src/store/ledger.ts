@@ -5,6 +5,9 @@ import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
+import type { Intent } from "../task/intent.ts";
+import type { TaskEvent } from "../task/lifecycle.ts";
+import type { TaskRecord } from "../task/record.ts";
 import { Announced } from "./announced.ts";
 import { type Claim, hasClaims, isAtWork, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
 import { StateFolderError } from "./errors.ts";
@@ -14,8 +17,7 @@ import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./old-drafts.ts";
 import { hold, isOwnerGone, LONGEST_SUBMIT_MS, letGo, mayBeUnderWay, ownerOf } from "./owners.ts";
 import { keepReserve, releaseReserve } from "./reserve-file.ts";
-import { type Intent, LEDGER_VERSION, type TaskEvent, type TaskRecord } from "./task.ts";
-import { TaskFile } from "./task-file.ts";
+import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
 
 /** A task that this process may write to. */
 export interface OwnedTask {

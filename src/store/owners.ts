@@ -1,5 +1,5 @@
 import { isSameMachine, isSameProcess, type Processes, type ProcessIdentity } from "../lib/processes.ts";
-import type { TaskRecord } from "./task.ts";
+import type { TaskRecord } from "../task/record.ts";
 
 /** How long a claim that does not say is taken to be at its submit: its time-out, and some. */
 export const LONGEST_SUBMIT_MS = 150_000;

@@ -1,10 +1,10 @@
 import path from "node:path";
 import { mapConcurrent } from "../lib/concurrency.ts";
+import { mayBeCharged } from "../task/record.ts";
 import { Announced } from "./announced.ts";
 import type { DoneTasks } from "./done-tasks.ts";
 import { type LedgerEntry, namesIn } from "./ledger-entry.ts";
 import { creditsByName, idOfName, isAuxiliary } from "./ledger-name.ts";
-import { mayBeCharged } from "./task.ts";
 
 /** The whole ledger is listed again after so long. */
 const LIST_ALL_MS = 5_000;

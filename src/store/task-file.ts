@@ -3,8 +3,16 @@ import { removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
+import type { TaskEvent } from "../task/lifecycle.ts";
 import { DRAFT_MARK } from "./ledger-name.ts";
-import { formatLine, type TaskEvent } from "./task.ts";
+
+/** The version that this release writes; it reads this one and older ones. */
+export const LEDGER_VERSION = 1;
+
+/** One event as a line of its file, line feed included. */
+export function formatLine(taskEvent: TaskEvent): string {
+  return `${JSON.stringify(taskEvent)}\n`;
+}
 
 /** Without these a request is not submitted again, and nothing is lost. The reserve is for what it comes to. */
 const CAN_DO_WITHOUT: ReadonlySet<TaskEvent["type"]> = new Set(["rate_limited", "submitting"]);

@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
-import type { GenerationRequest } from "../models/request.ts";
-import { areSentFields, isJsonObject } from "../models/request-fields.ts";
-import { advance, LEDGER_VERSION, type TaskEvent, type TaskProgress, type TaskRecord } from "./task.ts";
+import { advance, type TaskEvent, type TaskProgress } from "../task/lifecycle.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { GenerationRequest } from "../task/request.ts";
+import { areSentFields, isJsonObject } from "../task/request-fields.ts";
+import { LEDGER_VERSION } from "./task-file.ts";
 
 /** What a file in the ledger turned out to be. */
 export type ReadTask =

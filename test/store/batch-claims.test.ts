@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BatchClaims } from "../../src/store/batch-claims.ts";
 import { StateFolderError } from "../../src/store/errors.ts";
-import { formatLine } from "../../src/store/task.ts";
+import { formatLine } from "../../src/store/task-file.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { temporaryFolder } from "../support/program.ts";
 import { EVENTS } from "../support/records.ts";

@@ -7,7 +7,8 @@ import {
   hasTag,
   idOfName,
 } from "../../src/store/ledger-name.ts";
-import type { SavedFile, TaskRecord } from "../../src/store/task.ts";
+import type { TaskRecord } from "../../src/task/record.ts";
+import type { SavedFile } from "../../src/task/saved-file.ts";
 import { AT, INTENT } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatLine } from "../../src/store/task.ts";
+import { formatLine } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";

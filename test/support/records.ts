@@ -1,4 +1,5 @@
-import type { Intent, TaskEvent } from "../../src/store/task.ts";
+import type { Intent } from "../../src/task/intent.ts";
+import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import { identity } from "./some-processes.ts";
 
 export const AT = "2026-01-31T12:00:00.000Z";

@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import type { GenerationRequest, RequestDraft } from "../../src/models/request.ts";
+import type { GenerationRequest, RequestDraft } from "../../src/task/request.ts";
 import {
   FIELD_NAMES,
   type FieldForm,
   type GivenFields,
   REQUEST_FIELDS,
   type SentFields,
-} from "../../src/models/request-fields.ts";
+} from "../../src/task/request-fields.ts";
 
 // Requests with any of the fields of the table, so that a new field is in every test that uses them.
 

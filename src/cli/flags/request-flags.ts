@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
-import type { RequestDraft } from "../../models/request.ts";
+import { SETTING_NAMES } from "../../store/settings-file.ts";
+import type { RequestDraft } from "../../task/request.ts";
 import {
   type FieldName,
   fieldsFrom,
   type GivenFields,
   isFieldName,
   REQUEST_FIELDS,
-} from "../../models/request-fields.ts";
-import { SETTING_NAMES } from "../../store/settings-file.ts";
+} from "../../task/request-fields.ts";
 import type { Session } from "../app/session.ts";
 import { collect, wholeNumberOption } from "./values.ts";
 

@@ -1,6 +1,6 @@
 import { UsageError } from "../../lib/errors.ts";
 import { resolveModel } from "../../models/find.ts";
-import type { CheckedRequest } from "../../models/request.ts";
+import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
 
 /**

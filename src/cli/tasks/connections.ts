@@ -8,7 +8,7 @@ import { requireSameAccount } from "../../core/task/account.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { keyFingerprint } from "../../lib/fingerprint.ts";
 import { keyMasker } from "../../lib/redact.ts";
-import type { ServiceIdentity } from "../../store/task.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
 import { configuredService } from "../account/account.ts";
 import type { Session } from "../app/session.ts";
 import { traceOf } from "../output/trace.ts";

@@ -6,7 +6,7 @@ import { type GenerateOrder, generate } from "../../core/task/generate.ts";
 import { findUnfinishedDuplicate } from "../../core/task/history.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { ImggenError } from "../../lib/errors.ts";
-import { isUnknown, type TaskRecord } from "../../store/task.ts";
+import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import { resumeCommand } from "../app/failure.ts";
 import type { Session } from "../app/session.ts";
 import { createProgress } from "../output/progress.ts";

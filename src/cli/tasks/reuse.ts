@@ -1,6 +1,6 @@
 import type { TaskReport } from "../../core/task/report.ts";
 import { type ReuseOptions, reuseEarlier } from "../../core/task/reuse.ts";
-import type { CheckedRequest } from "../../models/request.ts";
+import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
 import { withTasks } from "./with-tasks.ts";
 

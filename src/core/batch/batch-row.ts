@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import type { CheckedRequest } from "../../models/request.ts";
-import type { Destination, TaskRecord } from "../../store/task.ts";
+import type { Destination } from "../../task/destination.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { CheckedRequest } from "../../task/request.ts";
 
 /** One request of a batch, checked. */
 export interface BatchRow {

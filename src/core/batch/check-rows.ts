@@ -1,7 +1,7 @@
 import { ImggenError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
-import type { CheckedRequest, RequestDraft } from "../../models/request.ts";
+import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
 import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
 import { type BatchRow, RowKeys } from "./batch-row.ts";

@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
-import type { CheckedRequest, RequestDraft } from "../../models/request.ts";
+import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
 import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { rowDigest } from "./shard.ts";
 

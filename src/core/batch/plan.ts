@@ -1,7 +1,7 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { mayBeCharged } from "../../store/task.ts";
+import { mayBeCharged } from "../../task/record.ts";
 import { type Attempt, type Attempted, readAttempt, readReplacement } from "./attempts.ts";
 import type { BatchRow } from "./batch-row.ts";
 import { type RowState, rowStateOf } from "./row-state.ts";

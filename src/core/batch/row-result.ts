@@ -1,6 +1,6 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
-import type { TaskRecord } from "../../store/task.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import { PendingError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import type { Attempt } from "./attempts.ts";

@@ -1,6 +1,7 @@
 import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
-import type { TaskProgress, TaskRecord } from "../../store/task.ts";
+import type { TaskProgress } from "../../task/lifecycle.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import { reportOf } from "../task/report.ts";
 import { readAttempt } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { UsageError } from "../../lib/errors.ts";
-import type { GenerationRequest } from "../../models/request.ts";
-import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../models/request-fields.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../task/request-fields.ts";
 
 /** One of several equal parts of a batch, for several machines to do one each. */
 export interface Shard {

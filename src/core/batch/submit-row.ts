@@ -1,5 +1,5 @@
 import type { OwnedTask } from "../../store/ledger.ts";
-import type { Intent } from "../../store/task.ts";
+import type { Intent } from "../../task/intent.ts";
 import { TakenOverError } from "../errors.ts";
 import { firstAttemptMs, intentOf, submitAndFinish } from "../task/generate.ts";
 import type { TaskReport } from "../task/report.ts";

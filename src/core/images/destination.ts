@@ -7,7 +7,7 @@ import { errorCode } from "../../lib/error-code.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
-import type { Destination } from "../../store/task.ts";
+import type { Destination } from "../../task/destination.ts";
 import { SaveFailedError } from "../errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
 import { pathProblem } from "./portable-name.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { GenerationRequest } from "../../models/request.ts";
+import type { GenerationRequest } from "../../task/request.ts";
 import { isReserved } from "./portable-name.ts";
 
 /** The name of a saved image where the user gives none. */

@@ -4,7 +4,7 @@ import { TransportError } from "../../api/exchange.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/errors.ts";
-import type { GenerationRequest } from "../../models/request.ts";
+import type { GenerationRequest } from "../../task/request.ts";
 import { pollAtPace } from "../polling/paced-polls.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";

@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/errors.ts";
-import type { TaskRecord } from "../../store/task.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { BudgetExceededError } from "../errors.ts";
 

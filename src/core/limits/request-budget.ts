@@ -1,4 +1,4 @@
-import type { CheckedRequest } from "../../models/request.ts";
+import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 
 /**

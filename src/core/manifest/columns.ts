@@ -1,5 +1,5 @@
 import { editDistance } from "../../models/edit-distance.ts";
-import { FIELD_NAMES, type FieldName, isFieldName } from "../../models/request-fields.ts";
+import { FIELD_NAMES, type FieldName, isFieldName } from "../../task/request-fields.ts";
 import { quoted } from "./quoted.ts";
 
 export type Column = FieldName | "output";

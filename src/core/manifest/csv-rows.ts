@@ -1,4 +1,4 @@
-import { REQUEST_FIELDS } from "../../models/request-fields.ts";
+import { REQUEST_FIELDS } from "../../task/request-fields.ts";
 import {
   COLUMN_LIST,
   type Column,

@@ -1,4 +1,4 @@
-import type { RequestDraft } from "../../models/request.ts";
+import type { RequestDraft } from "../../task/request.ts";
 
 /**
  * What a row of a manifest sets. What it leaves out is absent, so that the batch's defaults apply; whether the model

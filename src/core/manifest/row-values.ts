@@ -5,7 +5,7 @@ import {
   type GivenFields,
   type GivenValue,
   REQUEST_FIELDS,
-} from "../../models/request-fields.ts";
+} from "../../task/request-fields.ts";
 import type { Column, RawValues } from "./columns.ts";
 import type { RowValues } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";

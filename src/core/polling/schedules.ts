@@ -1,7 +1,7 @@
 import { ImggenError } from "../../lib/errors.ts";
-import type { GenerationRequest } from "../../models/request.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
-import type { ServiceIdentity } from "../../store/task.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
+import type { GenerationRequest } from "../../task/request.ts";
 import {
   type CompletionInterval,
   defaultSchedule,

@@ -1,4 +1,4 @@
-import type { GenerationRequest } from "../../models/request.ts";
+import type { GenerationRequest } from "../../task/request.ts";
 import type { PollingSchedule } from "./index.ts";
 
 export interface WaitSettings {

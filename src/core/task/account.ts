@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/errors.ts";
-import type { ServiceIdentity } from "../../store/task.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
 
 /** A task belongs to another account than the one at hand. Nothing was sent. */
 export class OtherAccountError extends ImggenError {

@@ -2,7 +2,7 @@ import { type Clock, isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger, OwnedTask } from "../../store/ledger.ts";
-import { isUnknown, type TaskRecord } from "../../store/task.ts";
+import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import { PendingError } from "../errors.ts";
 import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";

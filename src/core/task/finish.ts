@@ -1,6 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/errors.ts";
-import type { Destination, SavedFile } from "../../store/task.ts";
+import type { Destination } from "../../task/destination.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruption, PendingError } from "../errors.ts";
 import { type SaveResult, saveImages } from "../images/save-images.ts";

@@ -1,7 +1,8 @@
 import { isoTime } from "../../lib/clock.ts";
-import type { CheckedRequest } from "../../models/request.ts";
 import type { OwnedTask } from "../../store/ledger.ts";
-import type { Destination, Intent } from "../../store/task.ts";
+import type { Destination } from "../../task/destination.ts";
+import type { Intent } from "../../task/intent.ts";
+import type { CheckedRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { TakenOverError } from "../errors.ts";
 import { prepareDestination } from "../images/destination.ts";

@@ -1,7 +1,8 @@
-import type { GenerationRequest } from "../../models/request.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
-import { isSameRequest, mayBeCharged, type ServiceIdentity, type TaskRecord } from "../../store/task.ts";
+import { isSameRequest, type ServiceIdentity } from "../../task/intent.ts";
+import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
+import type { GenerationRequest } from "../../task/request.ts";
 
 /** What the ledger holds, and the files in its way that want a word. */
 export interface Recent {

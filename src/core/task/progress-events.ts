@@ -1,4 +1,4 @@
-import type { SavedFile } from "../../store/task.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
 
 /** What happens while a task is bought, awaited and saved, for whoever shows it. */
 export type TaskProgressEvent =

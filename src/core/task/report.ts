@@ -1,8 +1,10 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
 import { type Charged, type ErrorType, ImggenError } from "../../lib/errors.ts";
-import type { GenerationRequest } from "../../models/request.ts";
-import type { SavedFile, TaskProgress, TaskRecord } from "../../store/task.ts";
+import type { TaskProgress } from "../../task/lifecycle.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
 import { PendingError } from "../errors.ts";
 
 /** What became of one task: the one shape that every command renders, whatever happened. */

@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import { UsageError } from "../../lib/errors.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { TaskRecord } from "../../store/task.ts";
+import type { TaskRecord } from "../../task/record.ts";
 
 /**
  * The task that an image came from, or that has this id. An image is known by its bytes, so it may have been

@@ -1,5 +1,5 @@
 import { Slots } from "../../lib/concurrency.ts";
-import type { TaskRecord } from "../../store/task.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { PacedPolls } from "../polling/paced-polls.ts";
 import { awaitTask, leftUnfinished } from "./finish.ts";

@@ -1,12 +1,9 @@
 import { ImggenError } from "../../lib/errors.ts";
 import type { Ledger, OwnedTask } from "../../store/ledger.ts";
-import {
-  type Destination,
-  isUnknown,
-  type ServiceIdentity,
-  type TaskProgress,
-  type TaskRecord,
-} from "../../store/task.ts";
+import type { Destination } from "../../task/destination.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
+import type { TaskProgress } from "../../task/lifecycle.ts";
+import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { PendingError } from "../errors.ts";
 import { isWhole } from "../images/save-images.ts";

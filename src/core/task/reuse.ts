@@ -1,6 +1,8 @@
-import type { GenerationRequest } from "../../models/request.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { type Destination, isUnknown, type ServiceIdentity, type TaskRecord } from "../../store/task.ts";
+import type { Destination } from "../../task/destination.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
+import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import type { GenerationRequest } from "../../task/request.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import { type ResumeDeps, recoveryDestination, resumeFound } from "./resume.ts";

@@ -1,6 +1,7 @@
 import type { PolledState } from "../../api/schema.ts";
 import { ImggenError } from "../../lib/errors.ts";
-import type { Destination, TaskRecord } from "../../store/task.ts";
+import type { Destination } from "../../task/destination.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { pollOnce } from "../polling/poll-once.ts";
 import { waitForTask } from "../polling/wait.ts";

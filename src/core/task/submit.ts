@@ -5,7 +5,7 @@ import { TransportError } from "../../api/exchange.ts";
 import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
 import type { SubmitReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/errors.ts";
-import type { GenerationRequest } from "../../models/request.ts";
+import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruption } from "../errors.ts";
 import type { Attempts } from "./submit-record.ts";

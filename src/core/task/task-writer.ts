@@ -2,7 +2,8 @@ import { errorCode } from "../../lib/error-code.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger, OwnedTask } from "../../store/ledger.ts";
-import { advance, type TaskEvent, type TaskRecord } from "../../store/task.ts";
+import { advance, type TaskEvent } from "../../task/lifecycle.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import { TakenOverError } from "../errors.ts";
 
 /**

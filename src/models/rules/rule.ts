@@ -1,6 +1,6 @@
+import type { RequestDraft } from "../../task/request.ts";
 import type { Labels } from "../labels.ts";
 import type { Model } from "../matrix.ts";
-import type { RequestDraft } from "../request.ts";
 
 /** What a rule looks at. */
 export interface Subject {

@@ -11,7 +11,7 @@ import { intentOf } from "../../../src/core/task/generate.ts";
 import type { ProcessIdentity } from "../../../src/lib/processes.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import type { Ledger, OwnedTask } from "../../../src/store/ledger.ts";
-import { formatLine } from "../../../src/store/task.ts";
+import { formatLine } from "../../../src/store/task-file.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { mismatchWarnings } from "../../../src/core/batch/result-mismatch.ts";
-import type { GenerationRequest } from "../../../src/models/request.ts";
-import type { SavedFile } from "../../../src/store/task.ts";
+import type { GenerationRequest } from "../../../src/task/request.ts";
+import type { SavedFile } from "../../../src/task/saved-file.ts";
 
 function image(width: number, height: number): SavedFile {
   return { path: "/out/1.png", url: "", mediaType: "image/png", bytes: 1, sha256: "", width, height };

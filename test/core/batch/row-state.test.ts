@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { rowStateOf } from "../../../src/core/batch/row-state.ts";
 import type { LedgerEntry } from "../../../src/store/ledger-entry.ts";
-import type { TaskEvent } from "../../../src/store/task.ts";
 import { readTaskLines } from "../../../src/store/task-lines.ts";
+import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { EVENTS, linesOf } from "../../support/records.ts";
 
 const { intent, rate_limited, accepted, completed, saved, failed, refused, not_sent, unknown, dismissed } =

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inShard, parseShard, rowDigest, type Shard } from "../../../src/core/batch/shard.ts";
 import { UsageError } from "../../../src/lib/errors.ts";
-import type { GenerationRequest } from "../../../src/models/request.ts";
+import type { GenerationRequest } from "../../../src/task/request.ts";
 
 const FOX: GenerationRequest = { prompt: "a fox", model: "z-image" };
 const URL = "https://images.test/fox.png";

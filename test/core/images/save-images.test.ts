@@ -6,7 +6,7 @@ import type { TaskDeps } from "../../../src/core/deps.ts";
 import { type SaveOrder, type SaveResult, saveImages } from "../../../src/core/images/save-images.ts";
 import { ownedName } from "../../../src/lib/owned-name.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
-import type { Destination } from "../../../src/store/task.ts";
+import type { Destination } from "../../../src/task/destination.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { temporaryFolder } from "../../support/program.ts";

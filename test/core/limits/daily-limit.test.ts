@@ -4,7 +4,7 @@ import { BudgetExceededError } from "../../../src/core/errors.ts";
 import { checkDailyLimit, overDailyLimit } from "../../../src/core/limits/daily-limit.ts";
 import { StateFolderError } from "../../../src/store/errors.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
-import type { Intent } from "../../../src/store/task.ts";
+import type { Intent } from "../../../src/task/intent.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { temporaryFolder } from "../../support/program.ts";

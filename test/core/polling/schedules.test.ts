@@ -7,8 +7,8 @@ import {
   staggeredSchedule,
 } from "../../../src/core/polling/index.ts";
 import { PollingSchedules } from "../../../src/core/polling/schedules.ts";
-import type { GenerationRequest } from "../../../src/models/request.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
+import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { temporaryFolder } from "../../support/program.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { reportOf, reportOfId } from "../../../src/core/task/report.ts";
-import { advance, type TaskEvent, type TaskProgress } from "../../../src/store/task.ts";
+import { advance, type TaskEvent, type TaskProgress } from "../../../src/task/lifecycle.ts";
 import { AT, EVENTS, INTENT } from "../../support/records.ts";
 import { identity } from "../../support/some-processes.ts";
 

@@ -4,7 +4,7 @@ import { fixedSchedule } from "../../../src/core/polling/index.ts";
 import type { ResumeDeps } from "../../../src/core/task/resume.ts";
 import { type StatusOptions, taskStatus } from "../../../src/core/task/status.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
-import type { TaskEvent } from "../../../src/store/task.ts";
+import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { png } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
 import { AT, EVENTS, INTENT } from "../../support/records.ts";

@@ -4,7 +4,7 @@ import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
 import { UsageError } from "../../../lib/errors.ts";
-import type { GivenFields } from "../../../models/request-fields.ts";
+import type { GivenFields } from "../../../task/request-fields.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import {

@@ -1,7 +1,7 @@
 import type { BatchRow } from "../../../core/batch/batch-row.ts";
 import type { Cell, Comparison } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import type { GenerationRequest } from "../../../models/request.ts";
+import type { GenerationRequest } from "../../../task/request.ts";
 import { table } from "../../output/table.ts";
 
 const HEADINGS = ["MODEL", "RATIO", "QUALITY", "CREDITS", "SECONDS", "SIZE", "FILE"];

@@ -10,7 +10,7 @@ import type { TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps, ResumeOptions } from "../../../core/task/resume.ts";
 import { type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
 import { UsageError } from "../../../lib/errors.ts";
-import type { TaskRecord } from "../../../store/task.ts";
+import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import { EXIT_CODES, worstOf } from "../../app/exit-codes.ts";
 import type { Session } from "../../app/session.ts";

@@ -1,43 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ErrorType } from "../lib/errors.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
-import type { GenerationRequest } from "../models/request.ts";
-
-/** The account a task was bought from. */
-export interface ServiceIdentity {
-  baseUrl: string;
-  /** Fingerprint of the API key; the key itself is never written down here. */
-  keyId: string;
-}
-
-/** Where a task's images go, decided before it is bought. All paths are absolute. */
-export type Destination =
-  /** Exactly this path; several images are numbered from it. Without an extension it gets the right one. */
-  | { kind: "file"; path: string; overwrite: boolean }
-  | { kind: "folder"; folder: string; template: string; overwrite: boolean }
-  /** The first image to standard output; what else comes, and a recovery, goes to the folder. */
-  | { kind: "stdout"; folder: string; template: string; overwrite: boolean };
-
-/** What is to be bought, and everything needed to finish it in another process. */
-export interface Intent {
-  request: GenerationRequest;
-  service: ServiceIdentity;
-  /** Documented cost; null where the service's document gives none. */
-  credits: number | null;
-  destination: Destination;
-}
-
-export interface SavedFile {
-  /** Absolute; null for bytes that went to standard output. */
-  path: string | null;
-  /** The whole result URL, its query included. */
-  url: string;
-  mediaType: string;
-  bytes: number;
-  sha256: string;
-  width: number;
-  height: number;
-}
+import type { Intent } from "./intent.ts";
+import type { SavedFile } from "./saved-file.ts";
 
 /** When a task was seen to complete, milliseconds from its acceptance; null where that is not known. */
 export interface CompletionTimes {
@@ -70,14 +34,6 @@ export type TaskEvent =
   | { type: "failed"; at: string; errorCode: string | null }
   | { type: "saved"; at: string; files: SavedFile[] };
 
-/** The version that this release writes; it reads this one and older ones. */
-export const LEDGER_VERSION = 1;
-
-/** One event as a line of its file, line feed included. */
-export function formatLine(taskEvent: TaskEvent): string {
-  return `${JSON.stringify(taskEvent)}\n`;
-}
-
 /** How far a task has come: what its file's lines add up to. */
 export type TaskProgress =
   /** It is being submitted, or its process ended around that, and it may have been accepted. */
@@ -107,16 +63,6 @@ interface Accepted {
 interface PartlySaved {
   /** The images that are saved already, by the position of their result URL; null for one that is not. */
   partlySaved: (SavedFile | null)[];
-}
-
-/** A task as the ledger knows it. */
-export interface TaskRecord {
-  /** The ledger's own name for it; sorts by time. */
-  id: string;
-  intent: Intent;
-  owner: ProcessIdentity;
-  submittedAt: string;
-  progress: TaskProgress;
 }
 
 /** What one more line makes of the progress so far. Lines that come too late to matter change nothing. */
@@ -189,36 +135,4 @@ function merged(
 ): (SavedFile | null)[] {
   const longer = before.length > now.length ? before : now;
   return longer.map((_, at) => now[at] ?? before[at] ?? null);
-}
-
-/** Whether a task may have cost something, or may yet: everything but what the service refused or never got. */
-export function mayBeCharged({ progress }: TaskRecord): boolean {
-  switch (progress.status) {
-    case "refused":
-    case "not_sent":
-      return false;
-    case "rate_limited":
-      return !progress.isOwnerGone;
-    case "intended":
-    case "unknown":
-    case "dismissed":
-    case "accepted":
-    case "completed":
-    case "failed":
-    case "saved":
-      return true;
-  }
-}
-
-/** Whether the submit's reply never came, so that nobody knows if the task exists, and the user is to settle it. */
-export function isUnknown(record: TaskRecord): boolean {
-  return record.progress.status === "intended" || record.progress.status === "unknown";
-}
-
-/** Whether two tasks were to buy the very same thing of the same account. */
-export function isSameRequest(
-  a: Pick<Intent, "request" | "service">,
-  b: Pick<Intent, "request" | "service">,
-): boolean {
-  return isDeepStrictEqual([a.request, a.service], [b.request, b.service]);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { advance, isUnknown, mayBeCharged, type TaskEvent, type TaskProgress } from "../../src/store/task.ts";
+import { advance, type TaskEvent, type TaskProgress } from "../../src/task/lifecycle.ts";
+import { isUnknown, mayBeCharged } from "../../src/task/record.ts";
 import { AT, EVENTS, INTENT } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 
