@@ -26,11 +26,14 @@ export function resolveModel(name: string): Model | undefined {
   );
 }
 
-/** The ids most like a name that is none, best first: those it begins or is part of, then by spelling. */
+/**
+ * The ids most like a name that is none, best first: those it begins or is part of, then those with a part that is
+ * spelled most like it (`gama`: `gamma-image-2`), the most alike as a whole first.
+ */
 export function nearestModels(name: string, count = 3): string[] {
   const wanted = name.toLowerCase().slice(0, LONGEST_NAME);
   return MODELS.map(({ id }) => ({ id, ...likeness(wanted, id.toLowerCase()) }))
-    .sort((a, b) => a.rank - b.rank || a.distance - b.distance)
+    .sort((a, b) => a.rank - b.rank || a.partDistance - b.partDistance || a.distance - b.distance)
     .slice(0, count)
     .map(({ id }) => id);
 }
@@ -71,12 +74,32 @@ function takesReferences({ references }: Model, count: number): boolean | null {
   return count >= references.min && count <= (references.max ?? Number.POSITIVE_INFINITY);
 }
 
-function likeness(name: string, id: string): { rank: number; distance: number } {
+interface Likeness {
+  rank: number;
+  /** To the part of the id, or the whole, that is spelled most like the name. */
+  partDistance: number;
+  distance: number;
+}
+
+function likeness(name: string, id: string): Likeness {
   const forms = [id, tail(id)];
   const distance = Math.min(...forms.map((form) => editDistance(name, form)));
-  if (forms.some((form) => form.startsWith(name))) return { rank: 0, distance };
-  if (forms.some((form) => form.includes(name))) return { rank: 1, distance };
-  return { rank: 2, distance };
+  if (forms.some((form) => form.startsWith(name))) return { rank: 0, partDistance: 0, distance };
+  if (forms.some((form) => form.includes(name))) return { rank: 1, partDistance: 0, distance };
+  const partDistance = Math.min(distance, ...partsLike(name, id).map((part) => editDistance(name, part)));
+  return { rank: 2, partDistance, distance };
+}
+
+const WORDS = /[^/-]+/g;
+
+/** The parts of an id that have as many words as a name: of `vendor1/alpha-2` and two words, `vendor1/alpha` and `alpha-2`. */
+function partsLike(name: string, id: string): string[] {
+  const count = name.match(WORDS)?.length ?? 1;
+  const words = [...id.matchAll(WORDS)];
+  return words.flatMap(({ index }, first) => {
+    const last = words[first + count - 1];
+    return last === undefined ? [] : [id.slice(index, last.index + last[0].length)];
+  });
 }
 
 function tail(id: string): string {

@@ -44,9 +44,9 @@ export function brokenRule(request: Partial<GenerationRequest>, model: Model): s
   return RULES.map((rule) => rule(request, model)).find((why) => why !== undefined);
 }
 
-/** A file's address means nothing to a service that fetches. */
+/** A service fetches from the web alone. */
 function isRemote(url: string): boolean {
-  return URL.canParse(url) && new URL(url).protocol !== "file:";
+  return URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);
 }
 
 function isHttps(url: string): boolean {

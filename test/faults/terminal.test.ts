@@ -47,7 +47,7 @@ it("what may stand in a task id is inert wherever the id is shown", async () => 
     ["generate", "a fox", "--timeout", "100ms"],
     ["status", taskId],
     ["status", taskId, "--json"],
-    ["resume", "--timeout", "0"],
+    ["resume", "--timeout", "1ms"],
     ["history"],
     ["history", "--json"],
   ]) {

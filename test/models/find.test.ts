@@ -36,6 +36,10 @@ describe("nearestModels", () => {
     ["Delta", "delta-Image"],
     ["sunburst", "gamma-image-2-5-sunburst-text"],
     ["gama-image-2", "gamma-image-2"],
+    ["gama", "gamma-image-2"],
+    ["gamma2", "gamma-image-2"],
+    ["alfa-2", "vendor1/alpha-2"],
+    ["flair", "gamma-image-2-5-flare-text"],
     ["vendor1/alpha-pr", "vendor1/alpha-pro"],
     ["beta-v", "vendor2/beta-v4"],
   ])("puts for %s first %s", (name, id) => {

@@ -1,5 +1,4 @@
 import { CommanderError } from "commander";
-import { UsageError } from "../../lib/errors.ts";
 import type { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
 import { buildProgram } from "./program.ts";
@@ -25,7 +24,10 @@ export async function parseAndRun(
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw usageError(error, flags);
+    if (error.exitCode !== 0) {
+      const { usageError } = await import("./usage-error.ts");
+      throw usageError(error, flags, argv, program);
+    }
     await showText(shown, json, console);
   }
   return outcome.exitCode;
@@ -35,25 +37,4 @@ export async function parseAndRun(
 async function showText(text: string, json: boolean, console: Console): Promise<void> {
   if (json) await console.json({ ok: true, text: text.trimEnd() });
   else await console.result(text.replace(/\n$/, "").split("\n"));
-}
-
-/** The parser's complaint in our form. */
-function usageError(error: CommanderError, words: readonly string[]): UsageError {
-  const command = words.find((word) => !word.startsWith("-"));
-  const help = `See imggen ${command === undefined ? "" : `${command} `}--help.`;
-  if (error.code === "commander.help") {
-    return new UsageError(`imggen ${command} needs a subcommand.`, { hint: help, cause: error });
-  }
-  if (error.code === "commander.excessArguments" && command === "generate") {
-    return new UsageError("Too many arguments: quote the prompt.", {
-      hint: 'Try: imggen generate "a red fox"',
-      cause: error,
-    });
-  }
-  const [message = "", ...more] = error.message.replace(/^error: /, "").split("\n");
-  const suggestion = more.join(" ").replace(/^\(|\)$/g, "");
-  return new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, "."), {
-    hint: suggestion || help,
-    cause: error,
-  });
 }

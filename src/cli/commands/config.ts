@@ -1,15 +1,17 @@
 import type { Command } from "commander";
 import { UsageError } from "../../lib/errors.ts";
 import { maskKey } from "../../lib/redact.ts";
+import { resolveModel } from "../../models/find.ts";
+import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
 import { DEFAULT_MODEL } from "../../models/matrix.ts";
 import { canonicalQuality } from "../../models/quality.ts";
-import { isWellFormedRatio } from "../../models/ratio.ts";
+import type { Refusal } from "../../models/rules/rule.ts";
 import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
 import { checkBaseUrl } from "../account/account.ts";
 import { CONFIRM_ABOVE_CREDITS, type Effective } from "../account/effective-settings.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
-import { durationOption, wholeNumberOption } from "../flags/values.ts";
+import { timeoutOption, wholeNumberOption } from "../flags/values.ts";
 import { colorsFor, headingPaint } from "../output/colors.ts";
 import { table } from "../output/table.ts";
 
@@ -35,24 +37,31 @@ export function register(command: Command, runWith: RunWith): void {
 /** What may be stored under each name; the key is login's to store. @throws UsageError */
 const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> = {
   baseUrl: (value) => checkBaseUrl(value, "baseUrl"),
-  model: (value) => notBlank("model", value),
+  model: (value) => {
+    refuse(unknownModel(value, "model"), "To see all models: imggen models");
+    return resolveModel(value)?.id ?? value;
+  },
   ratio: (value) => {
-    if (isWellFormedRatio(value)) return value;
-    throw new UsageError(`ratio ${JSON.stringify(value)} is neither w:h, such as 16:9, nor auto.`);
+    refuse(unknownRatio(value, "ratio"));
+    return value;
   },
   quality: (value) => {
-    const quality = canonicalQuality(value);
-    if (quality !== undefined) return quality;
-    throw new UsageError(`quality ${JSON.stringify(value)} is none of basic, high, 1K, 2K, 4K.`);
+    refuse(unknownQuality(value, "quality"));
+    return canonicalQuality(value) ?? value;
   },
   output: (value) => notBlank("output", value),
   timeout: (value) => {
-    durationOption("timeout", value);
+    timeoutOption("timeout", value);
     return value;
   },
   confirmAbove: (value) => String(wholeNumberOption("confirmAbove", value, { min: 0 })),
   dailyCredits: (value) => String(wholeNumberOption("dailyCredits", value, { min: 0 })),
 };
+
+/** @throws UsageError where there is a refusal */
+function refuse(refusal: Refusal | null, hint = refusal?.hint): void {
+  if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
+}
 
 function notBlank(name: string, value: string): string {
   if (value.trim() === "")

@@ -21,12 +21,18 @@ Examples:
   $ imggen models --kind edit --ratio 16:9
   $ imggen models --quality 4K --json | jq -r '.[].id'`;
 
-const KINDS: readonly string[] = ["text-to-image", "edit"] satisfies Kind[];
+/** By what users call them: the table's words, and the service's. */
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  ["text", "text-to-image"],
+  ["text-to-image", "text-to-image"],
+  ["edit", "edit"],
+  ["image-to-image", "edit"],
+]);
 
 export function register(command: Command, runWith: RunWith): void {
   command
     .argument("[model]", "show one model in full")
-    .option("--kind <kind>", "only models for text-to-image, or for edit")
+    .option("--kind <kind>", "only models that make images from text, or edit images: text or edit")
     .option("--ratio <w:h>", "only models that support this aspect ratio")
     .option("--quality <quality>", "only models that support this quality")
     .option("--references <n>", "only models that take this many reference images")
@@ -61,17 +67,20 @@ async function runModels(
 }
 
 function filterOf({ kind, ratio, quality, references }: ModelsOptions): ModelFilter {
-  if (kind !== undefined && !KINDS.includes(kind)) {
-    throw new UsageError(`--kind ${JSON.stringify(kind)} is neither text-to-image nor edit.`);
-  }
   return {
-    ...(kind !== undefined && { kind: kind as Kind }),
+    ...(kind !== undefined && { kind: kindOf(kind) }),
     ...(ratio !== undefined && { ratio }),
     ...(quality !== undefined && { quality }),
     ...(references !== undefined && {
       references: wholeNumberOption("--references", references, { min: 0 }),
     }),
   };
+}
+
+function kindOf(word: string): Kind {
+  const kind = KINDS.get(word.toLowerCase());
+  if (kind === undefined) throw new UsageError(`--kind ${JSON.stringify(word)} is neither text nor edit.`);
+  return kind;
 }
 
 function requireModel(name: string): Model {

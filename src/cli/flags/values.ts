@@ -15,6 +15,15 @@ export function durationOption(label: string, text: string, limits: { minMs?: nu
   return ms;
 }
 
+/** How long to wait, in milliseconds; no time at all is a mistake. @throws UsageError naming the flag */
+export function timeoutOption(label: string, text: string): number {
+  const ms = durationOption(label, text);
+  if (ms > 0) return ms;
+  throw new UsageError(`${label} must be more than 0.`, {
+    hint: "Durations look like 90, 90s, 1500ms or 5m.",
+  });
+}
+
 /** A whole number within limits. @throws UsageError naming the flag */
 export function wholeNumberOption(
   label: string,

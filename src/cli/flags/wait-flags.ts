@@ -1,7 +1,7 @@
 import { fixedSchedule } from "../../core/polling/fixed.ts";
 import type { WaitSettings } from "../../core/polling/wait-settings.ts";
 import type { Session } from "../app/session.ts";
-import { durationOption } from "./values.ts";
+import { durationOption, timeoutOption } from "./values.ts";
 
 /** Flags of every command that waits. */
 export interface WaitFlags {
@@ -15,7 +15,7 @@ const SHORTEST_POLL_INTERVAL_MS = 100;
 /** How long to wait, and how often to look. @throws UsageError */
 export async function waitSettings(flags: WaitFlags, session: Session): Promise<WaitSettings> {
   const timeout = await session.settings.get("timeout", { value: flags.timeout, label: "--timeout" });
-  const timeoutMs = timeout ? durationOption(timeout.label, timeout.value) : null;
+  const timeoutMs = timeout ? timeoutOption(timeout.label, timeout.value) : null;
   if (flags.pollInterval === undefined) return { timeoutMs, schedule: null };
   const limits = { minMs: SHORTEST_POLL_INTERVAL_MS };
   const intervalMs = durationOption("--poll-interval", flags.pollInterval, limits);

@@ -3,10 +3,10 @@ import { formatDuration } from "../../lib/duration.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { Session } from "../app/session.ts";
 
-/** What `--verbose` tells of the network: a line an exchange, without queries and without the key. */
+/** What `--verbose` tells of the network: a line an exchange, without queries and without the key; not under `--quiet`. */
 export function traceOf({ options, console }: Session): HttpClientOptions["onExchange"] {
   if (!options.verbose) return undefined;
   return ({ method, url, result, elapsedMs }) => {
-    void console.error(`${method} ${withoutQuery(url.href)}: ${result}, ${formatDuration(elapsedMs)}`);
+    void console.note(`${method} ${withoutQuery(url.href)}: ${result}, ${formatDuration(elapsedMs)}`);
   };
 }

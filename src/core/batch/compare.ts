@@ -1,5 +1,8 @@
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError, UsageError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
+import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
+import { FLAG_LABELS } from "../../models/labels.ts";
+import { DEFAULT_MODEL } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
 import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { rowDigest } from "./shard.ts";
@@ -22,6 +25,22 @@ export interface Comparison {
   rows: BatchRow[];
   /** Cells that the model matrix rules out, and why. */
   skipped: { cell: Cell; reason: string }[];
+}
+
+/**
+ * A value that no model has is a mistake, which must not be skipped while money is spent on the rest. One that only
+ * does not go with another value is a cell that is skipped.
+ * @throws UsageError for the first
+ */
+export function requireKnownValues({ models, ratios, qualities }: Axes): void {
+  const compared = models.length === 0 ? [DEFAULT_MODEL] : models;
+  const refusals = [
+    ...models.map((name) => unknownModel(name, FLAG_LABELS.model)),
+    ...ratios.map((value) => unknownRatio(value, FLAG_LABELS.ratio, compared)),
+    ...qualities.map((value) => unknownQuality(value, FLAG_LABELS.quality)),
+  ];
+  const first = refusals.find((refusal) => refusal !== null);
+  if (first) throw new UsageError(`${first.message}.`, { hint: `Nothing was sent. ${first.hint}` });
 }
 
 /**

@@ -5,6 +5,7 @@ import { modelList, shownUrl } from "./wording.ts";
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
 const WINDOWS_DRIVE = /^[a-z]:/i;
+const FETCHED: ReadonlySet<string> = new Set(["http:", "https:", "data:"]);
 
 /** Sections 2.2, 2.4 and 8: how many reference images a model takes. */
 export const imageCount: Rule = ({ draft, model, labels }) => {
@@ -22,12 +23,12 @@ export const imageCount: Rule = ({ draft, model, labels }) => {
   return refuse(message, `models that take ${many}: ${modelList(openTo(count))}`);
 };
 
-/** Section 2.2: the field holds URLs, which the service itself fetches. */
+/** Section 2.2: the field holds URLs, which the service itself fetches from the web (`data:` holds the image itself). */
 export const imageUrls: Rule = ({ draft, labels }) => {
   const value = draft.image?.find((image) => !isRemoteUrl(image.trim()));
   if (value === undefined) return undefined;
   return refuse(
-    `${labels.image} ${shownUrl(value)} is no address on the web: the service takes URLs only, not files`,
+    `${labels.image} ${shownUrl(value)} is not an http(s) URL: the service fetches reference images from the web`,
     "put the image where the service can fetch it, and give its whole URL (https://…)",
   );
 };
@@ -57,5 +58,5 @@ function openTo(count: number): Model[] {
 /** `C:\fox.png` and `localhost:8080/fox.png` parse as URLs too, of the schemes `c:` and `localhost:`. */
 function isRemoteUrl(text: string): boolean {
   if (WINDOWS_DRIVE.test(text) || HOST_AND_PORT.test(text)) return false;
-  return URL.canParse(text) && new URL(text).protocol !== "file:";
+  return URL.canParse(text) && FETCHED.has(new URL(text).protocol);
 }

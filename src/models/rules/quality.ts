@@ -1,7 +1,7 @@
 import { findModels } from "../find.ts";
 import { QUALITIES } from "../matrix.ts";
 import { canonicalQuality } from "../quality.ts";
-import { type Rule, refuse } from "./rule.ts";
+import { type Refusal, type Rule, refuse } from "./rule.ts";
 import { modelList, shown } from "./wording.ts";
 
 /** Sections 2.2 and 2.5: one of the field's values, and one of the model's where the document gives them. */
@@ -9,12 +9,18 @@ export const quality: Rule = ({ draft, model, labels }) => {
   if (draft.quality === undefined) return undefined;
   const value = canonicalQuality(draft.quality);
   const given = `${labels.quality} ${shown(draft.quality)}`;
-  if (value === undefined) {
-    return refuse(`${given} is not a quality of the service`, `use one of ${QUALITIES.join(", ")}`);
-  }
+  if (value === undefined) return unknownQualityRefusal(draft.quality, labels.quality);
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const others = `models that take ${value}: ${modelList(findModels({ quality: value }).matching)}`;
   return model.qualities.length === 0
     ? refuse(`${given}: ${model.id} takes no quality`, `leave it out; ${others}`)
     : refuse(`${given}: ${model.id} takes only ${model.qualities.join(", ")}`, others);
 };
+
+/** Section 2.2: the allowed values of `quality`. */
+export function unknownQualityRefusal(value: string, label: string): Refusal {
+  return refuse(
+    `${label} ${shown(value)} is not a quality of the service`,
+    `use one of ${QUALITIES.join(", ")}`,
+  );
+}

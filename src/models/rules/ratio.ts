@@ -8,7 +8,7 @@ import { modelList, shown } from "./wording.ts";
 export const ratio: Rule = ({ draft, model, labels }) => {
   const value = draft.ratio;
   if (value === undefined) return undefined;
-  if (!isWellFormedRatio(value)) return malformed(value, labels.ratio);
+  if (!isWellFormedRatio(value)) return malformedRatioRefusal(value, labels.ratio);
   if (model.ratios === null)
     return RATIOS.includes(value) ? undefined : unlisted(value, model.id, labels.ratio);
   if (model.ratios.includes(value)) return undefined;
@@ -16,11 +16,20 @@ export const ratio: Rule = ({ draft, model, labels }) => {
   return refuse(message, otherwise(value, model.ratios, model.id));
 };
 
-function malformed(value: string, label: string): Refusal {
+/** Section 2.2: the form of `ratio`. */
+export function malformedRatioRefusal(value: string, label: string): Refusal {
   const intended = intendedRatio(value);
   const hint =
     intended === undefined ? "write it as width:height, such as 16:9, or auto" : `write it as ${intended}`;
   return refuse(`${label} ${shown(value)} is neither width:height in whole numbers nor auto`, hint);
+}
+
+/** A ratio that section 2.5 does not name, for models of which it names all that they take. */
+export function unknownRatioRefusal(value: string, label: string): Refusal {
+  const intended = intendedRatio(value);
+  const nearest =
+    intended !== undefined && RATIOS.includes(intended) ? intended : nearestRatio(value, RATIOS);
+  return refuse(`${label} ${value} is not a ratio of the service`, `the nearest is ${nearest}`);
 }
 
 function unlisted(value: string, id: string, label: string): Warning {

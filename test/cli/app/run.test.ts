@@ -23,8 +23,26 @@ it("a misspelled command or flag is answered with the one that was meant", async
   expect(await complaint("generate", "a fox", "--modl", "x")).toContain("Did you mean --model?");
 });
 
-it("a prompt without quotes is told to use them", async () => {
-  expect(await complaint("generate", "a", "red", "fox")).toContain('Try: imggen generate "a red fox"');
+it.each([
+  ["generate a red fox", "imggen generate 'a red fox'"],
+  [
+    "--sandbox generate a red -q 2K fox -m gamma-image-2",
+    "imggen --sandbox generate 'a red fox' -q 2K -m gamma-image-2",
+  ],
+  ["generate -m a -mb --ratio=16:9 a fox", "imggen generate -m a -mb --ratio=16:9 'a fox'"],
+  ["generate --no-wait -o - a fox", "imggen generate --no-wait -o - 'a fox'"],
+  ["compare a red fox -m z-image,gamma-image-2", "imggen compare 'a red fox' -m z-image,gamma-image-2"],
+  ["generate -- -5 degrees", "imggen generate -- '-5 degrees'"],
+])("a prompt without quotes (%s) is answered with the command to run", async (line, quoted) => {
+  expect(await complaint(...line.split(" "))).toBe(
+    `error: The prompt must be one argument: quote it.\n  Run: ${quoted}\n`,
+  );
+});
+
+it("several prompts are answered with the command that takes several", async () => {
+  const said = await complaint("generate", "a red fox", "a snow hare");
+  expect(said).toContain("takes one prompt, not 2");
+  expect(said).toContain("imggen batch prompts.txt");
 });
 
 it("a missing argument is named, with the help of its command", async () => {

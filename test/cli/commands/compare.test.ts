@@ -69,6 +69,34 @@ describe("compare", () => {
     expect(world.server.requests).toEqual([]);
   });
 
+  it.each([
+    ["model", ["-m", "gama-image-2,z-image"], "the nearest are gamma-image-2,"],
+    ["ratio", ["-m", "z-image", "-r", "1:1,99:1"], "99:1 is not a ratio of the service"],
+    ["ratio", ["-m", "z-image", "-r", "1:1,wide"], "wide is neither"],
+    ["quality", ["-m", "gamma-image-2", "-q", "1K,5K"], "5K is not a quality of the service"],
+  ])("refuses a %s that there is not (%j), and spends nothing on the rest", async (_what, flags, said) => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(["compare", "a fox", ...flags]);
+    expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
+    expect(document.error?.message).toContain(said);
+    expect(world.server.requests).toEqual([]);
+  });
+
+  it("passes a ratio on that the document does not name, to a model of which it does not say what it takes", async () => {
+    const world = await commandWorld();
+    const flags = ["-m", "beta/5-lite-text-to-image,z-image", "-r", "7:5"];
+    const { code, document } = await world.json(["compare", "a fox", ...flags]);
+    expect(code).toBe(0);
+    expect(document.skipped).toMatchObject([{ model: "z-image" }]);
+    expect(submitted(world)).toMatchObject([{ model: "beta/5-lite-text-to-image", ratio: "7:5" }]);
+  });
+
+  it("passes anything on under --no-validate", async () => {
+    const world = await commandWorld();
+    await world.json(["compare", "a fox", "-m", "gamma-image-3", "-r", "99:1", "--no-validate"]);
+    expect(submitted(world)).toMatchObject([{ model: "gamma-image-3", ratio: "99:1" }]);
+  });
+
   it("refuses where the matrix allows no cell, with the reason", async () => {
     const world = await commandWorld();
     const { code, document } = await world.json(["compare", "a fox", "-m", "z-image", "-r", "21:9"]);

@@ -153,7 +153,7 @@ describe("generate", () => {
       charged: "yes",
       resume: "imggen resume task-1",
     });
-    const plain = await world.run(["generate", "a cat", "--timeout", "0"]);
+    const plain = await world.run(["generate", "a cat", "--timeout", "1ms"]);
     expect(plain.stdout).toBe("");
     expect(plain.stderr).toContain("imggen resume task-2");
   });

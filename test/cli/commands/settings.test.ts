@@ -54,8 +54,8 @@ describe("settings", () => {
     expect(await codeOf([])).toBe(2);
     expect(await codeOf([], { IMGGEN_TIMEOUT: "rubbish" })).toBe(2);
     expect(world.server.requests).toEqual([]);
-    expect(await codeOf([], { IMGGEN_TIMEOUT: "0" })).toBe(6);
-    expect(await codeOf(["--timeout", "0"], { IMGGEN_TIMEOUT: "rubbish" })).toBe(6);
+    expect(await codeOf([], { IMGGEN_TIMEOUT: "1ms" })).toBe(6);
+    expect(await codeOf(["--timeout", "1ms"], { IMGGEN_TIMEOUT: "rubbish" })).toBe(6);
   });
 
   it("of the account: environment over config", async () => {
@@ -79,14 +79,13 @@ describe("settings", () => {
   it.each([
     ["90", 90_000],
     ["1500ms", 1_500],
-    ["0s", 0],
     ["1m", 60_000],
   ])("a duration of %s passes", async (text) => {
     const world = await commandWorld();
     expect((await world.run(["generate", "a fox", "--timeout", text, "--no-wait"])).code).toBe(0);
   });
 
-  it.each(["", "soon", "-1", "1 day", "1e3", "NaN", "5 m m", "999999999h"])(
+  it.each(["0", "0s", "0ms", "", "soon", "-1", "1 day", "1e3", "NaN", "5 m m", "999999999h"])(
     "a duration of %j is refused",
     async (text) => {
       const world = await commandWorld();
@@ -109,6 +108,15 @@ describe("config", () => {
     expect(stdout).toMatch(/^ratio +\S+ +default$/m);
     await world.run(["config", "unset", "model"]);
     expect((await world.run(["config", "get", "model"])).stdout).not.toContain("z-image");
+  });
+
+  it("stores a model under its whole id, and names the nearest to one that there is not", async () => {
+    const world = await commandWorld();
+    await world.run(["config", "set", "model", "ALPHA-2"]);
+    expect((await world.run(["config", "get", "model"])).stdout).toBe("vendor1/alpha-2\n");
+    const { stderr } = await world.run(["config", "set", "model", "gama"]);
+    expect(stderr).toContain("the nearest are gamma-image-2,");
+    expect(stderr).not.toContain("--no-validate");
   });
 
   it("names every setting", async () => {
@@ -141,7 +149,10 @@ describe("config", () => {
     ["ratio", "wide"],
     ["quality", "8K"],
     ["timeout", "soon"],
+    ["timeout", "0"],
     ["model", " "],
+    ["model", "nonsense"],
+    ["ratio", "99:1"],
   ])("refuses to set %s to %j, and writes nothing", async (name, value) => {
     const world = await commandWorld();
     const before = await world.listing();

@@ -200,6 +200,17 @@ describe("models", () => {
     expect(await ids("--references", "1")).not.toContain("z-image");
   });
 
+  it.each([
+    ["text", "text-to-image"],
+    ["Edit", "image-to-image"],
+  ])("--kind %s is the same as --kind %s", async (short, long) => {
+    const found = await ids("--kind", short);
+    expect(found.length).toBeGreaterThan(3);
+    expect(found).toEqual(await ids("--kind", long));
+    const world = await commandWorld();
+    expect((await world.run(["models", "--kind", "video"])).code).toBe(2);
+  });
+
   it("shows one model, by any of its names, and names the nearest to an unknown one", async () => {
     expect(await ids("alpha-2")).toEqual(["vendor1/alpha-2"]);
     const world = await commandWorld();

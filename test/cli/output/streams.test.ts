@@ -31,6 +31,12 @@ describe("the streams", () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining("error:")]);
   });
 
+  it("--quiet wins over --verbose", async () => {
+    const world = await commandWorld();
+    const { stderr } = await world.run(["generate", "a fox", "--quiet", "--verbose", ...QUICK]);
+    expect(stderr).toBe("");
+  });
+
   it("--verbose tells every request, with no key and no query", async () => {
     const world = await commandWorld({ poll: inTurn(stillRunning, completedAt("/1.png?signature=s3cret")) });
     const { stdout, stderr } = await world.run(["generate", "a fox", "--verbose", ...QUICK]);

@@ -53,7 +53,6 @@ describe("a reference image", () => {
     "http://[::1]/a.png",
     "https://例え.test/画像.png",
     "data:image/png;base64,AAAA",
-    "s3://bucket/a.png",
   ])("is a URL, and goes out as it was given: %s", (url) => {
     expect(checkRequest({ prompt: "a fox", image: [url] }).request.image).toBe(url);
   });
@@ -65,6 +64,8 @@ describe("a reference image", () => {
   });
 
   it.each([
+    "ftp://images.test/fox.png",
+    "s3://bucket/fox.png",
     "",
     "fox.png",
     "./fox.png",
@@ -80,9 +81,9 @@ describe("a reference image", () => {
     "localhost:8080/fox.png",
     "https://",
     "-",
-  ])("is no file and no part of a URL: %j", (url) => {
+  ])("is no file, no part of a URL, and nothing that the web does not serve: %j", (url) => {
     const { message, hint } = refusalOf({ image: ["https://images.test/a.png", url] });
-    expect(message).toContain("the service takes URLs only, not files");
+    expect(message).toContain("is not an http(s) URL");
     expect(hint).toContain("https://");
   });
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Cell, type Comparison, compareCells } from "../../../core/batch/compare.ts";
+import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
@@ -38,7 +38,7 @@ const TEMPLATE = "{slug}-{model}-{ratio}-{quality}-{task}.{ext}";
 
 const EXAMPLES = `
 Examples:
-  $ imggen compare "a red fox" -m gamma-image-2,delta-Image --sandbox
+  $ imggen compare "a red fox" -m gamma-image-2,z-image --sandbox
   $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
   $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/`;
 
@@ -60,6 +60,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     ratios: await axis("ratio", flags.ratio, session),
     qualities: await axis("quality", flags.quality, session),
   };
+  if (flags.validate) requireKnownValues(axes);
   const shared: SharedFields = { image: flags.image };
   const comparison = compareCells(prompt, axes, shared, flags.validate);
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);

@@ -1,0 +1,32 @@
+import { resolveModel } from "./find.ts";
+import { DEFAULT_MODEL, RATIOS } from "./matrix.ts";
+import { canonicalQuality } from "./quality.ts";
+import { isWellFormedRatio } from "./ratio.ts";
+import { unknownModelRefusal } from "./rules/model.ts";
+import { unknownQualityRefusal } from "./rules/quality.ts";
+import { malformedRatioRefusal, unknownRatioRefusal } from "./rules/ratio.ts";
+import type { Refusal } from "./rules/rule.ts";
+
+// Values that are wrong by themselves, whatever they are combined with: most likely mistyped.
+
+export function unknownModel(name: string, label: string): Refusal | null {
+  return resolveModel(name) === undefined ? unknownModelRefusal(name, label) : null;
+}
+
+export function unknownQuality(value: string, label: string): Refusal | null {
+  return canonicalQuality(value) === undefined ? unknownQualityRefusal(value, label) : null;
+}
+
+/**
+ * @param models those that the ratio is for, by any of their names. Where the document does not say which ratios one
+ *   of them takes, any that is well formed may be right.
+ */
+export function unknownRatio(
+  value: string,
+  label: string,
+  models: readonly string[] = [DEFAULT_MODEL],
+): Refusal | null {
+  if (!isWellFormedRatio(value)) return malformedRatioRefusal(value, label);
+  const anyMayDo = models.some((name) => resolveModel(name)?.ratios === null);
+  return anyMayDo || RATIOS.includes(value) ? null : unknownRatioRefusal(value, label);
+}
