@@ -19,6 +19,8 @@ export interface RunOptions {
   answer?: string;
   /** Whether standard output and standard error are terminals. */
   terminal?: boolean;
+  /** How wide that terminal is. */
+  columns?: number;
   /** Default: the system's. */
   clock?: Clock;
 }
@@ -37,8 +39,8 @@ let lastPid = 0;
 export async function runCommand(args: readonly string[], options: RunOptions): Promise<RunResult> {
   const pid = ++lastPid;
   running.add(pid);
-  const stdout = memoryStream(options.terminal);
-  const stderr = memoryStream(options.terminal);
+  const stdout = memoryStream(options.terminal, options.columns);
+  const stderr = memoryStream(options.terminal, options.columns);
   const context = testContext(options, pid, { stdout: stdout.stream, stderr: stderr.stream });
   const code = await run(args, context).finally(() => running.delete(pid));
   const shown = { stdout: stdout.text(), stderr: stderr.text() };
@@ -74,10 +76,11 @@ function processesAs(pid: number): Processes {
   };
 }
 
-function memoryStream(isTTY = false): { stream: OutputStream; text: () => string } {
+function memoryStream(isTTY = false, columns?: number): { stream: OutputStream; text: () => string } {
   const chunks: Buffer[] = [];
   const stream: OutputStream = {
     isTTY,
+    ...(columns !== undefined && { columns }),
     write(data, done) {
       chunks.push(Buffer.from(data));
       done();

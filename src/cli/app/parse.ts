@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import type { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
+import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
 import { buildProgram } from "./program.ts";
 
 /**
@@ -28,13 +29,22 @@ export async function parseAndRun(
       const { usageError } = await import("./usage-error.ts");
       throw usageError(error, flags, argv, program);
     }
-    await showText(shown, json, console);
   }
+  if (shown !== "") await showText(shown.trimEnd(), { flags, json }, console, context);
   return outcome.exitCode;
 }
 
-/** `--help` and `--version`, as text or as the one JSON document. */
-async function showText(text: string, json: boolean, console: Console): Promise<void> {
-  if (json) await console.json({ ok: true, text: text.trimEnd() });
-  else await console.result(text.replace(/\n$/, "").split("\n"));
+/** Help or the version, as text or as the one JSON document. */
+async function showText(
+  text: string,
+  { flags, json }: { flags: readonly string[]; json: boolean },
+  console: Console,
+  context: Context,
+): Promise<void> {
+  if (json) return console.json({ ok: true, text });
+  const lines = fitHelp(text, helpColumns(context.stdout));
+  if (!context.stdout.isTTY) return console.result(lines);
+  const { colorsFor } = await import("../output/colors.ts");
+  const { bold } = colorsFor(context.stdout, context.env, !flags.includes("--no-color"));
+  await console.result(lines, (line) => (isHeading(line) ? bold(line) : line));
 }

@@ -3,60 +3,89 @@ import { UsageError } from "../../lib/errors.ts";
 import { VERSION } from "../../lib/version.ts";
 import type { CommandModule, RunWith } from "./command.ts";
 import type { Context } from "./context.ts";
+import { GLOBAL_OPTIONS, HELP_LAYOUT, helpColumns } from "./help-layout.ts";
 import type { GlobalOptions } from "./session.ts";
 
 interface CommandEntry {
+  group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox";
   summary: string;
   load: () => Promise<CommandModule>;
 }
 
-/** The command tree. A command's code is loaded when it is the one to run. */
+/** The command tree, in the order of the help. A command's code is loaded when it is the one to run. */
 const COMMANDS: Record<string, CommandEntry> = {
   generate: {
+    group: "Create",
     summary: "generate an image from a prompt and save it",
     load: () => import("../commands/generate.ts"),
   },
-  status: { summary: "show the status of tasks", load: () => import("../commands/status.ts") },
-  resume: {
-    summary: "finish charged tasks that were not saved",
-    load: () => import("../commands/resume/resume.ts"),
-  },
-  history: {
-    summary: "list the tasks charged from this machine",
-    load: () => import("../commands/history.ts"),
-  },
-  rerun: {
-    summary: "submit the request of an image or task again (charged again)",
-    load: () => import("../commands/rerun.ts"),
-  },
   batch: {
+    group: "Create",
     summary: "generate many images from a manifest; run it again to resume",
     load: () => import("../commands/batch/batch.ts"),
   },
   compare: {
+    group: "Create",
     summary: "generate one prompt with several models, ratios and qualities",
     load: () => import("../commands/compare/compare.ts"),
   },
+  rerun: {
+    group: "Create",
+    summary: "submit the request of an image or task again (charged again)",
+    load: () => import("../commands/rerun.ts"),
+  },
+  status: {
+    group: "Tasks",
+    summary: "show the status of tasks",
+    load: () => import("../commands/status.ts"),
+  },
+  resume: {
+    group: "Tasks",
+    summary: "finish charged tasks that were not saved",
+    load: () => import("../commands/resume/resume.ts"),
+  },
+  history: {
+    group: "Tasks",
+    summary: "list the tasks charged from this machine",
+    load: () => import("../commands/history.ts"),
+  },
   models: {
+    group: "Models",
     summary: "show what each model can do, and what it costs",
     load: () => import("../commands/models.ts"),
   },
-  login: { summary: "store the API key and the base URL", load: () => import("../commands/login.ts") },
-  logout: { summary: "remove the API key and the base URL", load: () => import("../commands/logout.ts") },
-  config: { summary: "show and change settings", load: () => import("../commands/config.ts") },
+  login: {
+    group: "Account",
+    summary: "store the API key and the base URL",
+    load: () => import("../commands/login.ts"),
+  },
+  logout: {
+    group: "Account",
+    summary: "remove the API key and the base URL",
+    load: () => import("../commands/logout.ts"),
+  },
+  config: {
+    group: "Account",
+    summary: "show and change settings",
+    load: () => import("../commands/config.ts"),
+  },
   sandbox: {
+    group: "Sandbox",
     summary: "serve the whole API on this machine, free",
     load: () => import("../commands/sandbox.ts"),
   },
 };
 
+/** What the parser answers by itself. */
+const BUILT_IN: readonly string[] = ["help", "version"];
+
 const EXAMPLES = `
 Examples:
-  $ imggen generate "a lighthouse at dusk" --sandbox     try it: no account, no network
-  $ imggen login --base-url https://example.com/api      store your key
+  $ imggen generate "a lighthouse at dusk" --sandbox   try it: free, no account
+  $ imggen login --base-url https://example.com/api    store your key
   $ imggen generate "a red fox, watercolor" -m gamma-image-2 -r 16:9 -q 2K
-  $ imggen models --ratio 21:9                           which model can do this?
-  $ imggen resume                                        finish what was interrupted`;
+  $ imggen models --ratio 21:9                         which model can do this?
+  $ imggen resume                                      finish what was interrupted`;
 
 /** Builds the parser: every command by name and summary, and the one that is to run in full. */
 export async function buildProgram(
@@ -69,35 +98,48 @@ export async function buildProgram(
     .description(
       "Generate images from the command line.\nIt never charges a request twice by itself, and never loses a charged image.",
     )
-    .version(VERSION, "--version", "print the version")
+    .optionsGroup(GLOBAL_OPTIONS)
+    .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
-    .helpCommand("help [command]", "show help for a command")
     .option("--json", "print exactly one JSON document on standard output")
     .option("--quiet", "print only errors on standard error")
     .option("--verbose", "log HTTP requests")
     .option("--no-color", "disable colours")
     .option("--sandbox", "use the embedded sandbox instead of the service (free, no account)")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp(HELP_LAYOUT)
     .configureOutput({
       writeOut: onText,
       writeErr: () => {},
-      getOutHelpWidth: () => Math.min(context.stdout.columns ?? 100, 110),
-      // Help has no colours; asking Node whether it could have them would open its streams.
+      getOutHelpWidth: () => helpColumns(context.stdout),
+      // What is shown is painted later; asking Node whether it can be would open its streams.
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
     .exitOverride()
     .addHelpText("after", EXAMPLES)
-    .action(() => {
-      throw new UsageError("No command was given.", { hint: "See imggen --help." });
+    .action(({ json }: GlobalOptions) => {
+      if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
+      program.outputHelp();
     });
   const chosen = chosenCommand(argv);
-  if (chosen !== undefined && !Object.hasOwn(COMMANDS, chosen)) throw await unknownCommand(chosen);
+  if (chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
+    throw await unknownCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {
-    const command = program.command(name).summary(entry.summary).description(sentence(entry.summary));
+    const command = program.command(name).helpGroup(`${entry.group}:`);
+    command.summary(entry.summary).description(sentence(entry.summary));
     if (name === chosen) (await entry.load()).register(command, runWith(argv, context, outcome));
   }
+  addBuiltIn(program, onText);
   return program;
+}
+
+function addBuiltIn(program: Command, onText: (text: string) => void): void {
+  program.commandsGroup("Help:").helpCommand("help [command]", "show help for a command");
+  program
+    .command("version")
+    .description("Print the version.")
+    .summary("print the version")
+    .action(() => onText(VERSION));
 }
 
 function sentence(summary: string): string {
@@ -123,6 +165,17 @@ function runWith(argv: readonly string[], context: Context, outcome: { exitCode:
       const command = args.at(-1);
       const options: GlobalOptions = command instanceof Command ? command.optsWithGlobals() : {};
       const { Session } = await import("./session.ts");
-      outcome.exitCode = await run(new Session(context, options, argv), ...args);
+      try {
+        outcome.exitCode = await run(new Session(context, options, argv), ...args);
+      } catch (error) {
+        throw command instanceof Command ? withHelpOf(command, error) : error;
+      }
     };
+}
+
+/** An error in a command's own arguments that has no better advice points to that command's help. */
+function withHelpOf(command: Command, error: unknown): unknown {
+  if (!(error instanceof UsageError) || error.hint !== null) return error;
+  const names = command.parent?.parent ? [command.parent.name(), command.name()] : [command.name()];
+  return new UsageError(error.message, { hint: `See imggen ${names.join(" ")} --help.`, cause: error });
 }

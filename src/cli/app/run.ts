@@ -3,6 +3,8 @@ import { VERSION } from "../../lib/version.ts";
 import { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
 
+const VERSION_WORDS: ReadonlySet<string | undefined> = new Set(["--version", "-V", "version"]);
+
 /**
  * Runs one command line. Whatever happens ends here: as an exit code, with the result on standard output and
  * one clear word on standard error.
@@ -21,7 +23,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     await reportFailure(error, { json, color }, console, context);
   };
   try {
-    if (argv.length === 1 && argv[0] === "--version") {
+    if (argv.length === 1 && VERSION_WORDS.has(argv[0])) {
       // Scripts ask for it alone, and it needs no parser.
       await console.result(VERSION);
       return 0;

@@ -8,6 +8,7 @@ import {
   type GenerateFlags,
   runRequest,
 } from "../flags/generate-flags.ts";
+import { OPTION_GROUPS } from "../flags/option-groups.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../flags/request-flags.ts";
 import { readPrompt } from "../input/prompt.ts";
 
@@ -17,7 +18,7 @@ interface GenerateOptions extends RequestFlags, GenerateFlags {
 
 const EXAMPLES = `
 Examples:
-  $ imggen generate "a lighthouse at dusk, oil painting" --sandbox
+  $ imggen generate "a lighthouse, oil painting" --sandbox
   $ imggen generate "a red fox" --model gamma-image-2 --ratio 16:9 --quality 2K
   $ imggen generate "the same fox in snow" -m gamma-image-2 --image https://example.com/fox.png
   $ imggen generate --prompt-file prompt.txt --output pictures/ --name "{slug}-{date}"
@@ -26,9 +27,11 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
-  addOutputOptions(addRequestOptions(command)).option("--prompt-file <path>", "read the prompt from a file");
-  addGenerateOptions(command)
+  addRequestOptions(command).option("--prompt-file <path>", "read the prompt from a file");
+  addGenerateOptions(addOutputOptions(command))
+    .optionsGroup(OPTION_GROUPS.cost)
     .option("--reuse", "reuse an identical request that was already charged")
+    .optionsGroup(OPTION_GROUPS.advanced)
     .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runGenerate));

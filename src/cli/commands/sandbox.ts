@@ -15,14 +15,16 @@ interface SandboxFlags {
 }
 
 const EXAMPLES = `
+Fault injection:
+  To test a script, put one of these into a prompt.
+  [sandbox:fail]        [sandbox:slow=30s]  [sandbox:no-credits]
+  [sandbox:429]         [sandbox:500]       [sandbox:drop]
+  [sandbox:truncate]    [sandbox:html]      [sandbox:expired]
+  [sandbox:subscription]
+
 Examples:
   $ imggen sandbox
-  $ imggen sandbox --port 8787 --latency 5s --credits 20
-
-Fault injection, for testing scripts: put one of these into a prompt.
-  [sandbox:fail]       [sandbox:slow=30s]     [sandbox:no-credits]  [sandbox:subscription]
-  [sandbox:429]        [sandbox:500]          [sandbox:drop]        [sandbox:truncate]
-  [sandbox:html]       [sandbox:expired]`;
+  $ imggen sandbox --port 8787 --latency 5s --credits 20`;
 
 export function register(command: Command, runWith: RunWith): void {
   command

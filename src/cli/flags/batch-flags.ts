@@ -5,6 +5,7 @@ import { DEFAULT_TEMPLATE, templateProblem } from "../../core/images/file-name.t
 import { UsageError } from "../../lib/errors.ts";
 import type { Session } from "../app/session.ts";
 import type { Allowance } from "../commands/batch/costs.ts";
+import { OPTION_GROUPS } from "./option-groups.ts";
 import { wholeNumberOption } from "./values.ts";
 import type { WaitFlags } from "./wait-flags.ts";
 
@@ -25,6 +26,7 @@ const MOST_CONCURRENCY = 256;
 
 export function addBatchOutputOptions(command: Command): Command {
   return command
+    .optionsGroup(OPTION_GROUPS.output)
     .option("-o, --output <dir>", "folder for the images (default: the current one)")
     .option(
       "--name <template>",
@@ -35,12 +37,15 @@ export function addBatchOutputOptions(command: Command): Command {
 
 export function addBatchOptions(command: Command): Command {
   return command
-    .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`)
+    .optionsGroup(OPTION_GROUPS.cost)
     .option("--max-credits <n>", "total budget, earlier runs included")
     .option("--yes", "skip the confirmation of the cost, and of a folder that another machine began")
     .option("--dry-run", "validate, show the cost, send nothing")
+    .optionsGroup(OPTION_GROUPS.waiting)
     .option("--timeout <duration>", "how long to wait for each result (default: 180s, 600s for 4K)")
     .option("--poll-interval <duration>", "poll at a fixed interval, 100ms or more (default: automatic)")
+    .optionsGroup(OPTION_GROUPS.advanced)
+    .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`)
     .option(
       "--request-timeout <duration>",
       "timeout of a single request (default: submit 120s, poll 15s, idle download 30s)",

@@ -8,6 +8,7 @@ import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
 import { reportJson } from "../output/report-json.ts";
 import { creditsText } from "../output/text.ts";
+import { OPTION_GROUPS } from "./option-groups.ts";
 import { requireOneImageOut } from "./standard-output.ts";
 import { wholeNumberOption } from "./values.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
@@ -27,6 +28,7 @@ export interface GenerateFlags extends WaitFlags {
 /** Adds the flags that say where the images go. */
 export function addOutputOptions(command: Command): Command {
   return command
+    .optionsGroup(OPTION_GROUPS.output)
     .option("-o, --output <path>", "file, folder (ends in /), or - for standard output")
     .option(
       "--name <template>",
@@ -38,15 +40,18 @@ export function addOutputOptions(command: Command): Command {
 /** Adds the flags of the purchase itself. */
 export function addGenerateOptions(command: Command): Command {
   return command
+    .optionsGroup(OPTION_GROUPS.cost)
     .option("--dry-run", "validate, show the request and its cost, send nothing")
+    .option("--max-credits <n>", "refuse to spend more than <n> credits")
+    .optionsGroup(OPTION_GROUPS.waiting)
     .option("--no-wait", "return once the task is accepted")
     .option("--timeout <duration>", "how long to wait for the result (default: 180s, 600s for 4K)")
     .option("--poll-interval <duration>", "poll at a fixed interval, 100ms or more (default: automatic)")
+    .optionsGroup(OPTION_GROUPS.advanced)
     .option(
       "--request-timeout <duration>",
       "timeout of a single request (default: submit 120s, poll 15s, idle download 30s)",
-    )
-    .option("--max-credits <n>", "refuse to spend more than <n> credits");
+    );
 }
 
 /**

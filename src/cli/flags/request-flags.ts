@@ -10,6 +10,7 @@ import {
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
 import type { Session } from "../app/session.ts";
+import { OPTION_GROUPS } from "./option-groups.ts";
 import { collect, wholeNumberOption } from "./values.ts";
 
 type FlagName = Exclude<FieldName, "prompt">;
@@ -53,6 +54,7 @@ function isFlagName(name: string): name is FlagName {
 
 /** Adds those flags to a command. */
 export function addRequestOptions(command: Command): Command {
+  command.optionsGroup(OPTION_GROUPS.request);
   return Object.keys(FLAGS).filter(isFlagName).reduce(addDraftOption, command);
 }
 

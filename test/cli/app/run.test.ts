@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { VERSION } from "../../../src/lib/version.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/program.ts";
 
@@ -8,8 +9,32 @@ async function complaint(...args: string[]): Promise<string> {
   return stderr;
 }
 
-it("a command line without a command is told where help is", async () => {
-  expect(await complaint()).toBe("error: No command was given.\n  See imggen --help.\n");
+it("a command line without a command prints help; in JSON, which has no reader for it, it is an error", async () => {
+  const home = await temporaryFolder();
+  const bare = await runCommand([], { home });
+  expect(bare).toEqual(await runCommand(["--help"], { home }));
+  expect(bare).toMatchObject({ code: 0, stderr: "" });
+  expect(bare.stdout).toContain("Usage: imggen");
+  const { code, stdout } = await runCommand(["--json"], { home });
+  expect({ code, type: JSON.parse(stdout).error.type }).toEqual({ code: 2, type: "usage" });
+});
+
+it.each([["--version"], ["-V"], ["version"]])("%s prints the version", async (word) => {
+  const home = await temporaryFolder();
+  expect(await runCommand([word], { home })).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: "" });
+  const { stdout } = await runCommand([word, "--json"], { home });
+  expect(JSON.parse(stdout)).toEqual({ ok: true, text: VERSION });
+});
+
+it.each([
+  ["generate", ["generate", "a fox", "--timeout", "soon"]],
+  ["batch", ["batch", "rows.txt", "--concurrency", "0"]],
+  ["models", ["models", "--references", "many"]],
+  ["config set", ["config", "set", "confirmAbove", "much"]],
+])("a bad value of a flag of %s is told where that command's help is", async (name, args) => {
+  const said = await complaint(...args);
+  expect(said).not.toContain("imggen --help");
+  if (name !== "generate") expect(said).toContain(`See imggen ${name} --help.`);
 });
 
 it("a group of commands without one of them is told where its help is", async () => {

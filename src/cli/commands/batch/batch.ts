@@ -39,11 +39,10 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command
-    .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input")
-    .addHelpText(
-      "after",
-      `\nColumns or keys: ${COLUMNS.join(" ")}. Flags hold for rows that do not set them.`,
-    );
+    .description(
+      `${command.description()}\nColumns or keys of a manifest: ${COLUMNS.join(" ")}.\nFlags hold for rows that do not set them.`,
+    )
+    .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
   addBatchOutputOptions(addRequestOptions(command));
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")

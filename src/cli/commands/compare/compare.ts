@@ -15,6 +15,7 @@ import {
   concurrencyOf,
   placeOf,
 } from "../../flags/batch-flags.ts";
+import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addDraftOption, type RequestFlags } from "../../flags/request-flags.ts";
 import { collect } from "../../flags/values.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
@@ -45,6 +46,7 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .argument("<prompt>", "what the images show")
+    .optionsGroup(OPTION_GROUPS.request)
     .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
     .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
     .option("-q, --quality <qualities>", "qualities, comma-separated", collect);

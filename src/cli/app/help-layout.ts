@@ -1,0 +1,95 @@
+import { type Command, Help, type HelpConfiguration, type Option } from "commander";
+import type { OutputStream } from "../output/output-stream.ts";
+
+const COLUMNS_OF_A_PIPE = 100;
+const MOST_COLUMNS = 110;
+/** A description that had less room than this beside its term stands below it. */
+const FEWEST_DESCRIPTION_COLUMNS = 22;
+const DESCRIPTION_INDENT = " ".repeat(6);
+
+/** The heading of the options that every command takes. */
+export const GLOBAL_OPTIONS = "Global options:";
+
+/** How many columns help may take on a stream. */
+export function helpColumns({ columns }: OutputStream): number {
+  return Math.min(columns || COLUMNS_OF_A_PIPE, MOST_COLUMNS);
+}
+
+/** The help of every command, as the parser lays it out. */
+export const HELP_LAYOUT: HelpConfiguration = {
+  minWidthToWrap: FEWEST_DESCRIPTION_COLUMNS,
+  // Options that every command takes carry their own heading, so they come last.
+  visibleOptions(command) {
+    const own = new Help().visibleOptions(command);
+    return own.toSpliced(-1, 0, ...inheritedOptions(command.parent));
+  },
+  /** Commands before the options that every command takes. */
+  formatHelp(command, helper) {
+    const sections = Help.prototype.formatHelp.call(helper, command, helper).trimEnd().split("\n\n");
+    const isGlobal = (section: string) => section.startsWith(GLOBAL_OPTIONS);
+    const ordered = [...sections.filter((section) => !isGlobal(section)), ...sections.filter(isGlobal)];
+    return `${ordered.join("\n\n")}\n`;
+  },
+  formatItem(term, termColumns, description, helper) {
+    const columns = helper.helpWidth ?? COLUMNS_OF_A_PIPE;
+    if (columns - termColumns - 4 >= FEWEST_DESCRIPTION_COLUMNS)
+      return Help.prototype.formatItem.call(helper, term, termColumns, description, helper);
+    const below = helper.boxWrap(description, columns - DESCRIPTION_INDENT.length).split("\n");
+    return [`  ${term}`, ...below.map((line) => DESCRIPTION_INDENT + line)].join("\n");
+  },
+};
+
+function inheritedOptions(command: Command | null): Option[] {
+  return command === null ? [] : [...command.options, ...inheritedOptions(command.parent)];
+}
+
+/**
+ * Fits the lines that the parser leaves as they are: usage and examples. An example is continued on the next line in
+ * a way that a shell understands, and what is said beside it goes above it.
+ */
+export function fitHelp(text: string, columns: number): string[] {
+  const lines = text.split("\n");
+  const notesAbove = lines.some((line) => line.length > columns && NOTED_EXAMPLE.test(line));
+  return lines.flatMap((line) => {
+    const [, command, note] = (notesAbove && NOTED_EXAMPLE.exec(line)) || [];
+    if (command === undefined) return fitLine(line, columns);
+    return [`  # ${note}`, ...fitLine(command, columns)];
+  });
+}
+
+/** A command, and what it is good for beside it. */
+const NOTED_EXAMPLE = /^( {2}\$ .*?\S) {3,}(\S.*)$/;
+/** A word of a command line, quotes and all; a flag together with its value. */
+const SHELL_WORD = /(?:--?[a-z][\w-]* (?![-|]))?(?:[^\s"']|"[^"]*"|'[^']*')+/gi;
+
+const WORD_INDENT = 6;
+
+function fitLine(line: string, columns: number): string[] {
+  if (line.length <= columns) return [line];
+  if (!line.startsWith("  $ ")) return wrapped(line.match(/\S+/g) ?? [], line.search(/\S/), columns, "");
+  const words = (line.slice(4).match(SHELL_WORD) ?? []).flatMap((word) =>
+    word.startsWith("-") && word.length + WORD_INDENT > columns ? word.split(" ") : [word],
+  );
+  const [first = "", ...more] = wrapped(words, WORD_INDENT - 2, columns, " \\");
+  return [`  $ ${first.trimStart()}`, ...more];
+}
+
+/** Words in lines, all but the first with a deeper indent. @param end what every line but the last ends with */
+function wrapped(words: readonly string[], indent: number, columns: number, end: string): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of words) {
+    const longer = line === "" ? " ".repeat(indent) + word : `${line} ${word}`;
+    if (line === "" || longer.length + end.length <= columns) line = longer;
+    else {
+      lines.push(line + end);
+      line = " ".repeat(indent + 2) + word;
+    }
+  }
+  return [...lines, line];
+}
+
+/** Whether a line of help is the heading of what follows. */
+export function isHeading(line: string): boolean {
+  return /^[A-Z][\w ]*:$/.test(line);
+}

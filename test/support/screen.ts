@@ -1,0 +1,157 @@
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { platform } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
+import { NODE_FLAGS, temporaryFolder } from "./program.ts";
+import { hasTool } from "./tools.ts";
+
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+
+/** Whether screens can be read here: tmux is both the pseudo-terminal and the emulator. Where tests decide, it must be. */
+export const hasScreen = hasTool("tmux") || (process.env.CI !== undefined && platform() === "linux");
+
+export interface ScreenOptions {
+  columns: number;
+  rows?: number;
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+}
+
+/** A terminal with the built program on it. What a test reads is what a person sees, not the bytes that led there. */
+export class Screen {
+  readonly #socket: string;
+  readonly #exitCode: string;
+
+  private constructor(folder: string) {
+    this.#socket = path.join(folder, "tmux");
+    this.#exitCode = path.join(folder, "exit-code");
+  }
+
+  /** Starts `imggen` with these arguments; the screen stays after its end. */
+  static async start(args: readonly string[], options: ScreenOptions): Promise<Screen> {
+    const folder = await temporaryFolder();
+    const screen = new Screen(folder);
+    onTestFinished(() => screen.#close());
+    const { columns, rows = 24, cwd = folder } = options;
+    const { PATH, HOME } = process.env;
+    const env = {
+      PATH,
+      HOME,
+      TERM: "xterm-256color",
+      IMGGEN_HOME: path.join(folder, "home"),
+      ...options.env,
+    };
+    const settings = Object.entries(env).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${value}`],
+    );
+    const config = path.join(folder, "tmux.conf");
+    // The window must outlive the program, and nothing but the program may write to it.
+    await writeFile(config, "set -g remain-on-exit on\nset -g remain-on-exit-format ''\nset -g status off\n");
+    const program = ["env", "-i", ...settings, process.execPath, ...NODE_FLAGS, BIN, ...args];
+    // A shell that outlives Ctrl-C: what tmux itself says of a process's end is not always there.
+    const command = ["sh", "-c", KEEP_EXIT_CODE, screen.#exitCode, ...program];
+    const size = ["-x", String(columns), "-y", String(rows)];
+    // Without LANG it is told to: it would show a question mark for whatever is not ASCII.
+    await screen.#tmux("-u", "-f", config, "new-session", "-d", ...size, "-c", cwd, "--", ...command);
+    return screen;
+  }
+
+  /** Runs `imggen` to its end, and reads what it leaves on the screen. */
+  static async after(args: readonly string[], options: ScreenOptions): Promise<string[]> {
+    const screen = await Screen.start(args, options);
+    await screen.end();
+    return screen.lines();
+  }
+
+  /** The lines from the first to the last that is not blank, those that have left the screen at the top included. */
+  async lines(): Promise<string[]> {
+    return textLines(await this.#tmux("capture-pane", "-p", "-S", "-"));
+  }
+
+  /** The same with the escape sequences of their colours. */
+  async colored(): Promise<string> {
+    return this.#tmux("capture-pane", "-p", "-e", "-S", "-");
+  }
+
+  /** Every style and colour on the screen, as the numbers that select them: 1 for bold, 31 for red. */
+  async styles(): Promise<Set<number>> {
+    const sequences = (await this.colored()).matchAll(/\u001b\[([\d;]*)m/g);
+    const numbers = [...sequences].flatMap(([, list = ""]) => list.split(";").map(Number));
+    return new Set(numbers.filter((number) => !RESETS.has(number)));
+  }
+
+  /** Waits until the screen shows this. @returns its lines then */
+  async shows(what: RegExp, patienceMs = 15_000): Promise<string[]> {
+    return until(
+      async () => {
+        const lines = await this.lines();
+        return what.test(lines.join("\n")) ? lines : null;
+      },
+      patienceMs,
+      async () => `${what} does not come up on the screen:\n${(await this.lines()).join("\n")}`,
+    );
+  }
+
+  /** Types a text as a person would; `Enter` and `C-c` are keys. */
+  async type(...keys: readonly string[]): Promise<void> {
+    await this.#tmux("send-keys", ...keys);
+  }
+
+  async resize(columns: number): Promise<void> {
+    await this.#tmux("resize-window", "-x", String(columns));
+  }
+
+  /** Waits for the program's end. @returns its exit code */
+  async end(): Promise<number> {
+    return until(
+      async () => {
+        const code = await readFile(this.#exitCode, "utf8").catch(() => "");
+        // Only then has the emulator read all that was written.
+        const isDead = (await this.#tmux("display-message", "-p", "#{pane_dead}")).trim() === "1";
+        return code.endsWith("\n") && isDead ? Number(code) : null;
+      },
+      20_000,
+      async () => `the program does not end:\n${(await this.lines()).join("\n")}`,
+    );
+  }
+
+  async #tmux(...args: readonly string[]): Promise<string> {
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, TERM: "xterm-256color" };
+    return (await promisify(execFile)("tmux", ["-S", this.#socket, ...args], { env })).stdout;
+  }
+
+  async #close(): Promise<void> {
+    await this.#tmux("kill-server").catch(() => {});
+  }
+}
+
+const KEEP_EXIT_CODE = 'trap : INT; "$@"; echo $? > "$0"';
+
+/** All styles off, the terminal's own foreground and background. */
+const RESETS: ReadonlySet<number> = new Set([0, 39, 49]);
+
+function textLines(screen: string): string[] {
+  const lines = screen.split("\n").map((line) => line.trimEnd());
+  const first = lines.findIndex((line) => line !== "");
+  const last = lines.findLastIndex((line) => line !== "");
+  return first === -1 ? [] : lines.slice(first, last + 1);
+}
+
+const PAUSE_MS = 50;
+
+async function until<Value>(
+  look: () => Promise<Value | null>,
+  patienceMs: number,
+  complaint: () => Promise<string>,
+): Promise<Value> {
+  const latestMs = performance.now() + patienceMs;
+  while (performance.now() < latestMs) {
+    const value = await look();
+    if (value !== null) return value;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+  throw new Error(await complaint());
+}
