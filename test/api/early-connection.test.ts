@@ -1,23 +1,9 @@
-import { writeFile } from "node:fs/promises";
-import type { Socket } from "node:net";
-import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { HttpClient } from "../../src/api/client.ts";
 import { EarlyConnection } from "../../src/api/early-connection.ts";
 import { TransportError } from "../../src/api/exchange.ts";
-import { deadPort, liveSockets } from "../support/live-server.ts";
-import { runProgram, temporaryFolder } from "../support/program.ts";
-import { json } from "../support/scripted-server.ts";
-
-/** A server that answers every request, and shows its connections. @param greet what it does with the first */
-async function newServer(greet: (socket: Socket) => void = () => {}) {
-  const sockets: Socket[] = [];
-  const port = await liveSockets((socket) => {
-    if (sockets.push(socket) === 1) greet(socket);
-    socket.on("data", () => socket.write(json({})));
-  });
-  return { sockets, origin: `http://127.0.0.1:${port}` };
-}
+import { answeringServer } from "../support/answering-server.ts";
+import { deadPort } from "../support/live-server.ts";
 
 function newClient(early: EarlyConnection) {
   const client = new HttpClient({ early });
@@ -43,7 +29,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 describe("a connection that was opened early", () => {
   it("is there before anything is sent, and is what the first request goes over, and no other", async () => {
-    const { sockets, origin } = await newServer();
+    const { sockets, origin } = await answeringServer();
     const client = newClient(new EarlyConnection(new URL(origin)));
     await turn();
     expect(sockets).toHaveLength(1);
@@ -56,13 +42,13 @@ describe("a connection that was opened early", () => {
   });
 
   it("is waited for where it is not there yet", async () => {
-    const { sockets, origin } = await newServer();
+    const { sockets, origin } = await answeringServer();
     expect(await ask(newClient(new EarlyConnection(new URL(origin))), origin)).toBe(200);
     expect(sockets).toHaveLength(1);
   });
 
   it("carries one request at a time: another makes a connection of its own", async () => {
-    const { sockets, origin } = await newServer();
+    const { sockets, origin } = await answeringServer();
     const client = newClient(new EarlyConnection(new URL(origin)));
     expect(await Promise.all([ask(client, origin), ask(client, origin)])).toEqual([200, 200]);
     expect(sockets).toHaveLength(2);
@@ -78,7 +64,7 @@ describe("a connection that was opened early", () => {
   });
 
   it("and closed by the service since is not used", async () => {
-    const { sockets, origin } = await newServer();
+    const { sockets, origin } = await answeringServer();
     const client = newClient(new EarlyConnection(new URL(origin)));
     await turn();
     sockets[0]?.end();
@@ -88,7 +74,7 @@ describe("a connection that was opened early", () => {
   });
 
   it("and spoken on by the service, which nobody has asked anything, is not used", async () => {
-    const { sockets, origin } = await newServer((socket) =>
+    const { sockets, origin } = await answeringServer((socket) =>
       socket.write("HTTP/1.1 408 Request Timeout\r\n\r\n"),
     );
     expect(await ask(newClient(new EarlyConnection(new URL(origin))), origin)).toBe(200);
@@ -97,7 +83,7 @@ describe("a connection that was opened early", () => {
   });
 
   it("is not used for another origin", async () => {
-    const [one, other] = [await newServer(), await newServer()];
+    const [one, other] = [await answeringServer(), await answeringServer()];
     const client = newClient(new EarlyConnection(new URL(one.origin)));
     expect(await ask(client, other.origin)).toBe(200);
     await turn();
@@ -105,7 +91,7 @@ describe("a connection that was opened early", () => {
   });
 
   it("is closed where nobody needed it", async () => {
-    const { sockets, origin } = await newServer();
+    const { sockets, origin } = await answeringServer();
     const early = new EarlyConnection(new URL(origin));
     await turn();
     const closed = new Promise((resolve) => sockets[0]?.once("close", resolve));
@@ -118,36 +104,4 @@ describe("a connection that was opened early", () => {
     await turn();
     early.close();
   });
-});
-
-it.each([
-  ["a dry run", ["a fox", "--dry-run"]],
-  ["a request that the matrix forbids", ["a fox", "--model", "gamma-image-2", "--ratio", "7:5"]],
-  ["a cap that is too low", ["a fox", "--model", "gamma-image-2", "--max-credits", "0"]],
-])("no connection is opened for %s", async (_what, args) => {
-  const { sockets, origin } = await newServer();
-  const env = {
-    IMGGEN_HOME: await temporaryFolder(),
-    IMGGEN_API_KEY: "sk-test",
-    IMGGEN_BASE_URL: `${origin}/api`,
-  };
-  await runProgram(["generate", ...args], { env });
-  expect(sockets).toEqual([]);
-});
-
-it("a connection is opened for what is in order, before the rest is looked at", async () => {
-  const { sockets, origin } = await newServer();
-  const env = {
-    IMGGEN_HOME: await temporaryFolder(),
-    IMGGEN_API_KEY: "sk-test",
-    IMGGEN_BASE_URL: `${origin}/api`,
-  };
-  const folder = await temporaryFolder();
-  await writeFile(path.join(folder, "file"), "");
-  const { code } = await runProgram(["generate", "a fox", "--output", path.join(folder, "file/below/")], {
-    env,
-  });
-  expect(code).toBe(8);
-  expect(sockets).toHaveLength(1);
-  expect(sockets[0]?.bytesRead).toBe(0);
 });

@@ -2,9 +2,10 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, jsonLines } from "../support/batch-world.ts";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { PICTURE, programWorld } from "../support/program-world.ts";
+import { programWorld } from "../support/program-world.ts";
 import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
 
 const foxes = (count: number) => Array.from({ length: count }, (_, index) => `fox ${index}`);

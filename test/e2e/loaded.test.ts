@@ -2,9 +2,10 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { runProgram, temporaryFolder } from "../support/program.ts";
-import { PICTURE } from "../support/program-world.ts";
+import { runProgram } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const PURCHASE = ["generate", "a fox", "--model", "gamma-image-2"];
 

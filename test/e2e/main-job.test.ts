@@ -3,7 +3,8 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { DiskFile } from "../../src/lib/disk-file.ts";
 import { inspectFile } from "../../src/lib/image/inspect.ts";
-import { runProgram, temporaryFolder } from "../support/program.ts";
+import { runProgram } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 it("saves a picture of the asked ratio and prints its path alone", async () => {
   const folder = await temporaryFolder();

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { type RolldownOptions, rolldown } from "rolldown";
 import { expect, it } from "vitest";
 import { CANARY } from "../support/canary.ts";
-import { temporaryFolder } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const DIST = path.join(ROOT, "dist");

@@ -3,10 +3,12 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { buildPng } from "../lib/image/builders.ts";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { runProgram, temporaryFolder } from "../support/program.ts";
-import { PICTURE, programWorld } from "../support/program-world.ts";
+import { runProgram } from "../support/program.ts";
+import { programWorld } from "../support/program-world.ts";
 import { completedAt, inTurn, stillRunning } from "../support/scripts.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
 

@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import { cp, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { finished, temporaryFolder } from "../support/program.ts";
-import { PICTURE } from "../support/program-world.ts";
+import { finished } from "../support/program.ts";
 import { success } from "../support/scripted-server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 

@@ -2,8 +2,9 @@ import { cp, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, imagesIn, jsonLines } from "../support/batch-world.ts";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { PICTURE, programWorld } from "../support/program-world.ts";
+import { programWorld } from "../support/program-world.ts";
 
 /** A batch of three rows that is saved, and the same command again, into a folder of any name. */
 async function savedBatch() {

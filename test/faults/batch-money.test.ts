@@ -2,8 +2,9 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, byPrompt, jsonLines } from "../support/batch-world.ts";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { PICTURE, programWorld } from "../support/program-world.ts";
+import { programWorld } from "../support/program-world.ts";
 import type { ServiceScript } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, reset } from "../support/scripts.ts";
 

@@ -17,11 +17,13 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { pngChunk } from "../lib/image/builders.ts";
 import { failingDisk } from "../support/failing-disk.ts";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { finished, temporaryFolder } from "../support/program.ts";
-import { NOT_SAVED, PICTURE, programWorld, SAVED } from "../support/program-world.ts";
+import { finished } from "../support/program.ts";
+import { NOT_SAVED, programWorld, SAVED } from "../support/program-world.ts";
 import { type Behaviour, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning } from "../support/scripts.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 import { hasTool } from "../support/tools.ts";
 

@@ -1,7 +1,8 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { PICTURE, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
 import { hasTool } from "../support/tools.ts";
 
 /** Runs the program in a working folder that is gone by then. */

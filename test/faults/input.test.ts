@@ -2,8 +2,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { PICTURE, programWorld } from "../support/program-world.ts";
+import { programWorld } from "../support/program-world.ts";
 import type { ScriptedServer } from "../support/scripted-server.ts";
 
 const REFUSED = { exit: 2, charged: "no", files: [], submits: 0, open: [], done: [] };

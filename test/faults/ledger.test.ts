@@ -2,9 +2,10 @@ import { execFileSync } from "node:child_process";
 import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import type { ProgramResult } from "../support/program.ts";
-import { PENDING, PICTURE, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { PENDING, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
 import { EVENTS, linesOf } from "../support/records.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 

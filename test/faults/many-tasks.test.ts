@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
-import { PICTURE, programWorld } from "../support/program-world.ts";
+import { programWorld } from "../support/program-world.ts";
 import type { Behaviour, SeenRequest } from "../support/scripted-server.ts";
 import { completedAt, pause, stillRunning } from "../support/scripts.ts";
 import { stopped } from "../support/started.ts";

@@ -6,9 +6,10 @@ import { expect, it } from "vitest";
 import { jsonLines } from "../support/batch-world.ts";
 import { blackHole } from "../support/black-hole.ts";
 import { selfSigned } from "../support/certificate.ts";
+import { PICTURE } from "../support/images.ts";
 import { deadPort, liveService, liveSockets } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { NOT_SENT, PENDING, PICTURE, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { NOT_SENT, PENDING, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
 import { failure, json, response, success } from "../support/scripted-server.ts";
 import {
   completedAt,

@@ -1,9 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { expect, it } from "vitest";
 import { blackHole } from "../support/black-hole.ts";
+import { PICTURE } from "../support/images.ts";
 import { deadPort, liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { PENDING, PICTURE, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { PENDING, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
 import { type Behaviour, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
 import { startedUntil, stopped } from "../support/started.ts";

@@ -1,7 +1,8 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
-import { PENDING, PICTURE, programWorld, refused, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { PENDING, programWorld, refused, SAVED, UNKNOWN } from "../support/program-world.ts";
 import { type Behaviour, failure, json, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning, taskIs } from "../support/scripts.ts";
 

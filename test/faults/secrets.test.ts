@@ -3,11 +3,11 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { filesWithKey } from "../support/canary.ts";
+import { PICTURE } from "../support/images.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
 import {
   CANARY,
   NOT_SAVED,
-  PICTURE,
   type ProgramWorld,
   programWorld,
   SAVED,

@@ -7,14 +7,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { jsonLines } from "../support/batch-world.ts";
-import { png } from "../support/images.ts";
+import { PICTURE, png } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import {
   type Aftermath,
   NOT_SAVED,
   PENDING,
-  PICTURE,
   type ProgramWorld,
   programWorld,
   SAVED,

@@ -1,7 +1,8 @@
 import path from "node:path";
 import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { PICTURE, type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { type ProgramWorld, programWorld } from "../support/program-world.ts";
 import { failure, success } from "../support/scripted-server.ts";
 import { completedAt, replies, stillRunning } from "../support/scripts.ts";
 import { hasTool } from "../support/tools.ts";

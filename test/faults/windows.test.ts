@@ -1,8 +1,9 @@
 import path from "node:path";
 import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { PICTURE, programWorld, SAVED } from "../support/program-world.ts";
+import { programWorld, SAVED } from "../support/program-world.ts";
 import { success } from "../support/scripted-server.ts";
 import { pause, replies } from "../support/scripts.ts";
 import { hasTool } from "../support/tools.ts";

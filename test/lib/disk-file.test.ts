@@ -2,8 +2,8 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DiskFile } from "../../src/lib/disk-file.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { replaceCall } from "../support/system-calls.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
 async function newFile(): Promise<{ path: string; file: DiskFile }> {

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { isPresent, makeFolder, removeIfPossible, removeIfPresent } from "../../src/lib/durable.ts";
 import { errorCode } from "../../src/lib/error-code.ts";
-import { temporaryFolder } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 async function newFile(): Promise<string> {
   const file = path.join(await temporaryFolder(), "file");

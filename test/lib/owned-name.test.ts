@@ -2,8 +2,8 @@ import { readdir, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { ownedName, removeAbandoned } from "../../src/lib/owned-name.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const KIND = { prefix: ".imggen-x-1-", extension: ".part" };
 const DAY_MS = 24 * 3600 * 1000;

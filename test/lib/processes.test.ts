@@ -4,7 +4,7 @@ import { symlink } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isSameProcess, systemProcesses } from "../../src/lib/processes.ts";
-import { temporaryFolder } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const tellsStartTimes = existsSync("/proc/self/stat");
 

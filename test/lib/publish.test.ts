@@ -4,7 +4,7 @@ import { lstat, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/pro
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { nameIsTaken, publish, readPublished } from "../../src/lib/publish.ts";
-import { temporaryFolder } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
 const unreserved = async () => async () => {};

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { syncFolder } from "../../src/lib/sync-folder.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { replaceCall } from "../support/system-calls.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Counts the syncs of any file from here to the test's end. @param onSync told of each, before it begins */
 function countSyncs(onSync: (count: number) => void = () => {}): () => number {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { firstInvalidByte } from "../../src/lib/utf8.ts";
+import { share } from "../support/holds.ts";
 
 describe("the first byte that is no UTF-8", () => {
   it.each([
@@ -38,7 +39,7 @@ describe("the first byte that is no UTF-8", () => {
           expect(() => strictly(at + 1, false)).toThrow();
         }
       }),
-      { numRuns: 5000 },
+      { numRuns: share(5000) },
     );
   });
 });

@@ -6,9 +6,9 @@ import { formatLine, TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { advance, type TaskEvent, type TaskProgress } from "../../src/task/lifecycle.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { AT, EVENTS, UNTIL } from "../support/records.ts";
 import { requests } from "../support/requests.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 8 });
 const intent = requests(text).map((request): TaskEvent => ({ ...EVENTS.intent, request }));

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { COLUMNS } from "../../src/core/manifest/columns.ts";
 import type { ManifestEntry, RowValues } from "../../src/core/manifest/entry.ts";
 import { entriesOf } from "../core/manifest/entries.ts";
+import { share } from "../support/holds.ts";
 import { drafts } from "../support/requests.ts";
 
 const FORMATS = ["txt", "jsonl", "csv", "detect"] as const;
@@ -53,10 +54,10 @@ describe("any bytes as a manifest", () => {
         checkEntries(entries, lineCount(content));
         for (const { kind } of entries) seen[kind] += 1;
       }),
-      { numRuns: 24_000 },
+      { numRuns: share(24_000) },
     );
-    expect(seen.row).toBeGreaterThan(1000);
-    expect(seen.problem).toBeGreaterThan(1000);
+    expect(seen.row).toBeGreaterThan(share(1000));
+    expect(seen.problem).toBeGreaterThan(share(1000));
   }, 180_000);
 
   it("come to the same, however they are cut into chunks", async () => {
@@ -69,7 +70,7 @@ describe("any bytes as a manifest", () => {
           expect(await entriesOf(content, format, size)).toEqual(await entriesOf(content, format));
         },
       ),
-      { numRuns: 4000 },
+      { numRuns: share(4000) },
     );
   }, 180_000);
 });
@@ -100,7 +101,7 @@ describe("rows that were written as a manifest", () => {
           expect(await valuesIn(records.join("\n").replaceAll("\n", end), "csv")).toEqual(rows);
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: share(1500) },
     );
   });
 
@@ -110,7 +111,7 @@ describe("rows that were written as a manifest", () => {
         const lines = rows.map((row) => JSON.stringify(row));
         expect(await valuesIn(lines.join("\n"), "jsonl")).toEqual(rows);
       }),
-      { numRuns: 1500 },
+      { numRuns: share(1500) },
     );
   });
 });

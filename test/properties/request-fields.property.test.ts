@@ -8,8 +8,8 @@ import { draftOf, toRequest } from "../../src/models/wire.ts";
 import { FIELD_NAMES, type FieldName } from "../../src/task/request-fields.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 import { runCommand } from "../support/in-process.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { drafts, requests } from "../support/requests.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // All of this goes through the fields of the table, and so through any that is added to it.
 

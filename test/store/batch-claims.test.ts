@@ -5,8 +5,8 @@ import { BatchClaims } from "../../src/store/batch-claims.ts";
 import { StateFolderError } from "../../src/store/errors.ts";
 import { formatLine } from "../../src/store/task-file.ts";
 import { fakeClock } from "../support/fake-clock.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { EVENTS } from "../support/records.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const BATCH = "0123456789abcdef";
 const ROW = `${"a".repeat(32)}-1`;

@@ -4,8 +4,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Processes } from "../../src/lib/processes.ts";
 import { type ClaimResult, removeClaims, takeClaim } from "../../src/store/claim.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Writes a claim as a process left it that was stopped at this point, so long ago. */
 async function leaveClaim(folder: string, content: string, agoMs: number): Promise<void> {

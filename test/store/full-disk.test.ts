@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { StateFolderError } from "../../src/store/errors.ts";
 import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT } from "../support/records.ts";
 import { someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
 const { accepted } = EVENTS;

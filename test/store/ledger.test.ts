@@ -8,9 +8,9 @@ import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const { intent, accepted, completed, saved } = EVENTS;
 

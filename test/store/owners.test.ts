@@ -6,9 +6,9 @@ import type { Processes, ProcessIdentity } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import { type FakeClock, fakeClock } from "../support/fake-clock.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { AT, EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const { rate_limited, submitting, accepted } = EVENTS;
 

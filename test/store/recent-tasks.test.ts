@@ -7,9 +7,9 @@ import type { Intent } from "../../src/task/intent.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT } from "../support/records.ts";
 import { someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const { accepted, completed, saved, failed, refused, not_sent, unknown, dismissed } = EVENTS;
 const KEY = INTENT.service.keyId;

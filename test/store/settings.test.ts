@@ -1,15 +1,12 @@
-import { execFile } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
-import { rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
 import { takeClaim } from "../../src/store/claim.ts";
 import { SettingsError } from "../../src/store/errors.ts";
 import { SettingsStore } from "../../src/store/settings.ts";
 import { SETTING_NAMES } from "../../src/store/settings-file.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
 const self = someProcesses(1).as(1);
@@ -179,15 +176,6 @@ describe("changing settings", () => {
     );
   });
 
-  it("loses none of the changes of several processes", async () => {
-    const { folder, store } = await storeWith(null);
-    const writer = await bundledWriter();
-    const names = ["model", "ratio", "quality"];
-    const runs = names.map((name) => promisify(execFile)(process.execPath, [writer, folder, name]));
-    for (const { stdout } of await Promise.all(runs)) expect(stdout).toBe("kept all 12");
-    expect(await store.read()).toEqual({ model: "12", ratio: "12", quality: "12" });
-  }, 20_000);
-
   it("gets its turn after a process that was killed in the middle of its own", async () => {
     const { folder, store } = await storeWith("{}");
     await writeFile(path.join(folder, "config.claim-1"), '{"pid":99,"host":"here","started":"1"}');
@@ -213,27 +201,3 @@ describe("changing settings", () => {
     await expect(store.update({ model: "z-image" })).rejects.toMatchObject({ type: "save_failed" });
   });
 });
-
-/** A program that changes one setting 12 times, and looks after each time whether it was kept. */
-async function bundledWriter(): Promise<string> {
-  const folder = await temporaryFolder();
-  const source = path.join(import.meta.dirname, "../../src");
-  const entry = path.join(folder, "writer.ts");
-  await writeFile(
-    entry,
-    `import { systemProcesses } from ${JSON.stringify(path.join(source, "lib/processes.ts"))};
-    import { SettingsStore } from ${JSON.stringify(path.join(source, "store/settings.ts"))};
-    const [, , folder, name] = process.argv;
-    const store = new SettingsStore(folder, systemProcesses());
-    let kept = 0;
-    for (let turn = 1; turn <= 12; turn++) {
-      await store.update({ [name]: String(turn) });
-      if ((await store.read())[name] === String(turn)) kept += 1;
-    }
-    process.stdout.write(kept === 12 ? "kept all 12" : "kept " + kept);`,
-  );
-  const build = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
-  await build.write({ dir: path.join(folder, "out"), format: "esm", entryFileNames: "writer.mjs" });
-  await build.close();
-  return path.join(folder, "out", "writer.mjs");
-}

@@ -6,9 +6,9 @@ import { StateFolderError } from "../../src/store/errors.ts";
 import { Ledger, type OwnedTask, type TaskClaim } from "../../src/store/ledger.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 async function newLedger(...pids: number[]) {
   const state = await temporaryFolder();

@@ -3,8 +3,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
-import { temporaryFolder } from "../support/program.ts";
 import { EVENTS, linesOf } from "../support/records.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const { intent, accepted, completed, saved } = EVENTS;
 const noRoom = async () => {};

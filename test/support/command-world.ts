@@ -1,11 +1,11 @@
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import { CANARY } from "./canary.ts";
+import { PICTURE } from "./images.ts";
 import { type RunOptions, type RunResult, runCommand } from "./in-process.ts";
 import { liveService } from "./live-server.ts";
-import { temporaryFolder } from "./program.ts";
-import { PICTURE } from "./program-world.ts";
 import type { ScriptedServer, ServiceScript } from "./scripted-server.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 export const TEST_KEY = CANARY;
 

@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The folders whose tests take longest: begun last, they would be waited for alone. */
-const LONGEST = ["/test/crash/", "/test/readme.test.ts", "/test/faults/", "/test/e2e/"];
+const LONGEST = ["/test/crash/", "/test/e2e/readme.test.ts", "/test/faults/", "/test/e2e/"];
 
 /** Begins the longest tests first, whether or not an earlier run has shown which they are. */
 export class LongestFirst extends BaseSequencer {

@@ -3,21 +3,13 @@ import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
 import { FOLDER_ID_FILE } from "../../src/store/folder-id.ts";
-import { buildPng, inspect } from "../lib/image/builders.ts";
+import { inspect } from "../lib/image/builders.ts";
 import { CANARY, filesWithKey } from "./canary.ts";
-import {
-  type ProgramOptions,
-  type ProgramResult,
-  runProgram,
-  startProgram,
-  temporaryFolder,
-} from "./program.ts";
+import { type ProgramOptions, type ProgramResult, runProgram, startProgram } from "./program.ts";
 import type { ScriptedServer } from "./scripted-server.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 export { CANARY };
-
-/** The image that scripted services hand out. */
-export const PICTURE = buildPng(64, 48);
 
 /**
  * Waits between tries are drawn from nothing up to a limit; here the draw is always nothing, so that a test of

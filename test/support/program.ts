@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { onTestFinished } from "vitest";
-import { expectNoKeyBelow, expectNoKeyShown } from "./canary.ts";
+import { expectNoKeyShown } from "./canary.ts";
 
 const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
 
@@ -25,15 +23,6 @@ export interface ProgramOptions {
   input?: string | Buffer;
   /** A command that is to start the program, as `nice` would. */
   through?: readonly string[];
-}
-
-/** A folder of this test's own, removed after it, and searched for leaked keys before. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), "imggen-test-"));
-  onTestFinished(async () => {
-    await expectNoKeyBelow(folder).finally(() => rm(folder, { recursive: true, force: true }));
-  });
-  return folder;
 }
 
 /** A fifth off the start of a process: the HTTP parser's machine code is not polished for a run this short. */

@@ -4,7 +4,8 @@ import { platform } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
-import { NODE_FLAGS, temporaryFolder } from "./program.ts";
+import { NODE_FLAGS } from "./program.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { hasTool } from "./tools.ts";
 
 const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");

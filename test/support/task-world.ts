@@ -15,7 +15,7 @@ import type { Destination } from "../../src/task/destination.ts";
 import type { ServiceIdentity } from "../../src/task/intent.ts";
 import { CANARY } from "./canary.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
-import { temporaryFolder } from "./program.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 export const TEST_KEY = CANARY;
 

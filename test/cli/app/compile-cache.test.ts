@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from "nod
 import path from "node:path";
 import { expect, it } from "vitest";
 import { enableCompileCache } from "../../../src/cli/app/compile-cache.ts";
-import { temporaryFolder } from "../../support/program.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 interface World {
   state: string;

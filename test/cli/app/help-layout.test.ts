@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../../support/in-process.ts";
-import { temporaryFolder } from "../../support/program.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const COMMANDS =
   "generate batch compare rerun status resume history models login logout config sandbox".split(" ");

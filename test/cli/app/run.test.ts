@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { VERSION } from "../../../src/lib/version.ts";
 import { runCommand } from "../../support/in-process.ts";
-import { temporaryFolder } from "../../support/program.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function complaint(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runCommand(args, { home: await temporaryFolder() });

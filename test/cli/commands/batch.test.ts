@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { rowDigest } from "../../../src/core/batch/shard.ts";
 import { accepts, batchWorld, imagesIn, PRICED, TWO_CREDITS } from "../../support/batch-world.ts";
 import { submitted } from "../../support/command-world.ts";
-import { PICTURE } from "../../support/program-world.ts";
+import { PICTURE } from "../../support/images.ts";
 import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
 
 const MODEL = ["-m", "z-image"];
@@ -118,7 +118,7 @@ describe("a batch", () => {
       charged: "no",
       error: { type: "invalid_request", exitCode: 2, problems: expect.any(Array) },
     });
-    const problems = document.error?.problems as unknown as { line: number }[];
+    const problems = Object.values(document.error?.problems ?? {});
     expect([...new Set(problems.map(({ line }) => line))]).toEqual([2, 3, 4, 5, 6, 8]);
     expect(await world.listing()).not.toContain("home/state");
   });

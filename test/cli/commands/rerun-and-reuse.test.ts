@@ -2,7 +2,7 @@ import { copyFile, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
-import { PICTURE } from "../../support/program-world.ts";
+import { PICTURE } from "../../support/images.ts";
 import { failure, response } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
 

@@ -5,7 +5,7 @@ import { InterruptedError } from "../../../src/core/errors.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { runCommand } from "../../support/in-process.ts";
-import { temporaryFolder } from "../../support/program.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 it("--sandbox in place of a service: no key, no base URL, and the account's own server sees nothing", async () => {
   const world = await commandWorld();

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld } from "../../support/command-world.ts";
-import { PICTURE } from "../../support/program-world.ts";
+import { PICTURE } from "../../support/images.ts";
 
 /** Two tasks that were bought and not waited for. */
 async function twoTasks() {

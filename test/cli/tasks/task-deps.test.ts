@@ -3,8 +3,8 @@ import { Session } from "../../../src/cli/app/session.ts";
 import { taskDeps } from "../../../src/cli/tasks/task-deps.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 import { testContext } from "../../support/in-process.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { taskWorld } from "../../support/task-world.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 it("tasks that wait at once wake together", async () => {
   const clock = steppedClock();

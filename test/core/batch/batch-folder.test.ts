@@ -7,7 +7,7 @@ import { UsageError } from "../../../src/lib/errors.ts";
 import { BatchFolders } from "../../../src/store/batch-folders.ts";
 import { newFolderId } from "../../../src/store/folder-id.ts";
 import { imagesIn } from "../../support/batch-world.ts";
-import { temporaryFolder } from "../../support/program.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12);
 

@@ -9,9 +9,9 @@ import type { Intent } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { claimedOnly } from "./batch-run.ts";
 import { rowsOf } from "./some-rows.ts";
 

@@ -13,9 +13,9 @@ import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { newRows } from "./some-rows.ts";
 
 async function newPlace() {

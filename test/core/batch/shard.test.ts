@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { inShard, parseShard, rowDigest, type Shard } from "../../../src/core/batch/shard.ts";
 import { UsageError } from "../../../src/lib/errors.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
+import { share } from "../../support/holds.ts";
 
 const FOX: GenerationRequest = { prompt: "a fox", model: "z-image" };
 const URL = "https://images.test/fox.png";
@@ -103,7 +104,7 @@ describe("the shards of a batch", () => {
         const digest = rowDigest({ ...FOX, prompt }, undefined);
         expect(shards(count).filter((shard) => inShard(digest, shard))).toHaveLength(1);
       }),
-      { numRuns: 300 },
+      { numRuns: share(300) },
     );
   });
 });

@@ -7,8 +7,8 @@ import { prepareDestination, resolveDestination } from "../../../src/core/images
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
 import { UsageError } from "../../../src/lib/errors.ts";
 import { ownedName } from "../../../src/lib/owned-name.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { tinyDisk } from "../../support/tiny-disk.ts";
 
 async function resolved(output: string | undefined, more: { name?: string; overwrite?: boolean } = {}) {

@@ -5,10 +5,10 @@ import type { TaskDeps } from "../../../src/core/deps.ts";
 import { type DownloadedImage, downloadImage } from "../../../src/core/images/download-image.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { type Behaviour, response } from "../../support/scripted-server.ts";
 import { pause } from "../../support/scripts.ts";
 import { taskWorld } from "../../support/task-world.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { tinyDisk } from "../../support/tiny-disk.ts";
 
 const IMAGE = png();

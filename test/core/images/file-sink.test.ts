@@ -4,8 +4,8 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FileSink } from "../../../src/core/images/file-sink.ts";
 import { DiskFile } from "../../../src/lib/disk-file.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { replaceCall } from "../../support/system-calls.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const MIB = 1024 * 1024;
 

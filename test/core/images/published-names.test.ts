@@ -2,7 +2,7 @@ import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { RunFileNames } from "../../../src/core/images/published-names.ts";
-import { temporaryFolder } from "../../support/program.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const BEGAN = Date.UTC(2026, 0, 31, 12);
 const LATER = BEGAN + 5000;

@@ -2,8 +2,8 @@ import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { claimName, sweepReservations } from "../../../src/core/images/reserve-name.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function newFolder() {
   const folder = await temporaryFolder();

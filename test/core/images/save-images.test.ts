@@ -9,9 +9,9 @@ import { systemProcesses } from "../../../src/lib/processes.ts";
 import type { Destination } from "../../../src/task/destination.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { response } from "../../support/scripted-server.ts";
 import { taskWorld } from "../../support/task-world.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const EARLIER = new Date(2026, 0, 30, 23, 59);
 

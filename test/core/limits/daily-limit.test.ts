@@ -7,9 +7,9 @@ import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const KEY = INTENT.service.keyId;
 const cost = (credits: number, undocumented = 0) => ({ credits, undocumented });

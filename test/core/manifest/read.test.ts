@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readManifest } from "../../../src/core/manifest/read.ts";
+import { share } from "../../support/holds.ts";
 import { entriesOf, read } from "./entries.ts";
 
 const FOX = '{"prompt":"a fox"}';
@@ -45,7 +46,7 @@ describe("a manifest that has no name", () => {
 });
 
 describe("a large manifest", () => {
-  const ROWS = 100_000;
+  const ROWS = share(100_000);
   const LINES = {
     txt: "a fox in the snow at dawn\n",
     jsonl: '{"prompt":"a fox in the snow","model":"z-image","output":"fox"}\n',

@@ -11,10 +11,10 @@ import { Ledger } from "../../../src/store/ledger.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 import { lookTimes } from "../../support/simulated-tasks.ts";
 import { someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const FOX: GenerationRequest = { prompt: "a fox", model: "gamma-image-2" };
 const SEEN = { seenMs: 41_000, pendingMs: 40_000 };

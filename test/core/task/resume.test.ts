@@ -9,12 +9,12 @@ import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { AT, EVENTS } from "../../support/records.ts";
 import { failure, type ServiceScript, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, taskIs } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { not_sent, refused, unknown, accepted, completed, failed } = EVENTS;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };

@@ -4,9 +4,9 @@ import { coverMs, RecordedAttempts } from "../../../src/core/task/submit-record.
 import { TaskWriter } from "../../../src/core/task/task-writer.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { AT, INTENT } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const SUBMIT_MS = 120_000;
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { TaskWriter } from "../../../src/core/task/task-writer.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
-import { temporaryFolder } from "../../support/program.ts";
 import { EVENTS, INTENT, linesOf } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { intent, accepted, completed, saved } = EVENTS;
 

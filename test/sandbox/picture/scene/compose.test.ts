@@ -33,15 +33,22 @@ describe.each(SETTING_NAMES)("the setting %s", (setting) => {
   });
 });
 
-test.each(SUBJECT_NAMES)("a %s is seen at every ratio", (subject) => {
-  for (const [width, height] of [
+const EMPTY_SCENES = (
+  [
     [96, 96],
     [32, 256],
     [256, 32],
     [160, 90],
-  ] as const) {
+  ] as const
+).map(([width, height]) => ({
+  width,
+  height,
+  without: paint(briefFor("noon", "space", undefined), width, height),
+}));
+
+test.each(SUBJECT_NAMES)("a %s is seen at every ratio", (subject) => {
+  for (const { width, height, without } of EMPTY_SCENES) {
     const with_ = paint(briefFor("noon", "space", subject), width, height);
-    const without = paint(briefFor("noon", "space", undefined), width, height);
     const changed = with_.filter((row, y) =>
       row.some((value, i) => Math.abs(value - (without[y]?.[i] ?? 0)) > 8),
     );

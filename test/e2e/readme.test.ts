@@ -3,13 +3,14 @@ import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { EXIT_CODES } from "../src/cli/app/exit-codes.ts";
-import { startSandbox } from "../src/sandbox/server.ts";
-import { SETTING_NAMES } from "../src/store/settings-file.ts";
-import { runCommand } from "./support/in-process.ts";
-import { NODE_FLAGS, temporaryFolder } from "./support/program.ts";
+import { EXIT_CODES } from "../../src/cli/app/exit-codes.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { SETTING_NAMES } from "../../src/store/settings-file.ts";
+import { runCommand } from "../support/in-process.ts";
+import { NODE_FLAGS } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const README = await readFile(path.resolve(import.meta.dirname, "../README.md"), "utf8");
+const README = await readFile(path.resolve(import.meta.dirname, "../../README.md"), "utf8");
 const COMMANDS = [
   "generate",
   "status",
@@ -117,7 +118,7 @@ async function shellEnvironment(folder: string, baseUrl: string) {
   const bin = path.join(folder, "bin");
   await promisify(execFile)("mkdir", ["-p", bin]);
   await symlink(process.execPath, path.join(bin, "node"));
-  const program = path.resolve(import.meta.dirname, "../bin/imggen.js");
+  const program = path.resolve(import.meta.dirname, "../../bin/imggen.js");
   const launcher = path.join(bin, "imggen");
   await writeFile(launcher, `#!/bin/sh\nexec node ${NODE_FLAGS.join(" ")} "${program}" "$@"\n`);
   await chmod(launcher, 0o755);

@@ -1,0 +1,65 @@
+import { connect, createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { InterruptedError } from "../../../src/core/errors.ts";
+import { accepts, batchWorld } from "../../support/batch-world.ts";
+import { deadPort } from "../../support/live-server.ts";
+import { late, pause, reset } from "../../support/scripts.ts";
+
+const BATCH = ["batch", "p.txt", "-m", "z-image", "-o", "out", "--yes"];
+const foxes = (count: number) => Array.from({ length: count }, (_, index) => `fox ${index}`);
+
+/** Listens on a port until the test is over, and passes everything on to another. */
+async function bridge(port: number, to: number): Promise<void> {
+  const server = createServer((socket) => {
+    const through = connect(to, "127.0.0.1");
+    for (const each of [socket, through]) each.on("error", () => {});
+    socket.pipe(through).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+}
+
+describe("a service that is down", () => {
+  it("is waited for: what was never sent is sent when it is back, and no row is lost", async () => {
+    const world = await batchWorld({ submit: accepts });
+    const port = await deadPort();
+    await world.manifest("p.txt", "a fox");
+    const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` };
+    const running = world.run(BATCH, { env });
+    await pause(700);
+    await bridge(port, world.server.port);
+    const { code, stderr } = await running;
+    expect(stderr).toContain("Submitting is paused");
+    expect(stderr).toContain("The service is back.");
+    expect(code).toBe(0);
+  });
+
+  it("and never was up is given up soon: nothing was sent, and the rows are new again", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", ...foxes(30));
+    const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
+    const started = performance.now();
+    const { code, rows, summary } = await world.batchJson(BATCH.slice(1), { env });
+    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(code).toBe(10);
+    expect(summary).toMatchObject({ rows: 30, failed: 30, notSent: 30, unknown: 0 });
+    for (const row of rows)
+      expect(row).toMatchObject({ ok: false, charged: "no", error: { type: "network" } });
+  });
+
+  it("and loses every submit gets no more than a few of them", async () => {
+    const world = await batchWorld({ submit: late(50, reset) });
+    await world.manifest("p.txt", ...foxes(40));
+    const controller = new AbortController();
+    const running = world.batchJson([...BATCH.slice(1), "--concurrency", "8"], { signal: controller.signal });
+    await pause(3_500);
+    controller.abort(new InterruptedError("SIGINT"));
+    const { code, summary } = await running;
+    expect(code).toBe(130);
+    // Eight at once, at most two that began before the third was lost, and one to try after 2 s.
+    const sent = world.server.submits().length;
+    expect(sent).toBeGreaterThanOrEqual(8 + 1);
+    expect(sent).toBeLessThanOrEqual(8 + 2 + 1);
+    expect(summary).toMatchObject({ unknown: sent, notSent: 40 - sent });
+  });
+});

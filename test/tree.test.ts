@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+
+const TEST = import.meta.dirname;
+
+const FILES = readdirSync(TEST, { recursive: true, encoding: "utf8" })
+  .map((name) => name.split(path.sep).join("/"))
+  .filter((name) => /\.[jt]s$/.test(name));
+
+const textOf = (name: string) => readFileSync(path.join(TEST, name), "utf8");
+
+/** The files below `test/` that a file imports, its type imports left out. */
+function importsOf(name: string): string[] {
+  const found = textOf(name).matchAll(/^(?:import|export) (?!type )[^;]*? from "(\.[^"]+)";/gms);
+  return [...found].map(([, to = ""]) => path.posix.join(path.posix.dirname(name), to));
+}
+
+/** A file with all that it loads from `test/`. */
+function loadedBy(name: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(name) || !FILES.includes(name)) return seen;
+  seen.add(name);
+  for (const other of importsOf(name)) loadedBy(other, seen);
+  return seen;
+}
+
+describe("the test tree", () => {
+  it("starts imggen, or builds it, in e2e, terminal, faults, crash and bench alone", () => {
+    const unit = FILES.filter(
+      (name) => name.endsWith(".test.ts") && !/^(e2e|terminal|faults|crash)\//.test(name),
+    );
+    const starting = unit.filter((name) =>
+      [...loadedBy(name)].some((each) => each === "support/program.ts" || /"rolldown"/.test(textOf(each))),
+    );
+    expect(starting.filter((name) => name !== "tree.test.ts")).toEqual([]);
+    expect([...loadedBy("faults/disk.test.ts")]).toContain("support/program.ts");
+  });
+
+  it("has no cast that would hide a double from the type that it stands for", () => {
+    const casting = FILES.filter((name) => /\bas (?:unknown as|never\b(?=[,;)\]}]))/.test(textOf(name)));
+    expect(casting.filter((name) => name !== "tree.test.ts")).toEqual([]);
+  });
+});
