@@ -25,14 +25,14 @@ export async function poll(
   return success({ taskId, ...state }, `${taskId} ${state.status}`);
 }
 
-interface TaskState {
+interface PolledTask {
   status: "processing" | "completed" | "failed";
   resultUrl?: string | string[];
   errorCode: number;
 }
 
 /** Section 2.3. The document shows no word for a task that still runs; clients go by what they do know. */
-async function stateOf(task: Task, service: SandboxService): Promise<TaskState> {
+async function stateOf(task: Task, service: SandboxService): Promise<PolledTask> {
   if (service.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
   if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
   return { status: "completed", resultUrl: resultUrl(task, service), errorCode: 0 };

@@ -103,7 +103,7 @@ export class BatchClaims {
       if (id === null || !content.startsWith("{")) return { kind: "lost", file, record: null };
       const { readTaskLines } = await import("./task-lines.ts");
       const read = readTaskLines(id, content);
-      if (read.kind !== "task" || read.record.progress.status !== "intended") return { file, ...read };
+      if (read.kind !== "task" || read.record.state.name !== "intent") return { file, ...read };
       if (content.includes(COPY_LINE)) return { kind: "lost", file, record: read.record };
       // With more than its intent it was begun: it was submitted again after a 429.
       return content.indexOf("\n") < content.length - 1 ? { file, ...read } : null;

@@ -49,13 +49,13 @@ const MOST_FILE_TAGS = 15;
 
 /** The name of a finished task's file. */
 export function doneName(record: TaskRecord): string {
-  const { id, intent, progress } = record;
+  const { id, intent, state } = record;
   const { request, service, credits } = intent;
   const tags = [requestTag(request, service), kindTag(request, service)];
-  if ("taskId" in progress) tags.unshift(taskTag(progress.taskId));
+  if ("taskId" in state) tags.unshift(taskTag(state.taskId));
   if (mayBeCharged(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
-  if (progress.status === "saved") {
-    tags.push(...progress.files.slice(0, MOST_FILE_TAGS).map(({ sha256 }) => fileTag(sha256)));
+  if (state.name === "saved") {
+    tags.push(...state.files.slice(0, MOST_FILE_TAGS).map(({ sha256 }) => fileTag(sha256)));
   }
   return `${[id, ...tags].join(".")}.jsonl`;
 }

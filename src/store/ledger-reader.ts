@@ -4,7 +4,7 @@ import { mapConcurrent } from "../lib/concurrency.ts";
 import { errorCode } from "../lib/error-code.ts";
 import type { Processes } from "../lib/processes.ts";
 import { isSameRequest, type ServiceIdentity } from "../task/intent.ts";
-import type { TaskProgress } from "../task/lifecycle.ts";
+import type { TaskState } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { DoneTasks } from "./done-tasks.ts";
@@ -75,8 +75,8 @@ export class LedgerReader {
     // It may have gone on before it ended: only what is read after its end is its last word.
     const last = await readEntry(this.openFolder, name);
     if (!waits(last)) return last;
-    const { progress } = last.record;
-    return { ...last, record: { ...last.record, progress: { ...progress, isOwnerGone: true } } };
+    const { state } = last.record;
+    return { ...last, record: { ...last.record, state: { ...state, isOwnerGone: true } } };
   }
 
   protected fileOf(id: string): string {
@@ -85,7 +85,7 @@ export class LedgerReader {
 
   /** Whoever is killed while it begins what another process has finished leaves an intent that means nothing. */
   async #isFinished(entry: LedgerEntry): Promise<boolean> {
-    if (entry.kind !== "task" || entry.record.progress.status !== "intended") return false;
+    if (entry.kind !== "task" || entry.record.state.name !== "intent") return false;
     return this.done.has(entry.record.id);
   }
 
@@ -95,7 +95,7 @@ export class LedgerReader {
   async read(id: string): Promise<LedgerEntry | null> {
     return this.guarded(async () => {
       const open = await this.#readOpen(openName(id));
-      if (open?.kind === "task" && open.record.progress.status !== "intended") return open;
+      if (open?.kind === "task" && open.record.state.name !== "intent") return open;
       return (await this.done.read(id)) ?? open;
     });
   }
@@ -140,8 +140,8 @@ export class LedgerReader {
     };
     for await (const entry of this.#newestFirst(isWanted)) {
       if (entry.kind !== "task") continue;
-      const { id, progress } = entry.record;
-      for (const each of "taskId" in progress ? [id, progress.taskId] : [id])
+      const { id, state } = entry.record;
+      for (const each of "taskId" in state ? [id, state.taskId] : [id])
         if (missing.delete(each)) found.set(each, entry.record);
       if (missing.size === 0) break;
     }
@@ -153,7 +153,7 @@ export class LedgerReader {
     const tag = fileTag(sha256);
     const byFile = this.#search(
       (name) => hasTag(name, tag),
-      ({ progress }) => progress.status === "saved" && progress.files.some((file) => file.sha256 === sha256),
+      ({ state }) => state.name === "saved" && state.files.some((file) => file.sha256 === sha256),
     );
     return (await byFile.next()).value ?? null;
   }
@@ -224,9 +224,9 @@ export class LedgerReader {
 }
 
 type Waiting = Extract<LedgerEntry, { kind: "task" }> & {
-  record: { progress: Extract<TaskProgress, { status: "rate_limited" }> };
+  record: { state: Extract<TaskState, { name: "rate_limited" }> };
 };
 
 function waits(entry: LedgerEntry | null): entry is Waiting {
-  return entry?.kind === "task" && entry.record.progress.status === "rate_limited";
+  return entry?.kind === "task" && entry.record.state.name === "rate_limited";
 }

@@ -134,7 +134,7 @@ export class Ledger extends LedgerReader {
       file.close();
     };
     const { type: _type, v: _v, id: _id, at: submittedAt, owner, until = null, ...intent } = line;
-    const record: TaskRecord = { id, intent, owner, submittedAt, progress: { status: "intended", until } };
+    const record: TaskRecord = { id, intent, owner, submittedAt, state: { name: "intent", until } };
     return { record, file, claimed: false, release };
   }
 
@@ -148,7 +148,7 @@ export class Ledger extends LedgerReader {
    * that only recovers the task does not count.
    */
   isUnderWay(record: TaskRecord): boolean {
-    if (record.progress.status !== "intended") return false;
+    if (record.state.name !== "intent") return false;
     return !isOwnerGone(record, this.fileOf(record.id), this.processes, this.clock.now());
   }
 
@@ -182,7 +182,7 @@ export class Ledger extends LedgerReader {
       const { self } = this.processes;
       if (mayBeUnderWay(record, self, this.clock.now())) return "held";
       // Whoever has noted that the outcome is unknown has let go of the task, however long it lives.
-      const isLeft = record.progress.status === "unknown";
+      const isLeft = record.state.name === "unknown";
       const owner = isLeft ? null : ownerOf(record, this.fileOf(record.id), self);
       const result = await takeClaim(this.openFolder, record.id, owner, this.processes);
       if (result.held) return "held";

@@ -31,9 +31,9 @@ export function mayBeUnderWay(record: TaskRecord, self: ProcessIdentity, nowMs: 
 }
 
 /** Milliseconds since the epoch; long ago for a request whose submit has come to its end. */
-function submittingUntilMs({ progress, submittedAt }: TaskRecord): number {
-  if (progress.status !== "intended" && progress.status !== "rate_limited") return Number.NEGATIVE_INFINITY;
-  const untilMs = progress.until === null ? Number.NaN : Date.parse(progress.until);
+function submittingUntilMs({ state, submittedAt }: TaskRecord): number {
+  if (state.name !== "intent" && state.name !== "rate_limited") return Number.NEGATIVE_INFINITY;
+  const untilMs = state.until === null ? Number.NaN : Date.parse(state.until);
   return Number.isNaN(untilMs) ? Date.parse(submittedAt) + LONGEST_SUBMIT_MS : untilMs;
 }
 

@@ -1,8 +1,11 @@
 import * as z from "zod/mini";
-import { advance, type TaskEvent, type TaskProgress } from "../task/lifecycle.ts";
+import type { ErrorType } from "../lib/errors.ts";
+import type { ProcessIdentity } from "../lib/processes.ts";
+import { advance, type EventType, type TaskEvent, type TaskState } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { areSentFields, isJsonObject } from "../task/request-fields.ts";
+import type { SavedFile } from "../task/saved-file.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
 /** What a file in the ledger turned out to be. */
@@ -13,65 +16,74 @@ export type ReadTask =
   | { kind: "damaged"; why: string }
   | { kind: "newer"; version: number };
 
+/** A schema for each field of a line's type: one that is missing, or of another type, does not compile. */
+type Fields<Line> = { [Name in keyof Line]-?: z.ZodMiniType<Line[Name]> };
+
 const text = z.string();
+const textOrNull = z.nullable(text);
+const numberOrNull = z.nullable(z.number());
 const overwrite = z.boolean();
+const folder = { folder: text, template: text, overwrite };
 const destination = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("file"), path: text, overwrite }),
-  z.object({ kind: z.literal("folder"), folder: text, template: text, overwrite }),
-  z.object({ kind: z.literal("stdout"), folder: text, template: text, overwrite }),
+  z.object({ kind: z.literal("folder"), ...folder }),
+  z.object({ kind: z.literal("stdout"), ...folder }),
 ]);
-const request = z.custom<GenerationRequest>(isRequest);
 const savedFile = z.object({
-  path: z.nullable(text),
+  path: textOrNull,
   url: text,
   mediaType: text,
   bytes: z.number(),
   sha256: text,
   width: z.number(),
   height: z.number(),
-});
-const refusal = z.object({ type: text, key: z.nullable(text), message: text });
-
+} satisfies Fields<SavedFile>);
 /** Releases before this one noted neither boot nor namespace, nor until when they would be submitting. */
 const owner = z.object({
   pid: z.number(),
   host: text,
   started: text,
-  boot: z.optional(text),
-  pidNamespace: z.optional(text),
-});
+  boot: z.exactOptional(text),
+  pidNamespace: z.exactOptional(text),
+} satisfies Fields<ProcessIdentity>);
 
-const event = z.discriminatedUnion("type", [
-  z.object({
-    type: z.literal("intent"),
+/** What each line of a task file holds beside its type. */
+const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type }>, "type">> } = {
+  intent: {
     v: z.literal(LEDGER_VERSION),
-    id: z.optional(text),
+    id: z.exactOptional(text),
     at: text,
     owner,
-    until: z.optional(text),
-    request,
+    until: z.exactOptional(text),
+    request: z.custom<GenerationRequest>(isRequest),
     service: z.object({ baseUrl: text, keyId: text }),
-    credits: z.nullable(z.number()),
+    credits: numberOrNull,
     destination,
-  }),
-  z.object({ type: z.literal("rate_limited"), at: text, why: text, until: text }),
-  z.object({ type: z.literal("submitting"), at: text, until: text }),
-  z.object({ type: z.literal("not_sent"), at: text, why: text }),
-  z.object({ type: z.literal("refused"), at: text, error: refusal }),
-  z.object({ type: z.literal("unknown"), at: text, why: text, excerpt: z.optional(text) }),
-  z.object({ type: z.literal("dismissed"), at: text, why: text, replacement: z.nullable(text) }),
-  z.object({ type: z.literal("accepted"), at: text, taskId: text }),
-  z.object({
-    type: z.literal("completed"),
+  },
+  rate_limited: { at: text, why: text, until: text },
+  submitting: { at: text, until: text },
+  not_sent: { at: text, why: text },
+  // An error type that a newer release knows is no reason to take the request for one that may be charged.
+  refused: {
     at: text,
-    urls: z.array(text),
-    seenMs: z.nullable(z.number()),
-    pendingMs: z.nullable(z.number()),
-  }),
-  z.object({ type: z.literal("partly_saved"), at: text, files: z.array(z.nullable(savedFile)) }),
-  z.object({ type: z.literal("failed"), at: text, errorCode: z.nullable(text) }),
-  z.object({ type: z.literal("saved"), at: text, files: z.array(savedFile) }),
-]);
+    error: z.object({
+      type: z.custom<ErrorType>((type) => typeof type === "string"),
+      key: textOrNull,
+      message: text,
+    }),
+  },
+  unknown: { at: text, why: text, excerpt: z.exactOptional(text) },
+  dismissed: { at: text, why: text, replacement: textOrNull },
+  accepted: { at: text, taskId: text },
+  completed: { at: text, urls: z.array(text), seenMs: numberOrNull, pendingMs: numberOrNull },
+  partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
+  failed: { at: text, errorCode: textOrNull },
+  saved: { at: text, files: z.array(savedFile) },
+};
+
+const SCHEMAS = new Map(
+  Object.entries(LINES).map(([type, fields]) => [type, z.object({ type: z.literal(type), ...fields })]),
+);
 
 /** What this release does not know of a request stays in it: without that, it would be another request. */
 function isRequest(value: unknown): value is GenerationRequest {
@@ -88,12 +100,12 @@ export function readTaskLines(id: string, content: string): ReadTask {
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadable(first);
   const { type: _type, v: _v, id: _id, at, owner, until = null, ...facts } = intent;
-  let progress: TaskProgress = { status: "intended", until };
+  let state: TaskState = { name: "intent", until };
   for (const line of rest) {
     const next = parseLine(line);
-    if (next) progress = advance(progress, next);
+    if (next) state = advance(state, next);
   }
-  return { kind: "task", record: { id, intent: facts, owner, submittedAt: at, progress } };
+  return { kind: "task", record: { id, intent: facts, owner, submittedAt: at, state } };
 }
 
 function unreadable(line: string): ReadTask {
@@ -106,9 +118,11 @@ function unreadable(line: string): ReadTask {
 }
 
 function parseLine(line: string): TaskEvent | null {
-  const parsed = event.safeParse(parseJson(line));
-  // exactOptionalPropertyTypes: zod's optional fields are absent, never undefined, once they come from JSON.
-  return parsed.success ? (parsed.data as TaskEvent) : null;
+  const json = parseJson(line);
+  const type = isJsonObject(json) && typeof json.type === "string" ? json.type : "";
+  const parsed = SCHEMAS.get(type)?.safeParse(json);
+  // The compiler does not follow which type has which fields; LINES does.
+  return parsed?.success ? (parsed.data as TaskEvent) : null;
 }
 
 function parseJson(line: string): unknown {

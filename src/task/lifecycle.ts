@@ -1,131 +1,185 @@
-import type { ErrorType } from "../lib/errors.ts";
+import type { Charged, ErrorType } from "../lib/errors.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { Intent } from "./intent.ts";
 import type { SavedFile } from "./saved-file.ts";
 
-/** When a task was seen to complete, milliseconds from its acceptance; null where that is not known. */
-export interface CompletionTimes {
-  seenMs: number | null;
-  /** When the last look before still saw it running. */
-  pendingMs: number | null;
-}
-
 /**
- * One line of a task file. Each is written once and never changed. `until` is a promise to other machines, which cannot
- * ask whether the owner lives: so long it may still be submitting, unless another line says more.
+ * A task's life, from its intent to its saved files: every state, and what is known in it. Ledger lines, reports, batch
+ * rows, history and JSON are views of this union. Each is derived in one place that names every state, so that a new
+ * one does not compile until all of them know it.
  */
-export type TaskEvent =
-  /** `id` is the task's own name, in a file that is found under another as well. */
-  | ({ type: "intent"; v: number; id?: string; at: string; owner: ProcessIdentity; until?: string } & Intent)
-  /** The service answered 429, and the request is submitted again after a wait. */
-  | { type: "rate_limited"; at: string; why: string; until: string }
-  /** It is about to be submitted again. */
-  | { type: "submitting"; at: string; until: string }
-  | { type: "not_sent"; at: string; why: string }
-  | { type: "refused"; at: string; error: { type: ErrorType; key: string | null; message: string } }
-  /** `excerpt` is the beginning of a reply that could not be used, the API key masked. */
-  | { type: "unknown"; at: string; why: string; excerpt?: string }
-  /** The user has settled what nobody can know; `replacement` is the task that was bought in its place. */
-  | { type: "dismissed"; at: string; why: string; replacement: string | null }
-  | { type: "accepted"; at: string; taskId: string }
-  | ({ type: "completed"; at: string; urls: string[] } & CompletionTimes)
-  /** Some of the images are saved and some are not. One entry per result URL; null for an image that is missing. */
-  | { type: "partly_saved"; at: string; files: (SavedFile | null)[] }
-  | { type: "failed"; at: string; errorCode: string | null }
-  | { type: "saved"; at: string; files: SavedFile[] };
-
-/** How far a task has come: what its file's lines add up to. */
-export type TaskProgress =
+export type TaskState =
   /** It is being submitted, or its process ended around that, and it may have been accepted. */
-  | { status: "intended"; until: string | null }
+  | { name: "intent"; until: string | null }
   /** The service did not take it, and its owner is to submit it again. Where that has ended, nothing was sent. */
-  | { status: "rate_limited"; why: string; until: string; isOwnerGone: boolean }
-  | { status: "not_sent"; why: string }
-  | { status: "refused"; error: { type: ErrorType; key: string | null; message: string } }
-  | { status: "unknown"; why: string; excerpt: string | null }
-  | { status: "dismissed"; why: string; replacement: string | null }
-  | { status: "accepted"; taskId: string; acceptedAt: string }
-  | ({ status: "completed"; completedAt: string; urls: string[]; sighting: CompletionTimes } & PartlySaved &
-      Accepted)
-  | ({ status: "failed"; errorCode: string | null } & Accepted)
-  | ({
-      status: "saved";
-      completedAt: string | null;
-      files: SavedFile[];
-      sighting: CompletionTimes;
-    } & Accepted);
+  | ({ name: "rate_limited"; isOwnerGone: boolean } & Facts["rate_limited"])
+  | ({ name: "not_sent" } & Facts["not_sent"])
+  | ({ name: "refused" } & Facts["refused"])
+  /** It was sent, and its reply was lost. */
+  | { name: "unknown"; why: string; excerpt: string | null }
+  /** The user has stopped tracking what nobody can know. */
+  | ({ name: "dismissed" } & Facts["dismissed"])
+  | ({ name: "accepted" } & Accepted)
+  /** The service has finished it. Its images are still to be saved, some of them perhaps. */
+  | ({ name: "completed"; urls: string[]; partlySaved: (SavedFile | null)[] } & Completed<string> & Accepted)
+  | ({ name: "failed" } & Facts["failed"] & Accepted)
+  /** All of its images are files, whole under their final names. */
+  | ({ name: "saved" } & Facts["saved"] & Completed<string | null> & Accepted);
+
+export type StateName = TaskState["name"];
+
+/** A state in which the service has the task. */
+export type AcceptedState = Extract<TaskState, Accepted>;
 
 interface Accepted {
   taskId: string;
   acceptedAt: string;
 }
 
-interface PartlySaved {
-  /** The images that are saved already, by the position of their result URL; null for one that is not. */
-  partlySaved: (SavedFile | null)[];
+interface Completed<Time> {
+  completedAt: Time;
+  sighting: CompletionTimes;
 }
 
-/** What one more line makes of the progress so far. Lines that come too late to matter change nothing. */
-export function advance(progress: TaskProgress, event: TaskEvent): TaskProgress {
-  return "taskId" in progress ? advanceTask(progress, event) : advanceRequest(progress, event);
+/** When a task was seen to complete, milliseconds from its acceptance; null where that is not known. */
+export interface CompletionTimes {
+  seenMs: number | null;
+  /** When the last poll before still saw it running. */
+  pendingMs: number | null;
+}
+
+/**
+ * One line of a task file: it led to a state, or adds to one. Each is written once and never changed. Its `type` is
+ * the state's name.
+ */
+export type TaskEvent = { [Type in EventType]: { type: Type; at: string } & Facts[Type] }[EventType];
+
+export type EventType = StateName | "submitting" | "partly_saved";
+
+/**
+ * What each line says beside its type and time. `until` is a promise to other machines, which cannot ask whether the
+ * owner lives: so long it may still be submitting, unless another line says more.
+ */
+interface Facts {
+  /** `id` is the task's own name, in a file that is found under another as well. */
+  intent: { v: number; id?: string; owner: ProcessIdentity; until?: string } & Intent;
+  /** The service answered 429, and the request is submitted again after a wait. */
+  rate_limited: { why: string; until: string };
+  /** It is about to be submitted again: back to `intent`. */
+  submitting: { until: string };
+  not_sent: { why: string };
+  refused: { error: { type: ErrorType; key: string | null; message: string } };
+  /** `excerpt` is the beginning of a reply that could not be used, the API key masked. */
+  unknown: { why: string; excerpt?: string };
+  /** `replacement` is the task that was submitted in its place. */
+  dismissed: { why: string; replacement: string | null };
+  accepted: { taskId: string };
+  completed: { urls: string[] } & CompletionTimes;
+  /** It stays `completed`. One entry per result URL; null for an image that is missing. */
+  partly_saved: { files: (SavedFile | null)[] };
+  failed: { errorCode: string | null };
+  saved: { files: SavedFile[] };
+}
+
+/**
+ * What each state has cost, and whether there is something left to do, so that its file is among the unfinished. That
+ * a failed task is refunded, the service's document does not say.
+ */
+export const STATES: Readonly<Record<StateName, { charged: Charged; isOpen: boolean }>> = {
+  intent: { charged: "unknown", isOpen: true },
+  rate_limited: { charged: "unknown", isOpen: true },
+  not_sent: { charged: "no", isOpen: false },
+  refused: { charged: "no", isOpen: false },
+  unknown: { charged: "unknown", isOpen: true },
+  dismissed: { charged: "unknown", isOpen: false },
+  accepted: { charged: "yes", isOpen: true },
+  completed: { charged: "yes", isOpen: true },
+  failed: { charged: "unknown", isOpen: false },
+  saved: { charged: "yes", isOpen: false },
+};
+
+/** The state that a task counts as: what waited to be submitted again when its owner ended was not sent. */
+export function standingOf(state: TaskState): StateName {
+  return state.name === "rate_limited" && state.isOwnerGone ? "not_sent" : state.name;
+}
+
+/** Whether `resume` can take a task in this state further: it is charged, and not saved. */
+export function isResumable(name: StateName): boolean {
+  return STATES[name].isOpen && STATES[name].charged === "yes";
+}
+
+/** What one more line makes of the state so far. Lines that come too late to matter change nothing. */
+export function advance(state: TaskState, event: TaskEvent): TaskState {
+  return "taskId" in state ? advanceTask(state, event) : advanceRequest(state, event);
 }
 
 /** Before there is a task: how its submit goes, and how it ended. */
-function advanceRequest(progress: TaskProgress, event: TaskEvent): TaskProgress {
-  // What the user has settled, or the replacement, is lost to nothing but the task itself.
-  if (progress.status === "dismissed" && event.type !== "accepted") return progress;
-  const isOpen = progress.status === "intended" || progress.status === "rate_limited";
+function advanceRequest(state: TaskState, event: TaskEvent): TaskState {
+  // What the user has dismissed, or the replacement, is lost to nothing but the task itself.
+  if (state.name === "dismissed" && event.type !== "accepted") return state;
+  const isSubmitting = state.name === "intent" || state.name === "rate_limited";
   switch (event.type) {
     case "rate_limited": {
       const { why, until } = event;
-      return isOpen ? { status: "rate_limited", why, until, isOwnerGone: false } : progress;
+      return isSubmitting ? { name: "rate_limited", why, until, isOwnerGone: false } : state;
     }
     case "submitting":
-      return isOpen ? { status: "intended", until: event.until } : progress;
+      return isSubmitting ? { name: "intent", until: event.until } : state;
     case "not_sent":
-      return { status: "not_sent", why: event.why };
+      return { name: "not_sent", why: event.why };
     case "refused":
-      return { status: "refused", error: event.error };
+      return { name: "refused", error: event.error };
     case "unknown":
-      return { status: "unknown", why: event.why, excerpt: event.excerpt ?? null };
+      return { name: "unknown", why: event.why, excerpt: event.excerpt ?? null };
     case "dismissed":
-      return { status: "dismissed", why: event.why, replacement: event.replacement };
+      return { name: "dismissed", why: event.why, replacement: event.replacement };
     case "accepted":
-      return { status: "accepted", taskId: event.taskId, acceptedAt: event.at };
-    default:
-      return progress;
+      return { name: "accepted", taskId: event.taskId, acceptedAt: event.at };
+    case "intent":
+    case "completed":
+    case "partly_saved":
+    case "failed":
+    case "saved":
+      return state;
   }
 }
 
 const NEVER_SEEN: CompletionTimes = { seenMs: null, pendingMs: null };
 
 /** A task exists, and nothing said of its submit can undo that; nothing at all undoes that it is saved. */
-function advanceTask(progress: Extract<TaskProgress, { taskId: string }>, event: TaskEvent): TaskProgress {
-  const { taskId, acceptedAt } = progress;
-  if (progress.status === "saved") return progress;
+function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
+  const { taskId, acceptedAt } = state;
+  if (state.name === "saved") return state;
   switch (event.type) {
     case "completed":
       return {
-        status: "completed",
+        name: "completed",
         taskId,
         acceptedAt,
         completedAt: event.at,
         urls: event.urls,
         sighting: { seenMs: event.seenMs, pendingMs: event.pendingMs },
-        partlySaved: progress.status === "completed" ? progress.partlySaved : [],
+        partlySaved: state.name === "completed" ? state.partlySaved : [],
       };
     case "partly_saved":
-      if (progress.status !== "completed") return progress;
-      return { ...progress, partlySaved: merged(progress.partlySaved, event.files) };
+      if (state.name !== "completed") return state;
+      return { ...state, partlySaved: merged(state.partlySaved, event.files) };
     case "failed":
-      return { status: "failed", taskId, acceptedAt, errorCode: event.errorCode };
+      return { name: "failed", taskId, acceptedAt, errorCode: event.errorCode };
     case "saved": {
       const { completedAt, sighting } =
-        progress.status === "completed" ? progress : { completedAt: null, sighting: NEVER_SEEN };
-      return { status: "saved", taskId, acceptedAt, completedAt, files: event.files, sighting };
+        state.name === "completed" ? state : { completedAt: null, sighting: NEVER_SEEN };
+      return { name: "saved", taskId, acceptedAt, completedAt, files: event.files, sighting };
     }
-    default:
-      return progress;
+    case "intent":
+    case "rate_limited":
+    case "submitting":
+    case "not_sent":
+    case "refused":
+    case "unknown":
+    case "dismissed":
+    case "accepted":
+      return state;
   }
 }
 

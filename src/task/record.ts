@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { Intent } from "./intent.ts";
-import type { TaskProgress } from "./lifecycle.ts";
+import { STATES, standingOf, type TaskState } from "./lifecycle.ts";
 
 /** A task as the ledger knows it. */
 export interface TaskRecord {
@@ -9,29 +9,15 @@ export interface TaskRecord {
   intent: Intent;
   owner: ProcessIdentity;
   submittedAt: string;
-  progress: TaskProgress;
+  state: TaskState;
 }
 
 /** Whether a task may have cost something, or may yet: everything but what the service refused or never got. */
-export function mayBeCharged({ progress }: TaskRecord): boolean {
-  switch (progress.status) {
-    case "refused":
-    case "not_sent":
-      return false;
-    case "rate_limited":
-      return !progress.isOwnerGone;
-    case "intended":
-    case "unknown":
-    case "dismissed":
-    case "accepted":
-    case "completed":
-    case "failed":
-    case "saved":
-      return true;
-  }
+export function mayBeCharged({ state }: Pick<TaskRecord, "state">): boolean {
+  return STATES[standingOf(state)].charged !== "no";
 }
 
-/** Whether the submit's reply never came, so that nobody knows if the task exists, and the user is to settle it. */
-export function isUnknown(record: TaskRecord): boolean {
-  return record.progress.status === "intended" || record.progress.status === "unknown";
+/** Whether the submit's reply never came, so that nobody knows if the task exists, and the user is to decide. */
+export function isUnknown({ state }: Pick<TaskRecord, "state">): boolean {
+  return state.name === "intent" || state.name === "unknown";
 }

@@ -132,8 +132,8 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "core/batch/row-state.ts",
-        find: `if (entry.kind !== "task") return "unknown";`,
-        replace: `if (entry.kind !== "task") return "new";`,
+        find: `ROW_STATES[standingOf(entry.record.state)] : "unknown"`,
+        replace: `ROW_STATES[standingOf(entry.record.state)] : "new"`,
       },
     ],
     shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, readFile .*\.c2\..*\.jsonl$/ },
@@ -187,13 +187,13 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "core/batch/run-row.ts",
-        find: `entry.record.progress.status === "rate_limited";`,
+        find: `entry.record.state.name === "rate_limited";`,
         replace: "run === null;",
       },
       {
         file: "core/batch/row-state.ts",
-        find: `progress.isOwnerGone ? "new" : "waiting"`,
-        replace: `"new"`,
+        find: `rate_limited: "waiting"`,
+        replace: `rate_limited: "new"`,
       },
     ],
     shows: { scenario: BATCHES_TOGETHER.waiting, at: UNDISTURBED },

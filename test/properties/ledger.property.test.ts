@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { formatLine, TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
-import { advance, type TaskEvent, type TaskProgress } from "../../src/task/lifecycle.ts";
+import { advance, type TaskEvent, type TaskState } from "../../src/task/lifecycle.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 import { AT, EVENTS, UNTIL } from "../support/records.ts";
 import { requests } from "../support/requests.ts";
@@ -35,12 +35,12 @@ const later: fc.Arbitrary<TaskEvent> = fc.oneof(
 );
 const events = fc.array(later, { maxLength: 4 });
 
-const BEGINNING: TaskProgress = { status: "intended", until: UNTIL };
+const BEGINNING: TaskState = { name: "intent", until: UNTIL };
 
 /** How far these bytes say that the task has come; null where they are no task. */
-function progressOf(bytes: Buffer): TaskProgress | null {
+function stateOf(bytes: Buffer): TaskState | null {
   const read = readTaskLines("x", bytes.toString("utf8"));
-  return read.kind === "task" ? read.record.progress : null;
+  return read.kind === "task" ? read.record.state : null;
 }
 
 /** The events' lines, each as bytes. */
@@ -60,10 +60,10 @@ it("what was written is read again, whatever text is in it", () => {
         owner,
         ...facts
       } = first as typeof EVENTS.intent;
-      const progress = rest.reduce(advance, BEGINNING);
+      const state = rest.reduce(advance, BEGINNING);
       expect(read).toEqual({
         kind: "task",
-        record: { id: "x", intent: facts, owner, submittedAt, progress },
+        record: { id: "x", intent: facts, owner, submittedAt, state },
       });
     }),
   );
@@ -80,7 +80,7 @@ it("cut off at any byte, the lines that are whole count, and no others", () => {
       const whole = ends.filter((end) => end - 1 <= cut).length;
       const firstEnds = (lines[0]?.length ?? 0) <= cut;
       const expected = rest.slice(0, Math.max(0, whole - 1)).reduce(advance, BEGINNING);
-      expect(progressOf(all.subarray(0, cut))).toEqual(firstEnds ? expected : null);
+      expect(stateOf(all.subarray(0, cut))).toEqual(firstEnds ? expected : null);
     }),
   );
 });
@@ -97,7 +97,7 @@ it("records torn at any byte never swallow the next one, which begins on a fresh
         pieces.push(left, Buffer.from(left.length > 0 ? "\n" : ""), ...linesOf([next]));
       }
       const expected = steps.map(([, next]) => next).reduce(advance, BEGINNING);
-      expect(progressOf(Buffer.concat(pieces))).toEqual(expected);
+      expect(stateOf(Buffer.concat(pieces))).toEqual(expected);
     }),
   );
 });
@@ -110,12 +110,12 @@ it("in any order, with any garbage between: an accepted task stays one, and a sa
   );
   holds(
     fc.property(fc.array(line, { maxLength: 6 }), (lines) => {
-      const progress = progressOf(Buffer.concat([...linesOf([EVENTS.intent]), ...lines]));
+      const state = stateOf(Buffer.concat([...linesOf([EVENTS.intent]), ...lines]));
       const types = lines.map((each) => /^{"type":"(\w+)"/.exec(each.toString("utf8"))?.[1]);
       const accepted = types.indexOf("accepted");
-      expect(progress !== null && "taskId" in progress).toBe(accepted !== -1);
+      expect(state !== null && "taskId" in state).toBe(accepted !== -1);
       const saved = accepted !== -1 && types.lastIndexOf("saved") > accepted;
-      expect(progress?.status === "saved").toBe(saved);
+      expect(state?.name === "saved").toBe(saved);
     }),
   );
 });
@@ -152,7 +152,7 @@ it("on a real disk too: a file cut off at any byte takes the next record whole",
       await task.close();
       const after = await readFile(target);
       expect(after.subarray(0, cut)).toEqual(before);
-      expect(progressOf(after)).toEqual(advance(progressOf(before) ?? BEGINNING, event));
+      expect(stateOf(after)).toEqual(advance(stateOf(before) ?? BEGINNING, event));
     }),
     100,
   );

@@ -26,15 +26,15 @@ const image = (digit: number): SavedFile => ({
 
 function saved(files: SavedFile[], credits: number | null = 8): TaskRecord {
   const sighting = { seenMs: 8000, pendingMs: null };
-  const progress = {
-    status: "saved",
+  const state = {
+    name: "saved",
     taskId: "task-1",
     acceptedAt: AT,
     completedAt: AT,
     files,
     sighting,
   } as const;
-  return { id: ID, intent: { ...INTENT, credits }, owner: identity(1), submittedAt: AT, progress };
+  return { id: ID, intent: { ...INTENT, credits }, owner: identity(1), submittedAt: AT, state };
 }
 
 const { keyId } = INTENT.service;
@@ -62,7 +62,7 @@ it("a name tells what the task has cost its account, and no other", () => {
 });
 
 it("what was refused or never sent has cost nothing", () => {
-  const record: TaskRecord = { ...saved([]), progress: { status: "not_sent", why: "offline" } };
+  const record: TaskRecord = { ...saved([]), state: { name: "not_sent", why: "offline" } };
   expect(creditsByName(keyId)(doneName(record))).toBe(0);
 });
 

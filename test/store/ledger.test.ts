@@ -62,7 +62,7 @@ describe("beginning a task", () => {
   it("puts the intent on disk, named by the time, in folders for its owner only", async () => {
     const { ledger, open, state } = await newLedger();
     const { record, file } = await begin(ledger);
-    expect(record).toMatchObject({ intent: INTENT, owner: identity(1), progress: { status: "intended" } });
+    expect(record).toMatchObject({ intent: INTENT, owner: identity(1), state: { name: "intent" } });
     expect(record.id).toMatch(/^20260131T120000000-[0-9a-f]{8}$/);
     expect(await readdir(open)).toEqual([`${record.id}.jsonl`]);
     expect(await readFile(file.path, "utf8")).toBe(linesOf(intent));
@@ -111,7 +111,7 @@ describe("claiming an unfinished task", () => {
     const { record, file } = await begin(ledger);
     await file.record(accepted);
     world.die(1);
-    expect(await claim(as(2), record)).toMatchObject({ record: { progress: { status: "accepted" } } });
+    expect(await claim(as(2), record)).toMatchObject({ record: { state: { name: "accepted" } } });
   });
 
   it("is granted to one of two that find its process dead", async () => {
@@ -163,7 +163,7 @@ describe("finishing a task", () => {
     await task.file.record(accepted);
     await task.file.record(saved);
     await finishTask(ledger, task);
-    expect(await ledger.find("task-1")).toMatchObject({ progress: { status: "saved" } });
+    expect(await ledger.find("task-1")).toMatchObject({ state: { name: "saved" } });
     expect(await ledger.unfinished()).toEqual([]);
   });
 });
@@ -298,7 +298,7 @@ describe("finding a task", () => {
     const { ledger } = await newLedger();
     const { record } = await taskWith(ledger, accepted);
     expect(await ledger.find("task-1")).toMatchObject({ id: record.id });
-    expect(await ledger.find(record.id)).toMatchObject({ progress: { taskId: "task-1" } });
+    expect(await ledger.find(record.id)).toMatchObject({ state: { taskId: "task-1" } });
   });
 
   it("takes the newest of several with the same id", async () => {

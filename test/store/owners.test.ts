@@ -94,7 +94,7 @@ describe("a task that waits out a 429", () => {
 
   it("is nobody's, and has cost nothing, once its owner is dead", async () => {
     const { ledger, claim } = await taskOf(identity(9), here.as(1), rate_limited);
-    expect(await ledger.unfinished()).toMatchObject([{ record: { progress: { isOwnerGone: true } } }]);
+    expect(await ledger.unfinished()).toMatchObject([{ record: { state: { isOwnerGone: true } } }]);
     expect(await ledger.creditsSince(atMs, INTENT.service.keyId)).toBe(0);
     expect(await claim()).toBe("claimed");
   });
@@ -109,6 +109,6 @@ describe("a task that waits out a 429", () => {
     };
     const state = path.dirname(ledger.folder);
     const [entry] = await new Ledger(state, fakeClock(), { ...processes, isAlive }).unfinished();
-    expect(entry).toMatchObject({ record: { progress: { status: "intended" } } });
+    expect(entry).toMatchObject({ record: { state: { name: "intent" } } });
   });
 });

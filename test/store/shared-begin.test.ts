@@ -39,7 +39,7 @@ describe("beginning a task under a name that several processes know", () => {
       id,
       intent: INTENT,
       owner: identity(1),
-      progress: { status: "intended" },
+      state: { name: "intent" },
     });
     expect(await readdir(open)).toEqual([`${id}.jsonl`]);
     expect(await readFile(file.path, "utf8")).toBe(linesOf({ ...EVENTS.intent, id }));
@@ -78,7 +78,7 @@ describe("beginning a task under a name that several processes know", () => {
     await finishTask(as(2), other);
     expect(await beginAs(as(1), id)).toBe("taken");
     expect(await readdir(open)).toEqual([]);
-    expect(await as(1).read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
+    expect(await as(1).read(id)).toMatchObject({ record: { state: { name: "saved" } } });
   });
 
   it("is noticed as taken even by a process that has listed the finished tasks before", async () => {
@@ -102,7 +102,7 @@ describe("beginning a task under a name that several processes know", () => {
     await finishTask(as(2), other);
     await writeFile(path.join(open, `${id}.jsonl`), linesOf(EVENTS.intent));
     expect(await as(1).unfinished()).toEqual([]);
-    expect(await as(1).read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
+    expect(await as(1).read(id)).toMatchObject({ record: { state: { name: "saved" } } });
     const all = [];
     for await (const entry of as(1).newestFirst()) all.push(entry);
     expect(all).toHaveLength(1);
@@ -210,6 +210,6 @@ describe("beginning the task of a claim", () => {
     };
     expect(await as(1).beginAs(id, INTENT, overtaken)).toBe("taken");
     expect(await readdir(open)).toEqual([]);
-    expect(await as(1).read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
+    expect(await as(1).read(id)).toMatchObject({ record: { state: { name: "saved" } } });
   });
 });

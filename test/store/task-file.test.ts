@@ -57,7 +57,7 @@ describe("a task's file", () => {
       `${linesOf(intent, accepted)}${torn}\n${linesOf(completed, saved)}`,
     );
     expect(readTaskLines("x", await readFile(file, "utf8"))).toMatchObject({
-      record: { progress: { status: "saved" } },
+      record: { state: { name: "saved" } },
     });
   });
 
@@ -70,7 +70,7 @@ describe("a task's file", () => {
       await task.record(completed);
       await task.close();
       expect(readTaskLines("x", await readFile(file, "utf8"))).toMatchObject({
-        record: { progress: { status: "completed" } },
+        record: { state: { name: "completed" } },
       });
     }
   });

@@ -10,7 +10,7 @@ const { intent, accepted, completed, saved } = EVENTS;
 /** How far the task in this file has come, or what kind of file it is otherwise. */
 function statusOf(content: string): string {
   const read = readTaskLines("x", content);
-  return read.kind === "task" ? read.record.progress.status : read.kind;
+  return read.kind === "task" ? read.record.state.name : read.kind;
 }
 
 describe("a task's file", () => {
@@ -22,7 +22,7 @@ describe("a task's file", () => {
         intent: INTENT,
         owner: identity(1),
         submittedAt: intent.at,
-        progress: { status: "accepted", taskId: "task-1", acceptedAt: accepted.at },
+        state: { name: "accepted", taskId: "task-1", acceptedAt: accepted.at },
       },
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { advance, type TaskEvent, type TaskProgress } from "../../src/task/lifecycle.ts";
+import { advance, type TaskEvent, type TaskState } from "../../src/task/lifecycle.ts";
 import { isUnknown, mayBeCharged } from "../../src/task/record.ts";
 import { AT, EVENTS, INTENT } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
@@ -7,20 +7,20 @@ import { identity } from "../support/some-processes.ts";
 const { intent, rate_limited, submitting, not_sent, refused } = EVENTS;
 const { unknown, dismissed, accepted, completed, failed, saved } = EVENTS;
 
-function sumOf(...events: TaskEvent[]): TaskProgress {
-  return events.reduce(advance, { status: "intended", until: null } as TaskProgress);
+function sumOf(...events: TaskEvent[]): TaskState {
+  return events.reduce(advance, { name: "intent", until: null } as TaskState);
 }
 
 function recordOf(...events: TaskEvent[]) {
-  return { id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress: sumOf(...events) };
+  return { id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, state: sumOf(...events) };
 }
 
-describe("a task's progress", () => {
+describe("a task's state", () => {
   it.each([
-    [[], "intended"],
-    [[intent], "intended"],
+    [[], "intent"],
+    [[intent], "intent"],
     [[rate_limited], "rate_limited"],
-    [[rate_limited, submitting], "intended"],
+    [[rate_limited, submitting], "intent"],
     [[rate_limited, submitting, rate_limited], "rate_limited"],
     [[rate_limited, submitting, accepted], "accepted"],
     [[rate_limited, not_sent], "not_sent"],
@@ -34,13 +34,13 @@ describe("a task's progress", () => {
     [[accepted, completed, completed], "completed"],
     [[accepted, saved], "saved"],
   ])("after %j is %s", (events, status) => {
-    expect(sumOf(...events).status).toBe(status);
+    expect(sumOf(...events).name).toBe(status);
   });
 
   it.each([
-    [[completed], "intended"],
-    [[failed], "intended"],
-    [[saved], "intended"],
+    [[completed], "intent"],
+    [[failed], "intent"],
+    [[saved], "intent"],
     [[unknown, completed], "unknown"],
     [[not_sent, saved], "not_sent"],
     [[accepted, completed, saved, completed], "saved"],
@@ -58,7 +58,7 @@ describe("a task's progress", () => {
   ])(
     "after %j stays %s: what comes without its beginning, or too late, changes nothing",
     (events, status) => {
-      expect(sumOf(...events).status).toBe(status);
+      expect(sumOf(...events).name).toBe(status);
     },
   );
 
@@ -78,13 +78,13 @@ describe("a task's progress", () => {
       { type: "partly_saved", at: AT, files: [one ?? null, null, null] },
     ];
     expect(sumOf(accepted, completed, ...events)).toMatchObject({ partlySaved: [one, two, null] });
-    expect(sumOf(accepted, ...events.slice(0, 1)).status).toBe("accepted");
+    expect(sumOf(accepted, ...events.slice(0, 1)).name).toBe("accepted");
   });
 
   it("keeps the task's id and times through all that follows", () => {
     const later = { ...completed, at: "2026-01-31T12:00:08.000Z" };
     expect(sumOf(accepted, later, saved)).toEqual({
-      status: "saved",
+      name: "saved",
       taskId: "task-1",
       acceptedAt: AT,
       completedAt: later.at,
@@ -116,8 +116,8 @@ describe("whether a task may have cost something", () => {
 
 it("a task whose process was killed while it waited out a 429 cost nothing", () => {
   const record = recordOf(rate_limited);
-  const progress = { ...record.progress, isOwnerGone: true } as TaskProgress;
-  expect(mayBeCharged({ ...record, progress })).toBe(false);
+  const state = { ...record.state, isOwnerGone: true } as TaskState;
+  expect(mayBeCharged({ ...record, state })).toBe(false);
 });
 
 it("a task is of unknown outcome while nothing but its intent, or a lost answer, is known", () => {

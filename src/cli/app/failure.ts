@@ -3,6 +3,7 @@ import type { ManifestProblem } from "../../core/batch/check-rows.ts";
 import { InterruptedError } from "../../core/errors.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { type Charged, type ErrorType, ImggenError } from "../../lib/errors.ts";
+import { isResumable } from "../../task/lifecycle.ts";
 import { ManifestError } from "../commands/batch/manifest-error.ts";
 import { OutputError } from "../output/console.ts";
 import { shellWord } from "../output/shell-word.ts";
@@ -23,7 +24,7 @@ export interface Failure {
   problems?: readonly ManifestProblem[];
 }
 
-type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "resumable"> & { ledgerId?: string | null };
+type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "state"> & { ledgerId?: string | null };
 
 type Next = (resume: string | null, ledgerId: string | null, mentionedTaskId: string | null) => string;
 
@@ -80,7 +81,7 @@ const COST: Record<Charged, string> = {
 export function describeFailure(error: unknown, task?: TaskFacts): Failure {
   const expected = expectedError(error);
   const charged = task?.charged ?? expected.charged;
-  const resume = task?.resumable && task.taskId !== null ? resumeCommand(task.taskId) : null;
+  const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;
   const { type, key, message } = expected;
   const mentioned = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   return {

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { recentTasks } from "../../core/task/history.ts";
-import { reportOf, type TaskReport } from "../../core/task/report.ts";
+import { reportOf, reportStatus, type TaskReport } from "../../core/task/report.ts";
+import { isResumable } from "../../task/lifecycle.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { wholeNumberOption } from "../flags/values.ts";
@@ -43,12 +44,11 @@ async function runHistory(session: Session, { limit = "20", all }: HistoryOption
 type HistoryEntry = TaskReport & { service: string };
 
 function historyJson(entry: HistoryEntry): object {
-  const { ledgerId, taskId, status, request, credits, charged, files, submittedAt, completedAt, service } =
-    entry;
+  const { ledgerId, taskId, request, credits, charged, files, submittedAt, completedAt, service } = entry;
   return {
     id: ledgerId,
     taskId,
-    status,
+    status: reportStatus(entry),
     request,
     credits,
     charged,
@@ -64,7 +64,7 @@ async function showTable(entries: readonly HistoryEntry[], session: Session): Pr
   const rows = entries.map((entry) => [
     (entry.submittedAt ?? "").slice(0, 19).replace("T", " "),
     entry.taskId ?? entry.ledgerId ?? "",
-    entry.resumable ? "unfinished" : entry.status,
+    isResumable(entry.state) ? "unfinished" : reportStatus(entry),
     entry.request?.model ?? "",
     entry.credits === null ? "?" : String(entry.credits),
     entry.files.map(({ path }) => path ?? "standard output").join(" ") ||

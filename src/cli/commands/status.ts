@@ -4,7 +4,7 @@ import {
   requireFolderForSeveral,
   resolveFileDestination,
 } from "../../core/images/destination.ts";
-import type { TaskReport } from "../../core/task/report.ts";
+import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { withPacedPolls } from "../../core/task/resume-many.ts";
 import { statusOf } from "../../core/task/status.ts";
 import { withoutQuery } from "../../lib/redact.ts";
@@ -71,7 +71,7 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   if (report.error) return renderReport(report, session);
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));
   const what = files.length > 0 ? files : report.urls.map(withoutQuery);
-  await session.console.resultLine(report.taskId ?? report.ledgerId ?? "", report.status, ...what);
+  await session.console.resultLine(report.taskId ?? report.ledgerId ?? "", reportStatus(report), ...what);
 }
 
 /**
@@ -79,7 +79,7 @@ async function show(report: TaskReport, session: Session): Promise<void> {
  * A URL's query may be a signature, so it stays out of what is only looked at.
  */
 function statusJson(report: TaskReport): object {
-  const { status, files } = report;
+  const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
-  return { ...reportJson(report), status, urls, files };
+  return { ...reportJson(report), status: reportStatus(report), urls, files };
 }

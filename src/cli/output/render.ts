@@ -1,4 +1,4 @@
-import type { TaskReport } from "../../core/task/report.ts";
+import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { STILL_RUNNING } from "../app/exit-codes.ts";
 import { describeFailure, failureLines, resumeCommand } from "../app/failure.ts";
@@ -9,13 +9,13 @@ import { creditsText } from "./text.ts";
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {
   if (report.error) return describeFailure(report.error, report).exitCode;
-  return report.status === "running" ? STILL_RUNNING : 0;
+  return reportStatus(report) === "running" ? STILL_RUNNING : 0;
 }
 
 /** Shows a report to a person: the result on standard output, the rest on standard error. */
 export async function renderReport(report: TaskReport, session: Session): Promise<void> {
   const { console } = session;
-  if (report.status === "submitted" && report.taskId !== null && !report.error) {
+  if (!report.isAwaited && report.taskId !== null && !report.error) {
     await console.result(report.taskId);
     return console.note(
       `Submitted, ${creditsText(report.credits)}. Resume with: ${resumeCommand(report.taskId)}`,

@@ -1,4 +1,4 @@
-import type { TaskReport } from "../../core/task/report.ts";
+import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import type { Failure } from "../app/failure.ts";
 import { describeFailure } from "../app/failure.ts";
 
@@ -8,12 +8,12 @@ export function reportJson(report: TaskReport): object {
     const { files, warnings } = report;
     return { ...failureJson(describeFailure(report.error, report)), files, warnings };
   }
-  const { taskId, status, request, credits, charged, files } = report;
+  const { taskId, request, credits, charged, files } = report;
   const { submittedAt, completedAt, elapsedMs, warnings } = report;
   return {
     ok: true,
     taskId,
-    status,
+    status: reportStatus(report),
     request,
     credits,
     charged,

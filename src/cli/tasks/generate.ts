@@ -72,11 +72,11 @@ async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps)
 }
 
 function twinWarning(twin: TaskRecord): string {
-  if ("taskId" in twin.progress) {
-    const { taskId } = twin.progress;
+  if ("taskId" in twin.state) {
+    const { taskId } = twin.state;
     return `An identical request is charged and unfinished (task ${taskId}): ${resumeCommand(taskId)} finishes it at no cost. This request is submitted and charged too.`;
   }
-  if (twin.progress.status === "rate_limited")
+  if (twin.state.name === "rate_limited")
     return `Another process waits to submit the same request (${twin.id}). This one is submitted and charged too.`;
   return `An identical request was submitted before, with unknown outcome (${twin.id}). This request is submitted and charged too.`;
 }

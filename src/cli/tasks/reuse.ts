@@ -1,4 +1,4 @@
-import type { TaskReport } from "../../core/task/report.ts";
+import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { type ReuseOptions, reuseEarlier } from "../../core/task/reuse.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
@@ -14,7 +14,7 @@ export function reuse(
   return withTasks(session, requestTimeoutMs, async (deps) => {
     const { connection } = await deps.depsFor(null, "");
     const report = await reuseEarlier(request, connection.identity, options, deps);
-    if (report && report.status !== "unknown") {
+    if (report && reportStatus(report) !== "unknown") {
       const which = report.taskId ?? report.ledgerId ?? "";
       await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
     }

@@ -2,6 +2,7 @@ import type { ImggenError } from "../../lib/errors.ts";
 import type { BatchRow } from "./batch-row.ts";
 import { add, type Cost, type PlannedRow } from "./plan.ts";
 import type { RowResult } from "./row-result.ts";
+import type { RowState } from "./row-state.ts";
 
 /** Why rows did not end in a saved file: one entry for each thing that was said, with the rows it was said of. */
 export interface ErrorGroup {
@@ -10,6 +11,15 @@ export interface ErrorGroup {
   names: string[];
   count: number;
 }
+
+const COUNTED_AS = {
+  new: "notSent",
+  waiting: "pending",
+  unfinished: "pending",
+  saved: "saved",
+  failed: "failed",
+  unknown: "unknown",
+} as const satisfies Record<RowState, string>;
 
 const MOST_NAMES = 5;
 const MOST_KINDS = 50;
@@ -46,10 +56,9 @@ export class BatchCounts {
   }
 
   add(end: RowResult): void {
-    const { outcome, report, bought } = end;
-    if (outcome === "not_sent") this.notSent += 1;
-    else this[outcome] += 1;
-    if (outcome === "failed" && (report ?? end.error)?.charged === "no") this.refused += 1;
+    const { state, report, bought } = end;
+    this[end.isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
+    if (state === "failed" && (report ?? end.error)?.charged === "no") this.refused += 1;
     if (bought && report && report.charged !== "no") add(this.cost, report.credits);
     if (end.error) this.#addTrouble(this.#nameOf(end.row), end.error);
     for (const drift of end.drift) this.#drifts.set(drift, (this.#drifts.get(drift) ?? 0) + 1);
@@ -57,9 +66,7 @@ export class BatchCounts {
 
   /** Counts a row that this run did not come to, as it stood before. */
   leave({ state }: PlannedRow): void {
-    const outcomes = { new: "notSent", waiting: "pending", unfinished: "pending", saved: "skipped" } as const;
-    if (state === "failed" || state === "unknown") this[state] += 1;
-    else this[outcomes[state]] += 1;
+    this[state === "saved" ? "skipped" : COUNTED_AS[state]] += 1;
   }
 
   /** Counts a row that this run has begun and did not get to tell of: it may have been submitted, and charged. */

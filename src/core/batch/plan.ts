@@ -136,8 +136,8 @@ async function* withReplacements(row: Attempted, deps: PlanDeps): AsyncGenerator
 }
 
 function replacementOf(entry: Attempt): string | null {
-  if (entry?.kind !== "task" || entry.record.progress.status !== "dismissed") return null;
-  return entry.record.progress.replacement;
+  if (entry?.kind !== "task" || entry.record.state.name !== "dismissed") return null;
+  return entry.record.state.replacement;
 }
 
 /** Whether it can be told what became of a task. Where not, it may have been charged. */

@@ -19,7 +19,7 @@ import { submitRow } from "./submit-row.ts";
 
 /** Goes on with a row that has a task, from where that stands. */
 export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
-  switch (record.progress.status) {
+  switch (record.state.name) {
     case "saved":
       return savedBefore(row, record, run);
     case "accepted":
@@ -27,11 +27,13 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
       return finishRow(row, record, run);
     case "rate_limited":
       return unsentRow(row, record, run);
-    case "intended":
+    case "intent":
     case "unknown":
     case "dismissed":
       return unknownRow(row, record, run);
-    default:
+    case "not_sent":
+    case "refused":
+    case "failed":
       return resultOf(row, reportOf(record), false);
   }
 }
@@ -46,11 +48,11 @@ async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchContext)
 /** A task that was put away has come to an end; one that is where it was all the same has lost its last lines. */
 async function finishedElsewhere(
   row: PlannedRow,
-  { id, progress }: TaskRecord,
+  { id, state }: TaskRecord,
   run: BatchContext,
 ): Promise<Step> {
   const entry = await run.deps.ledger.read(id);
-  const isCutOff = entry?.kind === "task" && entry.record.progress.status === progress.status;
+  const isCutOff = entry?.kind === "task" && entry.record.state.name === state.name;
   return isCutOff ? unreadable(row, entry, null) : "again";
 }
 
@@ -59,19 +61,19 @@ async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext)
   const owned = await run.deps.ledger.claim(record);
   if (owned === "held") return "held";
   if (owned === "finished") return finishedElsewhere(row, record, run);
-  if (owned.record.progress.status === "rate_limited") await putAwayUnsent(owned, run.deps.ledger);
+  if (owned.record.state.name === "rate_limited") await putAwayUnsent(owned, run.deps.ledger);
   else await owned.release();
   return "again";
 }
 
 async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
-  const { status } = record.progress;
-  if (record.progress.status === "dismissed" && record.progress.replacement !== null)
-    return goOnAs(record.progress.replacement, row, run);
+  const { name } = record.state;
+  if (record.state.name === "dismissed" && record.state.replacement !== null)
+    return goOnAs(record.state.replacement, row, run);
   // What has become unknown since this run was planned is the user's to decide on, once more.
   const resubmits = row.resubmit === record.id;
-  if (status === "unknown" && !resubmits) return leftUnknown(row, record);
-  if (status !== "dismissed") {
+  if (name === "unknown" && !resubmits) return leftUnknown(row, record);
+  if (name !== "dismissed") {
     const owned = await run.deps.ledger.claim(record);
     if (owned === "held") return "held";
     if (owned === "finished") return finishedElsewhere(row, record, run);

@@ -6,11 +6,14 @@ import { reportOf, type TaskReport } from "../task/report.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
 import { mismatchWarnings } from "./result-mismatch.ts";
+import { type RowState, rowStateAfter } from "./row-state.ts";
 
-/** How a row ended. `skipped` was saved by an earlier run. */
+/** How a row ended. */
 export interface RowResult {
   row: PlannedRow;
-  outcome: "saved" | "skipped" | "failed" | "unknown" | "pending" | "not_sent";
+  state: RowState;
+  /** Whether an earlier run has saved it, so that this one had nothing to do. */
+  isSkipped: boolean;
   /** null for a row of which nothing was begun. */
   report: TaskReport | null;
   error: ImggenError | null;
@@ -25,7 +28,8 @@ export function resultOf(row: PlannedRow, report: TaskReport, bought: boolean): 
   const drift = mismatchWarnings(report);
   const warnings = [...report.warnings, ...drift];
   const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
-  return { row, outcome: outcomeOf(report), report: { ...report, error, warnings }, error, bought, drift };
+  const state = rowStateAfter(report);
+  return { row, state, isSkipped: false, report: { ...report, error, warnings }, error, bought, drift };
 }
 
 /** The service could not finish a row's task. Unlike `generate`, the same batch does not buy it anew. */
@@ -40,28 +44,18 @@ class RowFailedError extends GenerationFailedError {
   }
 }
 
-/** Errors that say, where nothing was charged, that the row never came to the service. */
-const NOT_SENT: ReadonlySet<ErrorType> = new Set(["network", "interrupted", "budget_exceeded"]);
-
-function outcomeOf(report: TaskReport): RowResult["outcome"] {
-  if (report.status === "unknown") return "unknown";
-  if (report.error === null) return "saved";
-  if (report.resumable) return "pending";
-  return report.charged === "no" && NOT_SENT.has(report.error.type) ? "not_sent" : "failed";
-}
-
 export function savedEarlier(row: PlannedRow, report: TaskReport): RowResult {
-  return { row, outcome: "skipped", report, error: null, bought: false, drift: [] };
+  return { row, state: "saved", isSkipped: true, report, error: null, bought: false, drift: [] };
 }
 
 /** A row that nothing can be reported of but an error. */
-export function endedWithout(outcome: RowResult["outcome"], row: PlannedRow, error: ImggenError): RowResult {
-  return { row, outcome, report: null, error, bought: false, drift: [] };
+export function endedWithout(state: RowState, row: PlannedRow, error: ImggenError): RowResult {
+  return { row, state, isSkipped: false, report: null, error, bought: false, drift: [] };
 }
 
 /** A row that is not sent any more. @param why what ended it for another row, or for all */
 export function notSent(row: PlannedRow, why: ImggenError | null): RowResult {
-  return endedWithout("not_sent", row, why === null ? new NetworkError(DOWN) : new NotSentError(why));
+  return endedWithout("new", row, why === null ? new NetworkError(DOWN) : new NotSentError(why));
 }
 
 const DOWN = "The service cannot be reached; this row was not sent.";
@@ -81,7 +75,7 @@ class NotSentError extends ImggenError {
 /** A row whose task another process has, and does not let go of. */
 export function stillHeld(row: PlannedRow): RowResult {
   const error = new PendingError("Another process is working on this row.", { charged: "unknown" });
-  return endedWithout("pending", row, error);
+  return endedWithout("waiting", row, error);
 }
 
 /** A row that may have been bought, as nobody knows: it is left to the user. */

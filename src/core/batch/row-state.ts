@@ -1,34 +1,37 @@
+import { type StateName, standingOf } from "../../task/lifecycle.ts";
+import type { TaskReport } from "../task/report.ts";
 import type { Attempt } from "./attempts.ts";
 
 /**
- * How a row stands by its latest task. `new` is to be bought: nothing was ever sent for it, or the service
- * refused it. `waiting` is another process's to submit again, when the service is less busy. `failed` was bought, and
- * the service could not finish it: buying it again is the user's decision.
+ * How a row stands by its latest task. `new` is to be submitted: nothing was ever sent for it, or the service
+ * refused it. `waiting` is another process's to submit. `unfinished` is charged and not saved. `failed` may have been
+ * charged, and the service could not finish it: to submit it again is the user's decision.
  */
 export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
+
+const ROW_STATES: Readonly<Record<StateName, RowState>> = {
+  intent: "unknown",
+  rate_limited: "waiting",
+  not_sent: "new",
+  refused: "new",
+  unknown: "unknown",
+  dismissed: "unknown",
+  accepted: "unfinished",
+  completed: "unfinished",
+  failed: "failed",
+  saved: "saved",
+};
 
 /** @param entry the latest attempt; null where the row has none, or nothing of it was begun */
 export function rowStateOf(entry: Attempt): RowState {
   if (entry === null) return "new";
-  // What cannot be read may well have been bought.
-  if (entry.kind !== "task") return "unknown";
-  const { progress } = entry.record;
-  switch (progress.status) {
-    case "not_sent":
-    case "refused":
-      return "new";
-    case "rate_limited":
-      return progress.isOwnerGone ? "new" : "waiting";
-    case "accepted":
-    case "completed":
-      return "unfinished";
-    case "saved":
-      return "saved";
-    case "failed":
-      return "failed";
-    case "intended":
-    case "unknown":
-    case "dismissed":
-      return "unknown";
-  }
+  // What cannot be read may well have been charged.
+  return entry.kind === "task" ? ROW_STATES[standingOf(entry.record.state)] : "unknown";
+}
+
+/** How a row stands once this run is done with it: what was refused is not submitted again by the same run. */
+export function rowStateAfter({ state, error }: Pick<TaskReport, "state" | "error">): RowState {
+  const isRefused = state === "refused";
+  const isSavedInVain = state === "saved" && error !== null;
+  return isRefused || isSavedInVain ? "failed" : ROW_STATES[state];
 }

@@ -1,6 +1,6 @@
 import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
-import type { TaskProgress } from "../../task/lifecycle.ts";
+import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { reportOf } from "../task/report.ts";
 import { readAttempt } from "./attempts.ts";
@@ -54,7 +54,7 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   const entry =
     id === undefined ? null : await readAttempt(row, row.attempts.length - 1, { claims: run.claims, ledger });
   // What waits out a 429, or did, is to be claimed first: its owner may be there all the same.
-  const waits = entry?.kind === "task" && entry.record.progress.status === "rate_limited";
+  const waits = entry?.kind === "task" && entry.record.state.name === "rate_limited";
   if (!waits && rowStateOf(entry) === "new") return submitRow(row, entry === null ? (id ?? null) : null, run);
   if (entry?.kind === "lost") {
     if (entry.record !== null && ledger.isUnderWay(entry.record)) return "held";
@@ -62,7 +62,7 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   }
   if (entry?.kind !== "task") return unreadable(row, entry, await sameRequest(row, run));
   const { record, file } = entry;
-  if (UNFINISHED.has(record.progress.status) && file === run.claims.fileOf(row.key, row.attempts.length)) {
+  if (STATES[record.state.name].isOpen && file === run.claims.fileOf(row.key, row.attempts.length)) {
     await ledger.restore(record.id, file);
     return "again";
   }
@@ -72,14 +72,6 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
     return resultOf(row, { ...reportOf(record), error }, false);
   });
 }
-
-const UNFINISHED: ReadonlySet<TaskProgress["status"]> = new Set([
-  "intended",
-  "rate_limited",
-  "accepted",
-  "completed",
-  "unknown",
-]);
 
 /** The newest task for a row's request that is none of its attempts: it may be the one that a damaged claim named. */
 async function sameRequest(

@@ -81,9 +81,9 @@ export class PollingSchedules {
   async #history(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
       const records = await this.#ledger.recentOfKind(kind, this.#service);
-      const intervals = records.flatMap(({ progress }) => {
+      const intervals = records.flatMap(({ state }) => {
         const { seenMs, pendingMs } =
-          "sighting" in progress ? progress.sighting : { seenMs: null, pendingMs: null };
+          "sighting" in state ? state.sighting : { seenMs: null, pendingMs: null };
         return seenMs === null ? [] : [{ seenMs, pendingMs }];
       });
       return intervals.filter(isInformative);

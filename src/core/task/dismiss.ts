@@ -46,9 +46,12 @@ export async function putAwayUnsent(owned: OwnedTask, ledger: Ledger): Promise<T
 }
 
 function outcomeIsKnown(record: TaskRecord): UsageError {
-  const { taskId, status } = reportOf(record);
+  const { taskId, state } = reportOf(record);
   const hint = "Only a request of unknown outcome can be dismissed. imggen history shows how each stands.";
-  return new UsageError(`Task ${taskId ?? record.id} cannot be dismissed: its status is ${status}.`, {
-    hint,
-  });
+  return new UsageError(
+    `Task ${taskId ?? record.id} cannot be dismissed: its status is ${state.replace("_", " ")}.`,
+    {
+      hint,
+    },
+  );
 }

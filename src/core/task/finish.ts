@@ -1,6 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/errors.ts";
 import type { Destination } from "../../task/destination.ts";
+import { STATES } from "../../task/lifecycle.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruption, PendingError } from "../errors.ts";
@@ -72,7 +73,7 @@ export function leftUnfinished(
   const isRunning = waited.outcome === "timeout" && waited.trouble === null;
   const charged = isRunning ? "yes" : report.charged;
   const error = unfinished(waited, taskId, deps);
-  return { ...report, status: "running", charged, error, resumable: true };
+  return { ...report, state: "accepted", charged, error };
 }
 
 function unfinished(waited: EarlyEnd, taskId: string, deps: Pick<TaskDeps, "signal">): ImggenError {
@@ -98,7 +99,7 @@ async function recordFailure(
   await task.writer?.write({ type: "failed", at: isoTime(deps.clock.now()), errorCode });
   await task.writer?.finish();
   const error = taskFailed(task.taskId, errorCode);
-  return { ...report, status: "failed", charged: "unknown", error, resumable: false };
+  return { ...report, state: "failed", charged: STATES.failed.charged, error };
 }
 
 /** Saves the images of a completed task. */
@@ -112,7 +113,7 @@ async function saveTask(
   const { urls } = seen;
   const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
   await task.writer?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
-  const completed: TaskReport = { ...report, status: "completed", charged: "yes", completedAt, urls };
+  const completed: TaskReport = { ...report, state: "completed", charged: "yes", completedAt, urls };
   const result: SaveResult = { files: [], warnings: [] };
   const order = {
     taskId: task.taskId,
@@ -138,7 +139,7 @@ async function saveTask(
   await recordPart(task, result, deps);
   const expected = deps.signal.aborted ? interruption(deps.signal, "yes") : failure;
   if (!(expected instanceof ImggenError)) throw expected;
-  return { ...completed, files, warnings, error: expected, resumable: true };
+  return { ...completed, files, warnings, error: expected };
 }
 
 /** Notes what is saved already: it need not be downloaded again, and its URL may have expired by then. */
@@ -151,7 +152,7 @@ async function recordPart(task: AcceptedTask, { files }: SaveResult, deps: TaskD
 async function recordSaved(task: AcceptedTask, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
   await task.writer?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
   await task.writer?.finish();
-  return report;
+  return { ...report, state: "saved" };
 }
 
 async function freshUrls(taskId: string, deps: TaskDeps): Promise<string[] | null> {

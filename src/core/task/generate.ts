@@ -2,6 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import type { OwnedTask } from "../../store/ledger.ts";
 import type { Destination } from "../../task/destination.ts";
 import type { Intent } from "../../task/intent.ts";
+import { STATES } from "../../task/lifecycle.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { TakenOverError } from "../errors.ts";
@@ -67,13 +68,7 @@ export async function submitAndFinish(
   const purchase: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
     : await submitOnce(request, patienceMs, attempts, deps);
-  const report: TaskReport = {
-    ...factsOf(owned.record),
-    status: "submitted",
-    charged: "yes",
-    resumable: true,
-    warnings,
-  };
+  const report = { ...factsOf(owned.record), warnings };
   const finished = await settle(purchase, order, writer, report, deps);
   return { ...finished, elapsedMs: Math.round(deps.clock.monotonicMs() - start) };
 }
@@ -91,10 +86,10 @@ async function settle(
   // Before anything else, printing included: an id that only the screen knows is an id lost.
   await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
   deps.onProgress({ type: "accepted", taskId });
-  const accepted = { ...report, taskId };
+  const accepted: TaskReport = { ...report, taskId, state: "accepted", charged: STATES.accepted.charged };
   if (order.wait === null) {
     await writer.release();
-    return accepted;
+    return { ...accepted, isAwaited: false };
   }
   const { destination, wait } = order;
   const task = { taskId, writer, destination, acceptedAtMs, recovering: false, saved: [] };
@@ -113,7 +108,7 @@ async function recordNoTask(
     const { excerpt } = purchase;
     await writer.write({ type: "unknown", at, why: error.message, ...(excerpt !== null && { excerpt }) });
     await writer.release();
-    return { ...report, status: "unknown", charged: "unknown", error, resumable: false };
+    return { ...report, state: outcome, charged: STATES[outcome].charged, error };
   }
   const { type, key, message } = error;
   if (outcome === "refused") await writer.write({ type: "refused", at, error: { type, key, message } });
@@ -121,5 +116,5 @@ async function recordNoTask(
   // What another process has now is that one's to put away.
   if (error instanceof TakenOverError) await writer.release();
   else await writer.finish();
-  return { ...report, status: "refused", charged: "no", error, resumable: false };
+  return { ...report, state: outcome, charged: STATES[outcome].charged, error };
 }

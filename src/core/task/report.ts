@@ -1,7 +1,7 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
 import { type Charged, type ErrorType, ImggenError } from "../../lib/errors.ts";
-import type { TaskProgress } from "../../task/lifecycle.ts";
+import { STATES, type StateName, standingOf, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -9,13 +9,15 @@ import { PendingError } from "../errors.ts";
 
 /** What became of one task: the one shape that every command renders, whatever happened. */
 export interface TaskReport {
-  /** The ledger's name for it; null for a task that this machine did not buy. */
+  /** The ledger's name for it; null for a task that this machine did not submit. */
   ledgerId: string | null;
   /** The service's id; null where none was given, or none is known. */
   taskId: string | null;
-  /** `submitted` was not waited for; `unknown` may or may not exist; `refused` does not. */
-  status: "submitted" | "running" | "completed" | "failed" | "unknown" | "refused";
-  /** null for a task that this machine did not buy. */
+  /** Where it stands. A task of which only the id is known counts as accepted. */
+  state: StateName;
+  /** Whether somebody wanted to know how it goes on; false where the submit was all that was asked for. */
+  isAwaited: boolean;
+  /** null for a task that this machine did not submit. */
   request: GenerationRequest | null;
   credits: number | null;
   charged: Charged;
@@ -28,10 +30,29 @@ export interface TaskReport {
   warnings: string[];
   /** Why the report is not the success that was asked for. */
   error: ImggenError | null;
-  /** Whether `resume` can take it further. */
-  resumable: boolean;
-  /** An earlier purchase that answers for this one, so that nothing was spent now. */
+  /** An earlier task that answers for this request, so that nothing was charged now. */
   reused?: true;
+}
+
+/** The `status` of the JSON output. */
+export type ReportStatus = "submitted" | "running" | "completed" | "failed" | "unknown" | "refused";
+
+const STATUSES: Readonly<Record<StateName, ReportStatus>> = {
+  intent: "unknown",
+  rate_limited: "unknown",
+  not_sent: "refused",
+  refused: "refused",
+  unknown: "unknown",
+  dismissed: "unknown",
+  accepted: "running",
+  completed: "completed",
+  failed: "failed",
+  saved: "completed",
+};
+
+/** How a task stands, in the word of the JSON output. */
+export function reportStatus({ state, isAwaited }: Pick<TaskReport, "state" | "isAwaited">): ReportStatus {
+  return isAwaited ? STATUSES[state] : "submitted";
 }
 
 /** A report on a task of which only the service's id is known. */
@@ -39,7 +60,8 @@ export function reportOfId(taskId: string): TaskReport {
   return {
     ledgerId: null,
     taskId,
-    status: "running",
+    state: "accepted",
+    isAwaited: true,
     request: null,
     credits: null,
     charged: "unknown",
@@ -50,28 +72,29 @@ export function reportOfId(taskId: string): TaskReport {
     elapsedMs: null,
     warnings: [],
     error: null,
-    resumable: true,
   };
 }
 
 /** A report on a task as the ledger holds it, without asking anybody. */
 export function reportOf(record: TaskRecord): TaskReport {
-  return { ...factsOf(record), error: standingError(record.id, record.progress) };
+  return { ...factsOf(record), error: errorOf(record) };
 }
 
 /** As `reportOf`, with no word on what went wrong: for a task that has only just begun. */
-export function factsOf({ id, intent, submittedAt, progress }: TaskRecord): TaskReport {
+export function factsOf({ id, intent, submittedAt, state }: TaskRecord): TaskReport {
   const { request, credits } = intent;
-  const taskId = "taskId" in progress ? progress.taskId : null;
-  const completedAt = "completedAt" in progress ? progress.completedAt : null;
+  const standing = standingOf(state);
+  const completedAt = "completedAt" in state ? state.completedAt : null;
   return {
     ledgerId: id,
-    taskId,
-    ...standing(progress),
+    taskId: "taskId" in state ? state.taskId : null,
+    state: standing,
+    isAwaited: true,
     request,
     credits,
-    urls: progress.status === "completed" ? progress.urls : [],
-    files: filesOf(progress),
+    charged: STATES[standing].charged,
+    urls: state.name === "completed" ? state.urls : [],
+    files: filesOf(state),
     submittedAt,
     completedAt,
     elapsedMs: completedAt === null ? null : Date.parse(completedAt) - Date.parse(submittedAt),
@@ -80,28 +103,42 @@ export function factsOf({ id, intent, submittedAt, progress }: TaskRecord): Task
   };
 }
 
-function filesOf(progress: TaskProgress): SavedFile[] {
-  if (progress.status === "saved") return progress.files;
-  return progress.status === "completed" ? progress.partlySaved.filter((file) => file !== null) : [];
+function filesOf(state: TaskState): SavedFile[] {
+  if (state.name === "saved") return state.files;
+  return state.name === "completed" ? state.partlySaved.filter((file) => file !== null) : [];
 }
 
-function standingError(id: string, progress: TaskProgress): ImggenError | null {
-  if (progress.status === "failed") return taskFailed(progress.taskId, progress.errorCode);
-  if (progress.status === "intended" || progress.status === "unknown") {
-    return new OutcomeUnknownError(
-      `Request ${id} was sent, and its reply was lost: it may or may not have been charged.`,
-      { mentionedTaskId: "excerpt" in progress ? taskIdIn(progress.excerpt) : null },
-    );
+/** What is wrong with a task that stands so; null where nothing is. */
+function errorOf({ id, state }: TaskRecord): ImggenError | null {
+  switch (state.name) {
+    case "intent":
+      return replyLost(id, null);
+    case "unknown":
+      return replyLost(id, state.excerpt);
+    case "rate_limited":
+      if (state.isOwnerGone) return neverSubmitted(id, ENDED_WHILE_BUSY);
+      return new PendingError(`Another process waits to submit request ${id} again: ${state.why}`, {
+        charged: "unknown",
+      });
+    case "not_sent":
+      return neverSubmitted(id, state.why);
+    case "refused":
+      return new PastRefusal(state.error);
+    case "failed":
+      return taskFailed(state.taskId, state.errorCode);
+    case "dismissed":
+    case "accepted":
+    case "completed":
+    case "saved":
+      return null;
   }
-  if (progress.status === "rate_limited") {
-    if (progress.isOwnerGone) return neverSubmitted(id, ENDED_WHILE_BUSY);
-    return new PendingError(`Another process waits to submit request ${id} again: ${progress.why}`, {
-      charged: "unknown",
-    });
-  }
-  if (progress.status === "refused") return new PastRefusal(progress.error);
-  if (progress.status === "not_sent") return neverSubmitted(id, progress.why);
-  return null;
+}
+
+function replyLost(id: string, excerpt: string | null): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `Request ${id} was sent, and its reply was lost: it may or may not have been charged.`,
+    { mentionedTaskId: taskIdIn(excerpt) },
+  );
 }
 
 /** Why a request was not sent whose process ended while it waited out a 429. */
@@ -128,27 +165,4 @@ export function taskFailed(taskId: string, errorCode: string | null): Generation
   return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, {
     charged: "unknown",
   });
-}
-
-function standing(progress: TaskProgress): Pick<TaskReport, "status" | "charged" | "resumable"> {
-  switch (progress.status) {
-    case "intended":
-    case "unknown":
-    case "dismissed":
-      return { status: "unknown", charged: "unknown", resumable: false };
-    case "rate_limited":
-      if (!progress.isOwnerGone) return { status: "unknown", charged: "unknown", resumable: false };
-      return { status: "refused", charged: "no", resumable: false };
-    case "not_sent":
-    case "refused":
-      return { status: "refused", charged: "no", resumable: false };
-    case "accepted":
-      return { status: "running", charged: "yes", resumable: true };
-    case "completed":
-      return { status: "completed", charged: "yes", resumable: true };
-    case "failed":
-      return { status: "failed", charged: "unknown", resumable: false };
-    case "saved":
-      return { status: "completed", charged: "yes", resumable: false };
-  }
 }

@@ -1,4 +1,5 @@
 import { Slots } from "../../lib/concurrency.ts";
+import { isResumable } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { PacedPolls } from "../polling/paced-polls.ts";
@@ -71,8 +72,7 @@ interface Run {
 
 function resumeOne({ id, record }: ResumeTarget, run: Run): Promise<TaskReport> {
   const { options, deps, saves } = run;
-  const status = record?.progress.status;
-  if (record && (status === "accepted" || status === "completed")) return resumeCharged(record, run);
+  if (record && isResumable(record.state.name)) return resumeCharged(record, run);
   if (id !== null) return resumeNamed(id, record, options, deps);
   if (record) return saves.run(() => resumeRecord(record, options, deps));
   throw new TypeError("a task that nobody names and the ledger does not have");
@@ -80,14 +80,14 @@ function resumeOne({ id, record }: ResumeTarget, run: Run): Promise<TaskReport> 
 
 /** Waits for a task that the service has, and claims it once there is something to save or to record. */
 async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run): Promise<TaskReport> {
-  const { progress, intent } = record;
-  if (!("acceptedAt" in progress)) return reportOf(record);
+  const { state, intent } = record;
+  if (!("acceptedAt" in state)) return reportOf(record);
   if (deps.ledger.isHeld(record)) return stillHeld(record);
   const report = reportOf(record);
   return reported(report, async () => {
-    const { taskId } = progress;
+    const { taskId } = state;
     const taskDeps = await deps.depsFor(intent.service, taskId);
-    const task = { taskId, acceptedAtMs: Date.parse(progress.acceptedAt), recovering: true };
+    const task = { taskId, acceptedAtMs: Date.parse(state.acceptedAt), recovering: true };
     const waited = await awaitTask(task, report, options.wait, taskDeps);
     if (waited.outcome !== "completed" && waited.outcome !== "failed")
       return leftUnfinished(taskId, waited, report, taskDeps);

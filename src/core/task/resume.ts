@@ -2,7 +2,7 @@ import { ImggenError } from "../../lib/errors.ts";
 import type { Ledger, OwnedTask } from "../../store/ledger.ts";
 import type { Destination } from "../../task/destination.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
-import type { TaskProgress } from "../../task/lifecycle.ts";
+import type { TaskState } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { PendingError } from "../errors.ts";
@@ -54,14 +54,14 @@ export async function resumeFound(
   options: ResumeOptions,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
-  const { progress } = record;
-  if (progress.status === "failed")
-    return reported(reportOf(record), () => askAgain(record, progress, options, deps));
-  if (progress.status !== "saved") return resumeRecord(record, options, deps);
-  if (options.destination === null && (await Promise.all(progress.files.map(isWhole))).every(Boolean)) {
+  const { state } = record;
+  if (state.name === "failed")
+    return reported(reportOf(record), () => askAgain(record, state, options, deps));
+  if (state.name !== "saved") return resumeRecord(record, options, deps);
+  if (options.destination === null && (await Promise.all(state.files.map(isWhole))).every(Boolean)) {
     return resumeRecord(record, options, deps);
   }
-  return reported(reportOf(record), () => saveUnowned(record, progress, options, deps));
+  return reported(reportOf(record), () => saveUnowned(record, state, options, deps));
 }
 
 /**
@@ -104,20 +104,20 @@ export async function finishOwned(
   seen: WaitResult | null = null,
 ): Promise<TaskReport> {
   const { record } = owned;
-  const { progress, intent } = record;
+  const { state, intent } = record;
   const report = reportOf(record);
   const letGo = () => new TaskWriter(deps.ledger, owned, () => {}).release();
   if (isUnknown(record)) {
     await letGo();
     return report;
   }
-  if (progress.status === "rate_limited") return putAwayUnsent(owned, deps.ledger);
-  if (progress.status !== "accepted" && progress.status !== "completed") {
+  if (state.name === "rate_limited") return putAwayUnsent(owned, deps.ledger);
+  if (state.name !== "accepted" && state.name !== "completed") {
     // It ended just before its file was put away.
     await new TaskWriter(deps.ledger, owned, () => {}).finish();
     return report;
   }
-  const { taskId } = progress;
+  const { taskId } = state;
   let taskDeps: TaskDeps;
   try {
     taskDeps = await deps.depsFor(intent.service, taskId);
@@ -130,10 +130,10 @@ export async function finishOwned(
     taskId,
     writer: new TaskWriter(deps.ledger, owned, onTrouble),
     destination: options.destination ?? recoveryDestination(intent.destination),
-    acceptedAtMs: Date.parse(progress.acceptedAt),
+    acceptedAtMs: Date.parse(state.acceptedAt),
     recovering: true,
     // Where another place is asked for, all of it is wanted there.
-    saved: progress.status === "completed" && options.destination === null ? progress.partlySaved : [],
+    saved: state.name === "completed" && options.destination === null ? state.partlySaved : [],
   };
   return finishTask(task, report, options.wait, taskDeps, seen);
 }
@@ -152,7 +152,7 @@ export function stillHeld(record: TaskRecord): TaskReport {
 /** Saves a task after all that was once seen as failed, if the service says by now that it is completed. */
 async function askAgain(
   record: TaskRecord,
-  progress: Extract<TaskProgress, { status: "failed" }>,
+  state: Extract<TaskState, { name: "failed" }>,
   options: ResumeOptions,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
@@ -161,8 +161,8 @@ async function askAgain(
     const standing = await resumeRecord(record, options, deps);
     if (standing.error?.type !== "generation_failed") return standing;
   }
-  const report = await saveUnowned(record, progress, options, deps);
-  if (report.status !== "completed" || report.error !== null) return report;
+  const report = await saveUnowned(record, state, options, deps);
+  if (report.state !== "saved" || report.error !== null) return report;
   const at = report.completedAt ?? record.submittedAt;
   try {
     await deps.ledger.recordLate(record.id, { type: "saved", at, files: report.files });

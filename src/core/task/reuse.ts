@@ -1,6 +1,7 @@
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/destination.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
+import { STATES } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
@@ -34,7 +35,7 @@ async function reused(record: TaskRecord, options: ReuseOptions, deps: ResumeDep
   const report = reportOf(record);
   if (isUnknown(record) || waitsToBeSubmitted(record)) return report;
   const { wait } = options;
-  if (wait === null) return report.files.length > 0 ? report : { ...report, status: "submitted" };
+  if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
   const fallback = recoveryDestination(record.intent.destination);
   // Bytes that went to standard output are nowhere now.
   const gone = report.files.some(({ path }) => path === null);
@@ -43,8 +44,8 @@ async function reused(record: TaskRecord, options: ReuseOptions, deps: ResumeDep
 }
 
 /** Whether another process is about to submit it. */
-function waitsToBeSubmitted({ progress }: TaskRecord): boolean {
-  return progress.status === "rate_limited" && !progress.isOwnerGone;
+function waitsToBeSubmitted({ state }: TaskRecord): boolean {
+  return state.name === "rate_limited" && !state.isOwnerGone;
 }
 
 /** The newest task that became something, or else the newest of which nobody knows. */
@@ -55,8 +56,7 @@ async function findReusable(
 ): Promise<TaskRecord | null> {
   let unknown: TaskRecord | null = null;
   for await (const record of ledger.sameRequest(request, service)) {
-    const { status } = record.progress;
-    if (status === "accepted" || status === "completed" || status === "saved") return record;
+    if (STATES[record.state.name].charged === "yes") return record;
     if (isUnknown(record) || waitsToBeSubmitted(record)) unknown ??= record;
   }
   return unknown;

@@ -1,6 +1,7 @@
 import type { PolledState } from "../../api/schema.ts";
 import { ImggenError } from "../../lib/errors.ts";
 import type { Destination } from "../../task/destination.ts";
+import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { pollOnce } from "../polling/poll-once.ts";
@@ -38,7 +39,7 @@ export async function statusOf(
     // What the ledger says of a failed task is history: the answer is what the service says now.
     const report = await look(taskId, { ...known, error: null }, ageMs, options.wait, taskDeps);
     const { destination, wait } = options;
-    if (destination === null || report.status !== "completed") return report;
+    if (destination === null || report.state !== "completed") return report;
     const timeout = wait ?? { timeoutMs: 0, schedule: null };
     return await resumeNamed(id, record, { wait: timeout, destination, fallback: () => destination }, deps);
   } catch (error) {
@@ -68,30 +69,19 @@ async function look(
     case "interrupted":
       throw deps.signal.reason;
     case "timeout":
-      return { ...known, status: "running", resumable: isResumable(known) };
+      return { ...known, state: "accepted" };
   }
 }
 
 function seen(state: PolledState, known: TaskReport): TaskReport {
   switch (state.status) {
     case "running":
-      return { ...known, status: "running", charged: "yes", resumable: isResumable(known) };
+      return { ...known, state: "accepted", charged: "yes" };
     case "completed":
-      return {
-        ...known,
-        status: "completed",
-        charged: "yes",
-        urls: state.urls,
-        resumable: isResumable(known),
-      };
+      return { ...known, state: "completed", charged: "yes", urls: state.urls };
     case "failed": {
       const error = taskFailed(known.taskId ?? "", state.errorCode);
-      return { ...known, status: "failed", charged: "unknown", error, resumable: false };
+      return { ...known, state: "failed", charged: STATES.failed.charged, error };
     }
   }
-}
-
-/** A task that the ledger has as failed can be resumed once the service says otherwise. */
-function isResumable({ status, resumable }: TaskReport): boolean {
-  return resumable || status === "failed";
 }

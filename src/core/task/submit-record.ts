@@ -43,9 +43,9 @@ export class RecordedAttempts implements Attempts {
   }
 
   #coveredUntilMs(): number {
-    const { progress } = this.#writer.record;
-    if (progress.status !== "intended" || progress.until === null) return Number.NEGATIVE_INFINITY;
-    return Date.parse(progress.until);
+    const { state } = this.#writer.record;
+    if (state.name !== "intent" || state.until === null) return Number.NEGATIVE_INFINITY;
+    return Date.parse(state.until);
   }
 
   async rateLimited(why: string, waitMs: number): Promise<void> {

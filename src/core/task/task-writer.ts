@@ -2,7 +2,7 @@ import { errorCode } from "../../lib/error-code.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger, OwnedTask } from "../../store/ledger.ts";
-import { advance, type TaskEvent } from "../../task/lifecycle.ts";
+import { type AcceptedState, advance, type TaskEvent, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { TakenOverError } from "../errors.ts";
 
@@ -36,7 +36,7 @@ export class TaskWriter {
    * @returns whether it is on the disk
    */
   async write(event: TaskEvent): Promise<boolean> {
-    this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
+    this.#record = { ...this.#record, state: advance(this.#record.state, event) };
     this.#unwritten.push(event);
     return this.#catchUp();
   }
@@ -51,7 +51,7 @@ export class TaskWriter {
       if (this.#ledger.isTakenOver(this.#task)) return this.#takenOver();
       await this.#writeAll();
       await this.#task.file.record(event);
-      this.#record = { ...this.#record, progress: advance(this.#record.progress, event) };
+      this.#record = { ...this.#record, state: advance(this.#record.state, event) };
       return this.#ledger.isTakenOver(this.#task) ? this.#takenOver() : null;
     } catch (error) {
       const hint = "The request was not submitted again. Free some space or fix the folder's permissions.";
@@ -107,18 +107,18 @@ export class TaskWriter {
   #complain(error: unknown): void {
     if (this.#complained) return;
     this.#complained = true;
-    const { progress } = this.#record;
+    const { state } = this.#record;
     const why = errorCode(error) ?? (error instanceof Error ? error.message : String(error));
-    const what = "taskId" in progress ? `Note this task id: ${progress.taskId}` : OUTCOMES[progress.status];
+    const what = "taskId" in state ? `Note this task id: ${state.taskId}` : OUTCOMES[state.name];
     this.#onTrouble(`The ledger could not be written (${why}). ${what}`);
   }
 }
 
-const OUTCOMES = {
-  intended: "The request may have been sent.",
+const OUTCOMES: Readonly<Record<Exclude<TaskState, AcceptedState>["name"], string>> = {
+  intent: "The request may have been sent.",
   rate_limited: "The service was busy (HTTP 429), and the request was not submitted again yet.",
   unknown: "The request was sent, and its outcome is not known.",
   not_sent: "The request was not sent.",
   dismissed: "The request was dismissed.",
   refused: "The request was refused, and nothing was charged.",
-} as const;
+};

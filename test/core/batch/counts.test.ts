@@ -10,49 +10,52 @@ describe("a batch's tally", () => {
   it("is complete while every row is saved, by whichever run", () => {
     const tally = newTally();
     tally.add(endOf());
-    tally.add(endOf({ outcome: "skipped", bought: false }));
+    tally.add(endOf({ isSkipped: true, bought: false }));
     expect(tally).toMatchObject({ saved: 1, skipped: 1, isComplete: true, troubles: [], drifts: [] });
   });
 
-  it.each(["failed", "unknown", "pending", "not_sent"] as const)(
-    "is not with a row that is %s",
-    (outcome) => {
-      const tally = newTally();
-      tally.add(endOf());
-      tally.add(endOf({ outcome, error: new NetworkError("No.") }));
-      expect(tally.isComplete).toBe(false);
-      expect(tally[outcome === "not_sent" ? "notSent" : outcome]).toBe(1);
-    },
-  );
+  it.each([
+    ["failed", "failed"],
+    ["unknown", "unknown"],
+    ["unfinished", "pending"],
+    ["waiting", "pending"],
+    ["new", "notSent"],
+  ] as const)("is not with a row that is %s, which counts as %s", (state, count) => {
+    const tally = newTally();
+    tally.add(endOf());
+    tally.add(endOf({ state, error: new NetworkError("No.") }));
+    expect(tally.isComplete).toBe(false);
+    expect(tally[count]).toBe(1);
+  });
 
   it("sums what this run has bought, or may have: not what was refused, nor what an earlier run bought", () => {
     const tally = newTally();
     tally.add(endOf());
     tally.add(endOf({ report: { ...REPORT, credits: null } }));
-    tally.add(endOf({ outcome: "unknown", report: { ...REPORT, charged: "unknown", credits: 4 } }));
-    tally.add(endOf({ outcome: "failed", report: { ...REPORT, charged: "no", credits: 8 } }));
-    tally.add(endOf({ outcome: "not_sent", report: null, bought: false }));
-    tally.add(endOf({ outcome: "skipped", bought: false }));
+    tally.add(endOf({ state: "unknown", report: { ...REPORT, charged: "unknown", credits: 4 } }));
+    tally.add(endOf({ state: "failed", report: { ...REPORT, charged: "no", credits: 8 } }));
+    tally.add(endOf({ state: "new", report: null, bought: false }));
+    tally.add(endOf({ isSkipped: true, bought: false }));
     expect(tally.cost).toEqual({ rows: 3, credits: 6, undocumented: 1 });
   });
 
   it("counts the failed that cost nothing, so that the next run tries them again", () => {
     const tally = newTally();
     const error = new GenerationFailedError("No.", { charged: "unknown" });
-    tally.add(endOf({ outcome: "failed", error, report: { ...REPORT, charged: "unknown" } }));
-    tally.add(endOf({ outcome: "failed", error, report: { ...REPORT, charged: "no" } }));
-    tally.add(endOf({ outcome: "failed", error: new NetworkError("Down."), report: null }));
-    tally.add(endOf({ outcome: "failed", error, report: null }));
+    tally.add(endOf({ state: "failed", error, report: { ...REPORT, charged: "unknown" } }));
+    tally.add(endOf({ state: "failed", error, report: { ...REPORT, charged: "no" } }));
+    tally.add(endOf({ state: "failed", error: new NetworkError("Down."), report: null }));
+    tally.add(endOf({ state: "failed", error, report: null }));
     expect(tally).toMatchObject({ failed: 4, refused: 2 });
   });
 
   it("says once what is wrong with many rows, the most frequent first, and names the first few", () => {
     const tally = newTally();
-    tally.add(endOf({ outcome: "failed", error: new NetworkError("The cable is out.") }));
+    tally.add(endOf({ state: "failed", error: new NetworkError("The cable is out.") }));
     const rows = newRows(...Array.from({ length: 9 }, (_, index) => `fox ${index}`));
     for (const row of rows) {
       const error = new PendingError(`Task ${row.row} is still running.`);
-      tally.add(endOf({ row, outcome: "pending", error }));
+      tally.add(endOf({ row, state: "unfinished", error }));
     }
     expect(tally.troubles).toMatchObject([
       { count: 9, names: ["line 1", "line 2", "line 3", "line 4", "line 5"], error: { type: "pending" } },
@@ -63,7 +66,7 @@ describe("a batch's tally", () => {
   it("keeps what the service calls by different keys apart, up to a number of them", () => {
     const tally = newTally();
     for (let key = 0; key < 80; key++)
-      tally.add(endOf({ outcome: "failed", error: new NetworkError("No.", { key: `key.${key}` }) }));
+      tally.add(endOf({ state: "failed", error: new NetworkError("No.", { key: `key.${key}` }) }));
     expect(tally.failed).toBe(80);
     expect(tally.troubles).toHaveLength(50);
   });

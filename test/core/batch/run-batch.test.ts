@@ -16,7 +16,7 @@ describe("running a batch's rows", () => {
   it("takes every row to its end, and tells of each once", async () => {
     const { go, ends, started, world } = await newRun();
     expect(await go(foxes(9))).toEqual([]);
-    expect(ends.map(({ outcome }) => outcome)).toEqual(Array(9).fill("saved"));
+    expect(ends.map(({ state }) => state)).toEqual(Array(9).fill("saved"));
     expect(started).toHaveLength(9);
     expect(await readdir(world.output)).toHaveLength(9);
   });
@@ -93,10 +93,10 @@ describe("running a batch's rows", () => {
       poll: inTurn(stillRunning, completedAt("/1.png")),
     });
     expect(await go(foxes(8), { concurrency: 2 })).toEqual([]);
-    const outcomes = ends.map(({ outcome }) => outcome).toSorted();
-    expect(outcomes).toEqual(["failed", ...Array(6).fill("not_sent"), "saved"]);
-    for (const { error, outcome } of ends)
-      expect(error?.type ?? outcome).toBe(outcome === "saved" ? "saved" : "insufficient_credits");
+    const states = ends.map(({ state }) => state).toSorted();
+    expect(states).toEqual(["failed", ...Array(6).fill("new"), "saved"]);
+    for (const { error, state } of ends)
+      expect(error?.type ?? state).toBe(state === "saved" ? "saved" : "insufficient_credits");
     expect(run.admission.stopped?.type).toBe("insufficient_credits");
     expect(server.submits()).toHaveLength(2);
   });
@@ -117,10 +117,10 @@ describe("a row that another process is at work on", () => {
       return sleep(ms, signal);
     };
     expect(await batch.go(rows, { concurrency: 1 })).toEqual([]);
-    expect(batch.ends.map(({ row, outcome }) => [row.row, outcome])).toEqual([
+    expect(batch.ends.map(({ row, state }) => [row.row, state])).toEqual([
       [2, "saved"],
       [3, "saved"],
-      [1, "skipped"],
+      [1, "saved"],
     ]);
     expect(batch.started).toHaveLength(3);
     expect(batch.server.submits()).toHaveLength(2);
@@ -138,7 +138,7 @@ describe("a row that another process is at work on", () => {
     };
     expect(await batch.go(rows)).toEqual([]);
     expect(batch.ends).toMatchObject([
-      { outcome: "saved", report: { taskId: "task-of-the-other" }, bought: false },
+      { state: "saved", report: { taskId: "task-of-the-other" }, bought: false },
     ]);
     expect(batch.server.submits()).toEqual([]);
     await task.release();
@@ -150,7 +150,7 @@ describe("a row that another process is at work on", () => {
     const { claims, other, processes } = batch;
     const id = await claimedOnly(claims, other.deps.ledger, row, processes.as(2).self);
     expect(await batch.go([{ ...row, attempts: [id] }])).toEqual([]);
-    expect(batch.ends).toMatchObject([{ outcome: "saved", bought: true, report: { ledgerId: id } }]);
+    expect(batch.ends).toMatchObject([{ state: "saved", bought: true, report: { ledgerId: id } }]);
   });
 
   it("is bought anew where that one was refused meanwhile", async () => {
@@ -160,7 +160,7 @@ describe("a row that another process is at work on", () => {
     await task.file.record(EVENTS.refused);
     await finishTask(batch.other.deps.ledger, task);
     expect(await batch.go([row])).toEqual([]);
-    expect(batch.ends).toMatchObject([{ outcome: "saved", bought: true, row: { attempts: { length: 2 } } }]);
+    expect(batch.ends).toMatchObject([{ state: "saved", bought: true, row: { attempts: { length: 2 } } }]);
   });
 
   it("is told of as unfinished when patience ends, and is not bought", async () => {
@@ -169,8 +169,8 @@ describe("a row that another process is at work on", () => {
     const task = await begunByOther(batch, rows[0] as PlannedRow);
     expect(await batch.go(rows, { patienceMs: 3000 })).toEqual([]);
     expect(batch.ends).toMatchObject([
-      { row: { row: 2 }, outcome: "saved" },
-      { row: { row: 1 }, outcome: "pending", error: { type: "pending", charged: "unknown" } },
+      { row: { row: 2 }, state: "saved" },
+      { row: { row: 1 }, state: "waiting", error: { type: "pending", charged: "unknown" } },
     ]);
     expect(batch.server.submits()).toHaveLength(1);
     await task.release();

@@ -36,7 +36,7 @@ describe("a row that is new", () => {
     const { run, claims } = await newRun();
     const row = newRow();
     expect(await ended(row, run)).toMatchObject({
-      outcome: "saved",
+      state: "saved",
       bought: true,
       error: null,
       report: { taskId: "task-a-fox", charged: "yes", files: { length: 1 } },
@@ -49,7 +49,7 @@ describe("a row that is new", () => {
     const row = newRow();
     const id = await claimedOnly(claims, other.deps.ledger, row, processes.as(2).self);
     expect(claims.attempt(row.key, 1).isShared()).toBe(false);
-    expect(await ended(row, run)).toMatchObject({ outcome: "saved", report: { ledgerId: id } });
+    expect(await ended(row, run)).toMatchObject({ state: "saved", report: { ledgerId: id } });
     expect(claims.attempt(row.key, 1).isShared()).toBe(true);
     expect(server.submits()).toHaveLength(1);
   });
@@ -65,7 +65,7 @@ describe("a row that is new", () => {
     await writeFile(claim, "");
     const attempts = (await claims.load()).get(row.key) ?? [];
     const end = await ended({ ...row, attempts }, run);
-    expect(end).toMatchObject({ outcome: "unknown", bought: false, error: { type: "outcome_unknown" } });
+    expect(end).toMatchObject({ state: "unknown", bought: false, error: { type: "outcome_unknown" } });
     expect(end.error?.message).toContain(`: ${claim}.`);
     expect(server.submits()).toHaveLength(1);
   });
@@ -75,11 +75,11 @@ describe("a row that is new", () => {
     const row = newRow();
     const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
     expect(await ended(row, hurried)).toMatchObject({
-      outcome: "pending",
+      state: "unfinished",
       bought: true,
       report: { charged: "yes" },
     });
-    expect(await ended(again(row), run)).toMatchObject({ outcome: "saved", bought: false });
+    expect(await ended(again(row), run)).toMatchObject({ state: "saved", bought: false });
     expect(server.submits()).toHaveLength(1);
   });
 
@@ -89,12 +89,12 @@ describe("a row that is new", () => {
     });
     const row = newRow();
     expect(await ended(row, run)).toMatchObject({
-      outcome: "failed",
+      state: "failed",
       bought: true,
       report: { charged: "no" },
     });
     expect(run.admission.stopped).toBeNull();
-    expect(await ended(again(row), run)).toMatchObject({ outcome: "saved" });
+    expect(await ended(again(row), run)).toMatchObject({ state: "saved" });
     expect(server.submits()).toHaveLength(2);
     expect([...(await claims.load()).values()]).toMatchObject([{ length: 2 }]);
   });
@@ -104,7 +104,7 @@ describe("a row that is new", () => {
     const limited = { ...run, deps: { ...run.deps, dailyCredits: 1 } };
     const row = newRow();
     expect(await ended(row, limited)).toMatchObject({
-      outcome: "not_sent",
+      state: "new",
       report: { charged: "no" },
       error: { type: "budget_exceeded" },
     });
@@ -122,7 +122,7 @@ describe("a row that is new", () => {
       world.interrupt();
       return { outcome: "not_sent", cause: new TransportError("refused", { sent: false }) };
     };
-    expect(await ended(row, run)).toMatchObject({ outcome: "not_sent", error: { type: "interrupted" } });
+    expect(await ended(row, run)).toMatchObject({ state: "new", error: { type: "interrupted" } });
   });
 
   it("tells where its images differ from what was asked", async () => {
@@ -147,7 +147,7 @@ describe("a row that an earlier run has saved", () => {
   it("is skipped without a word to the service", async () => {
     const { run, row, server, requests } = await saved();
     expect(await ended(again(row), run)).toMatchObject({
-      outcome: "skipped",
+      isSkipped: true,
       bought: false,
       error: null,
       report: { taskId: "task-a-fox", files: { length: 1 } },
@@ -158,7 +158,7 @@ describe("a row that an earlier run has saved", () => {
   it("is fetched again where its image is gone, and not bought again", async () => {
     const { run, row, server, file, world } = await saved();
     await rm(file);
-    expect(await ended(again(row), run)).toMatchObject({ outcome: "saved", bought: false });
+    expect(await ended(again(row), run)).toMatchObject({ state: "saved", bought: false });
     expect(await readdir(world.output)).toEqual(["a-fox.png"]);
     expect(server.submits()).toHaveLength(1);
   });
@@ -166,7 +166,7 @@ describe("a row that an earlier run has saved", () => {
   it("is skipped where its owner has changed the image since", async () => {
     const { run, row, server, file, requests } = await saved();
     await writeFile(file, "retouched");
-    expect(await ended(again(row), run)).toMatchObject({ outcome: "skipped" });
+    expect(await ended(again(row), run)).toMatchObject({ isSkipped: true });
     expect(server.requests).toHaveLength(requests);
   });
 });
@@ -175,7 +175,7 @@ describe("a row of unknown outcome", () => {
   async function lost() {
     const batch = await newRun({ submit: inTurn(reset, accepts) });
     const row = newRow();
-    expect(await ended(row, batch.run)).toMatchObject({ outcome: "unknown", report: { charged: "unknown" } });
+    expect(await ended(row, batch.run)).toMatchObject({ state: "unknown", report: { charged: "unknown" } });
     return { ...batch, row };
   }
 
@@ -183,7 +183,7 @@ describe("a row of unknown outcome", () => {
     const { run, row, server } = await lost();
     for (let time = 0; time < 2; time++) {
       expect(await ended(again(row), run)).toMatchObject({
-        outcome: "unknown",
+        state: "unknown",
         bought: false,
         error: { type: "outcome_unknown", charged: "unknown" },
       });
@@ -195,7 +195,7 @@ describe("a row of unknown outcome", () => {
     const { run, row, server, world } = await lost();
     const second = resubmitted(row);
     expect(await ended(second, run)).toMatchObject({
-      outcome: "saved",
+      state: "saved",
       bought: true,
     });
     expect(second.attempts).toHaveLength(2);
@@ -206,7 +206,7 @@ describe("a row of unknown outcome", () => {
   it("is not bought again where it has become unknown since the run was planned", async () => {
     const { run, row, server } = await lost();
     expect(await ended({ ...again(row), resubmit: "20260131T120000000-0badcafe" }, run)).toMatchObject({
-      outcome: "unknown",
+      state: "unknown",
       bought: false,
     });
     expect(server.submits()).toHaveLength(1);
@@ -215,8 +215,8 @@ describe("a row of unknown outcome", () => {
   it("is nobody's any more: no process waits for the one that has noted it, though that goes on", async () => {
     const { run, row, other, server } = await lost();
     const elsewhere = { ...run, deps: other.deps };
-    expect(await runRow(again(row), elsewhere)).toMatchObject({ outcome: "unknown" });
-    expect(await runRow(resubmitted(row), elsewhere)).toMatchObject({ outcome: "saved" });
+    expect(await runRow(again(row), elsewhere)).toMatchObject({ state: "unknown" });
+    expect(await runRow(resubmitted(row), elsewhere)).toMatchObject({ state: "saved" });
     expect(server.submits()).toHaveLength(2);
   });
 
@@ -225,8 +225,7 @@ describe("a row of unknown outcome", () => {
     const elsewhere = { ...run, deps: other.deps };
     const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
     expect(server.submits()).toHaveLength(2);
-    for (const end of ends)
-      expect(["saved", "skipped", undefined]).toContain(end === "held" ? undefined : end.outcome);
+    for (const end of ends) expect(["saved", undefined]).toContain(end === "held" ? undefined : end.state);
   });
 
   it("that the user has dismissed is still none that was saved", async () => {
@@ -238,10 +237,10 @@ describe("a row of unknown outcome", () => {
     await owned.file.record(EVENTS.dismissed);
     await finishTask(world.deps.ledger, owned);
     expect(await ended(again(row), run)).toMatchObject({
-      outcome: "unknown",
+      state: "unknown",
       error: { type: "outcome_unknown", message: expect.stringContaining("dismissed") },
     });
-    expect(await ended(resubmitted(row), run)).toMatchObject({ outcome: "saved" });
+    expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved" });
   });
 
   it("whose finished file has lost its last lines is left to the user", async () => {
@@ -255,7 +254,7 @@ describe("a row of unknown outcome", () => {
     for (const kept of [1, 2, 3]) {
       await writeFile(file, `${lines.slice(0, kept).join("\n")}\n`);
       expect(await ended(again(row), run)).toMatchObject({
-        outcome: "unknown",
+        state: "unknown",
         error: { message: expect.stringContaining(file) },
       });
     }
@@ -266,7 +265,7 @@ describe("a row of unknown outcome", () => {
     const file = path.join(world.stateFolder, "tasks", "open", `${row.attempts[0]}.jsonl`);
     await writeFile(file, "scribble\n");
     expect(await ended(resubmitted(row), run)).toMatchObject({
-      outcome: "unknown",
+      state: "unknown",
       report: null,
       error: { charged: "unknown", message: expect.stringContaining(file) },
     });
@@ -292,7 +291,7 @@ describe("a row whose claim was damaged", () => {
     async (content) => {
       const { run, row, claim, server } = await damaged(content);
       const end = await ended(again(row), run);
-      expect(end).toMatchObject({ outcome: "unknown", bought: false });
+      expect(end).toMatchObject({ state: "unknown", bought: false });
       expect(end.error?.message).toContain(claim);
       expect(end.error?.message).toContain("Task task-a-fox has the same request.");
       expect(end.error?.hint).toContain("--resubmit-unknown");
@@ -304,10 +303,10 @@ describe("a row whose claim was damaged", () => {
     const { run, row, server, other, claims } = await damaged("");
     const elsewhere = { ...run, deps: other.deps };
     const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
-    expect(ends.some((end) => end !== "held" && end.outcome === "saved")).toBe(true);
+    expect(ends.some((end) => end !== "held" && end.state === "saved")).toBe(true);
     expect(server.submits()).toHaveLength(2);
     const attempts = (await claims.load()).get(row.key) ?? [];
-    expect(await ended({ ...newRow(), attempts }, run)).toMatchObject({ outcome: "skipped" });
+    expect(await ended({ ...newRow(), attempts }, run)).toMatchObject({ isSkipped: true });
   });
 });
 
@@ -318,20 +317,20 @@ describe("a row whose task was removed from the ledger", () => {
     });
     const row = newRow();
     const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
-    expect(await ended(row, hurried)).toMatchObject({ outcome: "pending" });
+    expect(await ended(row, hurried)).toMatchObject({ state: "unfinished" });
     await rm(path.join(world.stateFolder, "tasks", "open"), { recursive: true });
-    expect(await ended(again(row), run)).toMatchObject({ outcome: "saved", bought: false });
+    expect(await ended(again(row), run)).toMatchObject({ state: "saved", bought: false });
     expect(server.submits()).toHaveLength(1);
   });
 
   it("is unknown where its claim is a mere copy, as without hard links", async () => {
     const { run, row, claim, server } = await copied();
     expect(await ended(again(row), run)).toMatchObject({
-      outcome: "unknown",
+      state: "unknown",
       error: { message: expect.stringContaining(claim) },
     });
     expect(server.submits()).toHaveLength(1);
-    expect(await ended(resubmitted(row), run)).toMatchObject({ outcome: "saved" });
+    expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved" });
   });
 
   /** A saved row whose claim knows nothing but what was to be sent. */
@@ -379,17 +378,17 @@ describe("a row that was turned away with 429", () => {
   it("is submitted once its owner is dead, whose attempt is put away as not sent", async () => {
     const { row, run, server, processes } = await turnedAway(EVENTS.rate_limited);
     processes.die(2);
-    expect(await ended(row, run)).toMatchObject({ outcome: "saved", bought: true });
+    expect(await ended(row, run)).toMatchObject({ state: "saved", bought: true });
     expect(server.submits()).toHaveLength(1);
     expect(await run.deps.ledger.unfinished()).toEqual([]);
     const entry = await run.deps.ledger.read(row.attempts[0] ?? "");
-    expect(entry).toMatchObject({ record: { progress: { status: "not_sent" } } });
+    expect(entry).toMatchObject({ record: { state: { name: "not_sent" } } });
   });
 
   it("is unknown where its owner died after the next attempt was recorded", async () => {
     const { row, run, server, processes } = await turnedAway(EVENTS.rate_limited, EVENTS.submitting);
     processes.die(2);
-    expect(await ended(row, run)).toMatchObject({ outcome: "unknown" });
+    expect(await ended(row, run)).toMatchObject({ state: "unknown" });
     expect(server.submits()).toEqual([]);
   });
 
@@ -413,12 +412,12 @@ describe("a row that was bought", () => {
     const { run, server } = await newRun({ poll: taskIs({ status: "failed", errorCode: 7 }) });
     const row = newRow();
     expect(await ended(row, run)).toMatchObject({
-      outcome: "failed",
+      state: "failed",
       report: { charged: "unknown" },
       error: { hint: expect.stringContaining("This batch does not submit it again") },
     });
     expect(await ended(again(row), run)).toMatchObject({
-      outcome: "failed",
+      state: "failed",
       error: { type: "generation_failed" },
     });
     expect(server.submits()).toHaveLength(1);
@@ -435,7 +434,7 @@ describe("a row that was bought", () => {
     const identity = { ...deps.connection.identity, keyId: "fedcba9876543210" };
     const run = { ...batch.run, deps: { ...deps, connection: { ...deps.connection, identity } } };
     expect(await ended({ ...row, attempts: [task.record.id] }, run)).toMatchObject({
-      outcome: "pending",
+      state: "unfinished",
       error: { charged: "yes", message: expect.stringContaining("another API key") },
     });
     expect(run.admission.stopped).toBeNull();

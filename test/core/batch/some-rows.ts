@@ -29,7 +29,8 @@ export function newRow(prompt = "a fox"): PlannedRow {
 export const REPORT: TaskReport = {
   ledgerId: "20260131T120000000-00000001",
   taskId: "task-1",
-  status: "completed",
+  state: "saved",
+  isAwaited: true,
   request: { prompt: "a fox", model: "gamma-image-2" },
   credits: 2,
   charged: "yes",
@@ -40,10 +41,18 @@ export const REPORT: TaskReport = {
   elapsedMs: null,
   warnings: [],
   error: null,
-  resumable: false,
 };
 
 /** How a row ended, as far as a test does not say otherwise. */
 export function endOf(end: Partial<RowResult> = {}): RowResult {
-  return { row: newRow(), outcome: "saved", report: REPORT, error: null, bought: true, drift: [], ...end };
+  return {
+    row: newRow(),
+    state: "saved",
+    isSkipped: false,
+    report: REPORT,
+    error: null,
+    bought: true,
+    drift: [],
+    ...end,
+  };
 }

@@ -51,7 +51,7 @@ describe("generating an image", () => {
     expect(report).toMatchObject({
       ledgerId: expect.stringMatching(/^\d{8}T/),
       taskId: "task-1",
-      status: "completed",
+      state: "saved",
       request: CHECKED.request,
       credits: 2,
       charged: "yes",
@@ -95,10 +95,10 @@ describe("generating an image", () => {
   it("returns at once where it is not to wait, with the task left to be resumed", async () => {
     const { run, server, stateFolder } = await generating({}, { wait: null });
     expect(await run()).toMatchObject({
-      status: "submitted",
+      state: "accepted",
+      isAwaited: false,
       taskId: "task-1",
       charged: "yes",
-      resumable: true,
     });
     expect(server.requests).toHaveLength(1);
     expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted"] });
@@ -153,16 +153,15 @@ describe("the order of writes", () => {
       submit: (_request, socket) => void socket.write(failure("login_required")),
     });
     expect(await refused.run()).toMatchObject({
-      status: "refused",
+      state: "refused",
       charged: "no",
       error: { type: "auth_required" },
     });
     expect(ledgerOf(refused.stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "refused"] });
     const lost = await generating({ submit: (_request, socket) => void socket.resetAndDestroy() });
     expect(await lost.run()).toMatchObject({
-      status: "unknown",
+      state: "unknown",
       charged: "unknown",
-      resumable: false,
       taskId: null,
       error: { type: "outcome_unknown" },
     });
@@ -175,7 +174,7 @@ describe("the order of writes", () => {
       {},
       { baseUrl: `http://127.0.0.1:${await deadPort()}/api` },
     );
-    expect(await run()).toMatchObject({ status: "refused", charged: "no", error: { type: "network" } });
+    expect(await run()).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
     expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "not_sent"] });
   });
 });
@@ -213,9 +212,8 @@ describe("a task that was bought stays to be resumed", () => {
     });
     const report = await run();
     expect(report).toMatchObject({
-      status: "running",
+      state: "accepted",
       charged: "yes",
-      resumable: true,
       error: { type: "pending", charged: "yes", message: expect.stringContaining("task-1") },
     });
     expect(ledgerOf(stateFolder)).toEqual(open);
@@ -226,8 +224,7 @@ describe("a task that was bought stays to be resumed", () => {
       poll: () => world.interrupt("SIGTERM"),
     });
     expect(await world.run()).toMatchObject({
-      status: "running",
-      resumable: true,
+      state: "accepted",
       error: { type: "interrupted", signal: "SIGTERM", charged: "yes" },
     });
     expect(ledgerOf(world.stateFolder)).toEqual(open);
@@ -238,9 +235,8 @@ describe("a task that was bought stays to be resumed", () => {
       poll: (_request, socket) => void socket.write(failure("login_required", 401)),
     });
     expect(await run()).toMatchObject({
-      status: "running",
+      state: "accepted",
       charged: "yes",
-      resumable: true,
       error: { type: "auth_required", charged: "yes" },
     });
     expect(ledgerOf(stateFolder)).toEqual(open);
@@ -251,9 +247,8 @@ describe("a task that was bought stays to be resumed", () => {
       file: (_request, socket) => void socket.write(response(404, "")),
     });
     expect(await run()).toMatchObject({
-      status: "completed",
+      state: "completed",
       charged: "yes",
-      resumable: true,
       files: [],
       error: { type: "save_failed", charged: "yes" },
     });
@@ -270,7 +265,7 @@ describe("a task that was bought stays to be resumed", () => {
       {},
       { output },
     );
-    expect(await run()).toMatchObject({ resumable: true, error: { type: "save_failed", charged: "yes" } });
+    expect(await run()).toMatchObject({ state: "completed", error: { type: "save_failed", charged: "yes" } });
     expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed"] });
   });
 });
@@ -280,9 +275,8 @@ it("a task that failed is at its end, and whether it was charged is not known", 
     poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 17 })),
   });
   expect(await run()).toMatchObject({
-    status: "failed",
+    state: "failed",
     charged: "unknown",
-    resumable: false,
     error: { type: "generation_failed", charged: "unknown", message: expect.stringContaining("17") },
   });
   expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "accepted", "failed"] });
@@ -333,7 +327,7 @@ it("a ledger that breaks after the purchase is told with the id, and the image i
   unlinkSync(path.join(stateFolder, "filler"));
   // The intent ends just before its file's block does, so that the next record needs a new one.
   const report = await buy("a fox".padEnd(5 + 4000 - intentBytes, "!"));
-  expect(report).toMatchObject({ error: null, status: "completed", taskId });
+  expect(report).toMatchObject({ error: null, state: "saved", taskId });
   expect((await readdir(output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
   const warnings = events.filter(({ type }) => type === "ledger_trouble");
   expect(warnings).toEqual([{ type: "ledger_trouble", message: expect.stringContaining(taskId) }]);

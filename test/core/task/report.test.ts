@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { reportOf, reportOfId } from "../../../src/core/task/report.ts";
-import { advance, type TaskEvent, type TaskProgress } from "../../../src/task/lifecycle.ts";
+import { reportOf, reportOfId, reportStatus } from "../../../src/core/task/report.ts";
+import { advance, isResumable, type TaskEvent, type TaskState } from "../../../src/task/lifecycle.ts";
 import { AT, EVENTS, INTENT } from "../../support/records.ts";
 import { identity } from "../../support/some-processes.ts";
 
 const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
 
 function reportAfter(...events: TaskEvent[]) {
-  const progress = events.reduce(advance, { status: "intended", until: null } as TaskProgress);
-  return reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress });
+  const state = events.reduce(advance, { name: "intent", until: null } as TaskState);
+  return reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, state });
 }
 
 describe("a report on a task of the ledger", () => {
@@ -25,16 +25,17 @@ describe("a report on a task of the ledger", () => {
     [[accepted, completed, saved], "completed", "yes", false, undefined],
   ])("after %j is %s, charged %s, resumable %s", (events, status, charged, resumable, error) => {
     const report = reportAfter(...events);
-    expect(report).toMatchObject({ ledgerId: "x", status, charged, resumable, credits: 2 });
+    expect(report).toMatchObject({ ledgerId: "x", charged, credits: 2 });
+    expect([reportStatus(report), isResumable(report.state)]).toEqual([status, resumable]);
     expect(report.error?.type).toBe(error);
     expect(report.error?.charged ?? charged).toBe(charged);
   });
 
   it("that nobody will submit again after a 429 says that it cost nothing", () => {
     const until = EVENTS.rate_limited.until;
-    const progress: TaskProgress = { status: "rate_limited", why: "busy", until, isOwnerGone: true };
-    const report = reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, progress });
-    expect(report).toMatchObject({ status: "refused", charged: "no", error: { type: "network" } });
+    const state: TaskState = { name: "rate_limited", why: "busy", until, isOwnerGone: true };
+    const report = reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, state });
+    expect(report).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
   });
 
   it("tells how long it took, once it is completed", () => {
@@ -46,6 +47,10 @@ describe("a report on a task of the ledger", () => {
     });
     expect(reportAfter(accepted)).toMatchObject({ elapsedMs: null, completedAt: null });
   });
+});
+
+it("a report says submitted where nobody was to wait, whatever is known of the task", () => {
+  expect(reportStatus({ ...reportAfter(accepted), isAwaited: false })).toBe("submitted");
 });
 
 it("a report on a task of which only the id is known claims nothing", () => {

@@ -90,9 +90,8 @@ describe("resuming a task of which only the intent is on disk", () => {
     const { resume, lines, server } = await leftBehind({ events });
     for (let round = 0; round < 2; round++) {
       expect(await resume()).toMatchObject({
-        status: "unknown",
+        state: expect.stringMatching(/^(?:intent|unknown)$/),
         charged: "unknown",
-        resumable: false,
         error: { type: "outcome_unknown", charged: "unknown" },
       });
     }
@@ -106,10 +105,9 @@ describe("resuming a task of which only the intent is on disk", () => {
   ])("and that it was %s puts its file away, says why, and submits nothing", async (_what, event, type) => {
     const { resume, lines, server } = await leftBehind({ events: [event] });
     expect(await resume()).toMatchObject({
-      status: "refused",
+      state: expect.stringMatching(/^(?:not_sent|refused)$/),
       charged: "no",
       error: { type },
-      resumable: false,
     });
     expect(server.requests).toEqual([]);
     expect((await lines()).folder).toBe("done");
@@ -120,7 +118,7 @@ describe("resuming a task that was accepted", () => {
   it("polls it at once, saves its image where it was to go, and submits nothing", async () => {
     const { resume, lines, server, output, clock } = await leftBehind({ events: [accepted] });
     expect(await resume()).toMatchObject({
-      status: "completed",
+      state: "saved",
       taskId: "task-1",
       charged: "yes",
       error: null,
@@ -133,7 +131,7 @@ describe("resuming a task that was accepted", () => {
 
   it("takes the service's id as well as the ledger's", async () => {
     const { resume } = await leftBehind({ events: [accepted] });
-    expect(await resume("task-1")).toMatchObject({ status: "completed", error: null });
+    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
   });
 
   it("saves it somewhere else where that is asked for", async () => {
@@ -149,9 +147,9 @@ describe("resuming a task that was accepted", () => {
       events: [accepted],
       script: { poll: (_request, socket) => void socket.write(success({ status: "processing" })) },
     });
-    expect(await resume()).toMatchObject({ status: "running", resumable: true, error: { type: "pending" } });
+    expect(await resume()).toMatchObject({ state: "accepted", error: { type: "pending" } });
     expect(await lines()).toEqual({ folder: "open", types: ["intent", "accepted"] });
-    expect(await resume()).toMatchObject({ status: "running", error: { type: "pending" } });
+    expect(await resume()).toMatchObject({ state: "accepted", error: { type: "pending" } });
   });
 
   it("ends it where it has failed", async () => {
@@ -160,7 +158,7 @@ describe("resuming a task that was accepted", () => {
       script: { poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 3 })) },
     });
     expect(await resume()).toMatchObject({
-      status: "failed",
+      state: "failed",
       charged: "unknown",
       error: { type: "generation_failed" },
     });
@@ -173,7 +171,7 @@ describe("resuming a task that was accepted", () => {
       script: { poll: (_request, socket) => void socket.write(failure("login_required", 401)) },
     });
     expect(await resume()).toMatchObject({
-      resumable: true,
+      state: "accepted",
       charged: "yes",
       error: { type: "auth_required" },
     });
@@ -182,7 +180,7 @@ describe("resuming a task that was accepted", () => {
 
   it("goes on on a fresh line after a torn one", async () => {
     const { resume, lines } = await leftBehind({ events: [accepted], torn: '{"type":"completed","at":"20' });
-    expect(await resume()).toMatchObject({ status: "completed", error: null });
+    expect(await resume()).toMatchObject({ state: "saved", error: null });
     expect(await lines()).toEqual({
       folder: "done",
       types: ["intent", "accepted", "completed", "completed", "saved"],
@@ -216,7 +214,7 @@ describe("resuming a task that was accepted", () => {
 describe("resuming a task that was completed", () => {
   it("asks for a fresh URL rather than use the old one", async () => {
     const { resume, server } = await leftBehind({ events: [accepted, completed] });
-    expect(await resume()).toMatchObject({ error: null, status: "completed" });
+    expect(await resume()).toMatchObject({ error: null, state: "saved" });
     expect(server.requests.map(({ target }) => target.split("?")[0])).toEqual([
       "/api/generate-image",
       "/files/1.png",
@@ -239,7 +237,7 @@ describe("resuming a task that was completed", () => {
       events: [accepted, completed],
       script: { poll: (_request, socket) => void socket.write(answer) },
     });
-    expect(await resume()).toMatchObject({ charged: "yes", resumable: true, error: expect.anything() });
+    expect(await resume()).toMatchObject({ charged: "yes", state: "accepted", error: expect.anything() });
     expect((await lines()).folder).toBe("open");
   });
 });
@@ -250,7 +248,7 @@ describe("resuming a task that was finished", () => {
       events: [accepted, failed],
       script: { poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 3 })) },
     });
-    expect(await resume()).toMatchObject({ status: "failed", error: { type: "generation_failed" } });
+    expect(await resume()).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
     expect((await lines()).folder).toBe("done");
     expect(server.requests).toHaveLength(1);
   });
@@ -262,14 +260,14 @@ describe("resuming a task that was finished", () => {
       script: { poll },
     });
     await resume();
-    expect(await deps.ledger.read(id)).toMatchObject({ record: { progress: { status: "failed" } } });
+    expect(await deps.ledger.read(id)).toMatchObject({ record: { state: { name: "failed" } } });
     const reports = await Promise.all([resume("task-1"), resume("task-1")]);
-    for (const report of reports) expect(report).toMatchObject({ status: "completed", error: null });
+    for (const report of reports) expect(report).toMatchObject({ state: "saved", error: null });
     expect(await readdir(output)).toEqual(["a-fox.png"]);
     const { folder, types } = await lines();
     expect(folder).toBe("done");
     expect([...new Set(types)]).toEqual(["intent", "accepted", "failed", "saved"]);
-    expect(await deps.ledger.read(id)).toMatchObject({ record: { progress: { status: "saved" } } });
+    expect(await deps.ledger.read(id)).toMatchObject({ record: { state: { name: "saved" } } });
     expect(await deps.ledger.findByFile(sha256(png()))).toMatchObject({ id });
   });
 
@@ -284,11 +282,11 @@ describe("resuming a task that was finished", () => {
     await resume();
     const asked = server.requests.length;
     expect(await resume(id)).toMatchObject({
-      status: "completed",
+      state: "saved",
       error: null,
       files: [{ bytes: png().length }],
     });
-    expect(await resume("task-1")).toMatchObject({ status: "completed", error: null });
+    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
     expect(server.requests).toHaveLength(asked);
     expect(await readdir(output)).toEqual(["a-fox.png"]);
   });
@@ -297,7 +295,7 @@ describe("resuming a task that was finished", () => {
     const { resume, output, server } = await leftBehind({ events: [accepted] });
     await resume();
     await unlink(path.join(output, "a-fox.png"));
-    expect(await resume("task-1")).toMatchObject({ status: "completed", error: null });
+    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
     expect(await readdir(output)).toEqual(["a-fox.png"]);
     expect(server.submits()).toEqual([]);
   });
@@ -307,7 +305,7 @@ describe("resuming a task that was finished", () => {
     await writeFile(file, png());
     const saved: TaskEvent = { type: "saved", at: AT, files: [savedAt(file)] };
     const { resume, lines, server } = await leftBehind({ events: [accepted, completed, saved] });
-    expect(await resume()).toMatchObject({ status: "completed", error: null, files: [{ path: file }] });
+    expect(await resume()).toMatchObject({ state: "saved", error: null, files: [{ path: file }] });
     expect((await lines()).folder).toBe("done");
     expect(server.requests).toEqual([]);
   });
@@ -348,7 +346,7 @@ describe("resuming a task of another account", () => {
       },
     };
     await resumeById(id, { wait: WAIT, destination: null, fallback: () => fallback }, refusing);
-    expect(await resume()).toMatchObject({ status: "completed", error: null });
+    expect(await resume()).toMatchObject({ state: "saved", error: null });
   });
 });
 
@@ -359,7 +357,7 @@ describe("resuming a task that the ledger does not hold", () => {
     expect(report).toMatchObject({
       ledgerId: null,
       taskId: "elsewhere-42",
-      status: "completed",
+      state: "saved",
       error: null,
     });
     expect(await readdir((fallback as { folder: string }).folder)).toEqual(["image.png"]);

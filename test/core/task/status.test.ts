@@ -45,7 +45,7 @@ describe("a look at a task", () => {
     const { report, server, output } = await looking();
     expect(report).toMatchObject({
       taskId: "task-1",
-      status: "completed",
+      state: "completed",
       charged: "yes",
       urls: [`${server.origin}/files/1.png?signature=s3cret`],
       files: [],
@@ -57,13 +57,13 @@ describe("a look at a task", () => {
 
   it("tells that it is running, and is no error", async () => {
     const { report } = await looking(answering(success({ status: "queued" })));
-    expect(report).toMatchObject({ status: "running", charged: "yes", resumable: true, error: null });
+    expect(report).toMatchObject({ state: "accepted", charged: "yes", error: null });
   });
 
   it("tells that it has failed", async () => {
     const { report } = await looking(answering(success({ status: "failed", errorCode: 9 })));
     expect(report).toMatchObject({
-      status: "failed",
+      state: "failed",
       charged: "unknown",
       error: { type: "generation_failed" },
     });
@@ -102,7 +102,7 @@ describe("a look at a task", () => {
 describe("a task that the ledger has as failed", () => {
   it("is what the service says now, with no word of the failure", async () => {
     const { report } = await looking({}, {}, [accepted, failed]);
-    expect(report).toMatchObject({ status: "completed", charged: "yes", resumable: true, error: null });
+    expect(report).toMatchObject({ state: "completed", charged: "yes", error: null });
     expect(report.urls).toHaveLength(1);
   });
 
@@ -110,7 +110,7 @@ describe("a task that the ledger has as failed", () => {
     for (const wait of [null, WAIT]) {
       const running = answering(success({ status: "processing" }));
       const { report } = await looking(running, { wait }, [accepted, failed]);
-      expect(report).toMatchObject({ status: "running", resumable: true, error: null });
+      expect(report).toMatchObject({ state: "accepted", error: null });
     }
   });
 
@@ -120,8 +120,7 @@ describe("a task that the ledger has as failed", () => {
       failed,
     ]);
     expect(report).toMatchObject({
-      status: "failed",
-      resumable: false,
+      state: "failed",
       error: { type: "generation_failed" },
     });
   });
@@ -140,18 +139,18 @@ describe("a look that waits", () => {
       },
       { wait: WAIT },
     );
-    expect(report).toMatchObject({ status: "completed", error: null });
+    expect(report).toMatchObject({ state: "completed", error: null });
     expect(clock.waits).toEqual([0, 1000, 1000]);
   });
 
   it("leaves it running when its time is up", async () => {
     const { report } = await looking(answering(success({ status: "processing" })), { wait: WAIT });
-    expect(report).toMatchObject({ status: "running", resumable: true });
+    expect(report).toMatchObject({ state: "accepted" });
   });
 
   it("ends where the task has failed, or the service refuses", async () => {
     const failing = await looking(answering(success({ status: "failed" })), { wait: WAIT });
-    expect(failing.report).toMatchObject({ status: "failed", error: { type: "generation_failed" } });
+    expect(failing.report).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
     const refusing = await looking(answering(failure("login_required")), { wait: WAIT });
     expect(refusing.report).toMatchObject({ error: { type: "auth_required" } });
   });
@@ -168,7 +167,7 @@ describe("a look that saves", () => {
   it("saves a completed task of this machine's own, and files it as finished", async () => {
     const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
     const { report, deps } = await looking({}, { destination: destination(folder) }, [accepted]);
-    expect(report).toMatchObject({ status: "completed", error: null, files: [{ bytes: png().length }] });
+    expect(report).toMatchObject({ state: "saved", error: null, files: [{ bytes: png().length }] });
     expect(await readdir(folder)).toEqual(["task1.png"]);
     expect(await deps.ledger.unfinished()).toEqual([]);
   });
@@ -176,7 +175,7 @@ describe("a look that saves", () => {
   it("saves a completed task of which this machine knows nothing", async () => {
     const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
     const { report } = await looking({}, { destination: destination(folder) });
-    expect(report).toMatchObject({ status: "completed", error: null });
+    expect(report).toMatchObject({ state: "saved", error: null });
     expect(await readdir(folder)).toEqual(["task1.png"]);
   });
 
@@ -220,6 +219,6 @@ it("a request of unknown outcome has no task to look at: the service is not aske
   const id = entry?.kind === "task" ? entry.record.id : "";
   const options = { wait: null, destination: null };
   const report = await taskStatus(id, options, { ledger: deps.ledger, depsFor: async () => deps });
-  expect(report).toMatchObject({ status: "unknown", charged: "unknown", error: { type: "outcome_unknown" } });
+  expect(report).toMatchObject({ state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } });
   expect(server.requests).toHaveLength(asked);
 });

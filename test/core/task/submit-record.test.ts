@@ -64,7 +64,7 @@ describe("an attempt to submit a request", () => {
     await attempts.rateLimited("busy", 0);
     task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
     expect(await attempts.begin()).toMatchObject({ type: "save_failed", charged: "no" });
-    expect(writer.record.progress.status).toBe("rate_limited");
+    expect(writer.record.state.name).toBe("rate_limited");
   });
 
   it("is not to be made where the disk has refused the record of the 429, and refuses it still", async () => {

@@ -23,7 +23,7 @@ describe("a task's writer", () => {
     await writer.write(accepted);
     await writer.write(completed);
     expect(await readFile(task.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
-    expect(writer.record.progress.status).toBe("completed");
+    expect(writer.record.state.name).toBe("completed");
     await writer.release();
   });
 
@@ -42,7 +42,7 @@ describe("a task's writer", () => {
     await writer.write(accepted);
     await writer.write(completed);
     expect(troubles).toEqual([expect.stringContaining("task-1")]);
-    expect(writer.record.progress.status).toBe("completed");
+    expect(writer.record.state.name).toBe("completed");
   });
 
   it("takes along with a later event what the disk refused for a while", async () => {
@@ -65,6 +65,6 @@ describe("a task's writer", () => {
     await task.file.close();
     await writer.write(saved);
     await writer.finish();
-    expect(await ledger.unfinished()).toMatchObject([{ record: { progress: { status: "accepted" } } }]);
+    expect(await ledger.unfinished()).toMatchObject([{ record: { state: { name: "accepted" } } }]);
   });
 });

@@ -6,6 +6,7 @@ import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
 import { createStatusLine } from "../../output/progress.ts";
 import { creditsText } from "../../output/text.ts";
+import { rowWord } from "./row-word.ts";
 
 /** Shows how a batch is getting on: one live line on a terminal, and a line for each row that has ended. */
 export interface BatchProgress {
@@ -63,7 +64,7 @@ export async function createBatchProgress(
       ended += 1;
       retitle(tally);
       // That nothing more is sent is said once, at the end.
-      if (end.outcome === "not_sent" && end.report === null) return;
+      if (end.state === "new" && end.report === null) return;
       const said = rowLine(end, `[${ended}/${rows}] ${nameOf(end.row)}:`);
       if (end.error) void console.error(said);
       // A saved path on the same terminal says it already.
@@ -85,18 +86,10 @@ function counts({ saved, skipped, failed, unknown, pending, cost }: BatchCounts)
 }
 
 /** A row's end in one line. */
-function rowLine({ outcome, report, error }: RowResult, start: string): string {
-  const task = outcome === "pending" && report?.taskId ? ` (task ${report.taskId})` : "";
-  if (error) return `${start} ${WORDS[outcome]}${task}: ${error.message}`;
+function rowLine(end: RowResult, start: string): string {
+  const { state, report, error } = end;
+  const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
+  if (error) return `${start} ${rowWord(end)}${task}: ${error.message}`;
   const files = report?.files.map(({ path }) => path).join(" ") ?? "";
-  return `${start} ${WORDS[outcome]} ${files}`.trimEnd();
+  return `${start} ${rowWord(end)} ${files}`.trimEnd();
 }
-
-const WORDS: Record<RowResult["outcome"], string> = {
-  saved: "saved",
-  skipped: "saved before",
-  failed: "failed",
-  unknown: "outcome unknown",
-  pending: "unfinished",
-  not_sent: "not sent",
-};

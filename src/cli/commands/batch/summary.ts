@@ -10,9 +10,9 @@ import { costText } from "./costs.ts";
 import type { BatchResult } from "./execute.ts";
 
 /** A row as scripts get it: the object of `generate`, and which row it is. */
-export function rowJson({ row, outcome, report, error }: RowResult): object {
+export function rowJson({ row, isSkipped, report, error }: RowResult): object {
   const place = { row: row.row, line: row.line };
-  if (report) return { ...reportJson(report), ...place, ...(outcome === "skipped" && { skipped: true }) };
+  if (report) return { ...reportJson(report), ...place, ...(isSkipped && { skipped: true }) };
   return { ...failureJson(describeFailure(error)), files: [], warnings: [], ...place };
 }
 

@@ -3,6 +3,7 @@ import type { Cell, Comparison } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 import { table } from "../../output/table.ts";
+import { rowWord } from "../batch/row-word.ts";
 
 const HEADINGS = ["MODEL", "RATIO", "QUALITY", "CREDITS", "SECONDS", "SIZE", "FILE"];
 
@@ -28,7 +29,8 @@ export function plannedTable(comparison: Comparison): string[] {
   return table(HEADINGS, [...planned, ...comparison.skipped.map(skippedCells)]);
 }
 
-function endedCells({ row, outcome, report, error }: RowResult): string[] {
+function endedCells(end: RowResult): string[] {
+  const { row, report, error } = end;
   const { request, credits } = row.checked;
   const [file] = report?.files ?? [];
   const elapsedMs = report?.elapsedMs ?? null;
@@ -37,7 +39,7 @@ function endedCells({ row, outcome, report, error }: RowResult): string[] {
     creditsCell(credits),
     elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
     file ? `${file.width}×${file.height}` : "-",
-    file?.path ?? `${outcome.replace("_", " ")}: ${error?.message ?? ""}`,
+    file?.path ?? `${rowWord(end)}: ${error?.message ?? ""}`,
   ];
 }
 

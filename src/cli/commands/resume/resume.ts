@@ -122,7 +122,7 @@ async function resumeTargets(
 ): Promise<TaskReport[]> {
   const { signal } = session.context;
   const forPeople = !session.options.json;
-  const left = new Set(targets.filter(({ record }) => record === null || "taskId" in record.progress));
+  const left = new Set(targets.filter(({ record }) => record === null || "taskId" in record.state));
   const tellOfRest = () => {
     if (forPeople && targets.length > 1) void tellInterrupted([...left].map(idOf), session);
   };
@@ -137,12 +137,12 @@ async function resumeTargets(
 }
 
 /** What never became a task is put away without a word where nobody has named it: there is nothing to finish. */
-function isNothing({ status }: TaskReport, target: ResumeTarget | undefined): boolean {
-  return target?.id === null && status === "refused";
+function isNothing({ charged }: TaskReport, target: ResumeTarget | undefined): boolean {
+  return target?.id === null && charged === "no";
 }
 
 function idOf({ id, record }: ResumeTarget): string {
-  if (record && "taskId" in record.progress) return record.progress.taskId;
+  if (record && "taskId" in record.state) return record.state.taskId;
   return id ?? record?.id ?? "";
 }
 
