@@ -1,7 +1,8 @@
 import { TransportError } from "./exchange.ts";
 
-const CERTIFICATE =
-  /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO|ERR_TLS|ERR_SSL|EPROTO/;
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
+/** What else keeps a connection from being encrypted. */
+const HANDSHAKE = /ERR_TLS|ERR_SSL|EPROTO/;
 
 const PLAIN: Record<string, string> = {
   ECONNREFUSED: "the connection was refused",
@@ -23,7 +24,7 @@ export function describeConnectionError(
   hint = "Nothing was sent or charged. Check the network, the base URL and any proxy, then try again.",
 ): { message: string; hint: string } {
   const code = deepestCode(error);
-  if (CERTIFICATE.test(code)) {
+  if (CERTIFICATE.test(code) || HANDSHAKE.test(code)) {
     return {
       message: `No trusted connection to ${service.host}: its certificate was not accepted (${code}).`,
       hint: "Where a company's own certificate authority signs it, name its file in NODE_EXTRA_CA_CERTS.",
@@ -33,6 +34,11 @@ export function describeConnectionError(
     message: `The service at ${service.host} could not be reached: ${connectionErrorText(error)}.`,
     hint,
   };
+}
+
+/** Whether a certificate was not accepted: it will not be at the next try either. */
+export function isCertificateError(error: unknown): boolean {
+  return CERTIFICATE.test(deepestCode(error));
 }
 
 /** What broke an exchange, in a few plain words. */

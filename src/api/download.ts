@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
-import { connectionErrorText } from "./connection-errors.ts";
+import { connectionErrorText, isCertificateError } from "./connection-errors.ts";
 import type { ReplyHeaders } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -179,6 +179,7 @@ const TOO_LARGE = new Error("too large");
 function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;
   if (cause instanceof BlockedAddressError) return { outcome: "forbidden", why: cause.message };
+  if (isCertificateError(error)) return { outcome: "forbidden", why: connectionErrorText(error) };
   const endless = [TOO_LONG, TOO_SLOW].find((each) => each === cause);
   return { outcome: "retry", why: endless?.message ?? connectionErrorText(error), retryAfterMs: null };
 }

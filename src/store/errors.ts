@@ -1,3 +1,4 @@
+import { errorText } from "../lib/error-text.ts";
 import { type ErrorFacts, ImggenError } from "../lib/errors.ts";
 
 /** The state folder cannot be read, or cannot hold what must be on disk. */
@@ -5,8 +6,7 @@ export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
   constructor(folder: string, cause: unknown, facts: ErrorFacts = {}) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    super(`The state folder cannot be used: ${folder} (${why}).`, {
+    super(`The state folder ${folder} cannot be used: ${errorText(cause)}.`, {
       hint: "Free some space or fix its permissions, then try again.",
       ...facts,
       cause,

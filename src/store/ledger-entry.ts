@@ -3,6 +3,7 @@ import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { DiskFile } from "../lib/disk-file.ts";
 import { errorCode } from "../lib/error-code.ts";
+import { errorText } from "../lib/error-text.ts";
 import { idOfName } from "./ledger-name.ts";
 import type { ReadTask } from "./task-lines.ts";
 
@@ -63,6 +64,6 @@ export async function readEntry(folder: string, name: string): Promise<LedgerEnt
     return { file, ...(await readTask(id, file)) };
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
-    return { file, kind: "damaged", why: error instanceof Error ? error.message : String(error) };
+    return { file, kind: "damaged", why: errorText(error) };
   }
 }

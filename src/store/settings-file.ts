@@ -2,6 +2,7 @@ import { chmodSync, readFileSync, statSync } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
 import { errorCode } from "../lib/error-code.ts";
+import { errorText } from "../lib/error-text.ts";
 import { SettingsError } from "./errors.ts";
 
 /** Names a settings file may hold, as `imggen config` shows them. All values are texts. */
@@ -43,7 +44,7 @@ export function readSettings(file: string): Settings {
     if (error instanceof SettingsError) throw error;
     const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return {};
-    throw new SettingsError("usage", `The settings file cannot be read: ${file} (${code}).`, {
+    throw new SettingsError("usage", `The settings file ${file} cannot be read: ${errorText(error)}.`, {
       cause: error,
     });
   }

@@ -3,6 +3,7 @@ import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { DiskFile } from "../lib/disk-file.ts";
 import { makeFolder, removeIfPresent } from "../lib/durable.ts";
+import { errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
 import { takeClaim } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
@@ -59,8 +60,9 @@ export class SettingsStore {
       }
     } catch (error) {
       if (error instanceof SettingsError) throw error;
-      throw new SettingsError("save_failed", `The settings could not be written: ${this.file}.`, {
-        hint: `The old ones are as they were. ${error instanceof Error ? error.message : ""}`.trim(),
+      const message = `The settings could not be written to ${this.file}: ${errorText(error)}.`;
+      throw new SettingsError("save_failed", message, {
+        hint: "The old ones are as they were.",
         cause: error,
       });
     }

@@ -3,6 +3,7 @@ import path from "node:path";
 import { InterruptedError, type InterruptSignal, SaveFailedError } from "../../core/errors.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/error-code.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
 import { fdStream, type OutputStream } from "../output/output-stream.ts";
@@ -92,7 +93,7 @@ function workingFolder(): string {
   try {
     return process.cwd();
   } catch (error) {
-    throw new SaveFailedError(`The working folder cannot be used (${errorCode(error)}).`, {
+    throw new SaveFailedError(`The working folder cannot be used: ${errorText(error)}.`, {
       hint: "Nothing was charged. Change to a folder that exists, or give absolute paths.",
       cause: error,
     });

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { errorCode } from "../../lib/error-code.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import type { RunWith } from "../app/command.ts";
@@ -68,7 +69,7 @@ async function start(session: Session, { port, latency, credits }: SandboxFlags)
     );
   } catch (error) {
     if (!isOfPort(error)) throw error;
-    const why = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened (${errorCode(error)})`;
+    const why = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened: ${errorText(error)}`;
     throw new UsageError(`Port ${number} ${why}.`, {
       hint: "Choose another with --port, or leave it out.",
       cause: error,

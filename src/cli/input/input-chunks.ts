@@ -1,4 +1,4 @@
-import { errorCode } from "../../lib/error-code.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
 import type { InputStream } from "../app/context.ts";
 
@@ -22,7 +22,7 @@ export async function* inputChunks(
     for await (const chunk of stream) yield Buffer.from(chunk);
   } catch (error) {
     signal.throwIfAborted();
-    throw new UsageError(`${complaint} (${errorCode(error)}).`, { cause: error });
+    throw new UsageError(`${complaint}: ${errorText(error)}.`, { cause: error });
   } finally {
     signal.removeEventListener("abort", stop);
   }

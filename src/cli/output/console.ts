@@ -1,4 +1,4 @@
-import { errorCode } from "../../lib/error-code.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
 import { isClosedPipe, type OutputStream } from "./output-stream.ts";
@@ -76,7 +76,7 @@ export class Console {
     const error = await write(this.#streams.stdout, `${safe}\n`);
     this.afterWrite();
     if (error && !isClosedPipe(error)) {
-      throw new OutputError(`Standard output could not be written (${errorCode(error) ?? error.message}).`, {
+      throw new OutputError(`Standard output could not be written: ${errorText(error)}.`, {
         cause: error,
       });
     }

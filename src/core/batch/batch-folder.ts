@@ -1,4 +1,4 @@
-import { errorCode } from "../../lib/error-code.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../lib/errors.ts";
 import type { BatchFolders } from "../../store/batch-folders.ts";
 import { createFolderId, newFolderId, readFolderId } from "../../store/folder-id.ts";
@@ -66,7 +66,7 @@ async function showId(folder: string, id: string, nowMs: number): Promise<void> 
     await createFolderId(folder, id, nowMs);
   } catch (error) {
     if (error instanceof ImggenError) throw error;
-    throw new SaveFailedError(`Images cannot be written to ${folder} (${errorCode(error) ?? error}).`, {
+    throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
       hint: "Nothing was sent. Choose another --output.",
       cause: error,
     });

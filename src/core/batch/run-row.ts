@@ -1,3 +1,4 @@
+import { isCertificateError } from "../../api/connection-errors.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
 import { STATES } from "../../task/lifecycle.ts";
@@ -24,7 +25,7 @@ const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "
 
 /** Whether to buy further rows would be in vain. What is under way is finished all the same. */
 function endsAll(error: ImggenError): boolean {
-  if (STOPS.has(error.type)) return true;
+  if (STOPS.has(error.type) || isCertificateError(error)) return true;
   return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
 }
 

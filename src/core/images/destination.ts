@@ -3,7 +3,7 @@ import { platform } from "node:os";
 import path from "node:path";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { isFolder, makeFolder, removeIfPresent } from "../../lib/durable.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
@@ -102,7 +102,7 @@ export async function prepareDestination(
     await makeFolder(folder, 0o777);
     await proveRoom(folder, processes);
   } catch (error) {
-    throw new SaveFailedError(`Images cannot be written to ${folder} (${errorCode(error) ?? error}).`, {
+    throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
       hint: "Nothing was sent. Choose another --output.",
       cause: error,
     });

@@ -2,7 +2,7 @@ import { type ByteSink, type DownloadReply, download } from "../../api/download.
 import { backoffMs, DOWNLOAD } from "../../api/retry.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { ArrivingImage, type ImageInfo } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { TaskDeps } from "../deps.ts";
@@ -141,6 +141,8 @@ async function onDisk<Result>(file: string, action: () => Result | Promise<Resul
 
 /** The paid image is safe at the service; only this disk is at fault. */
 export function diskFailure(file: string, cause: unknown): SaveFailedError {
-  const why = errorCode(cause) ?? (cause instanceof Error ? cause.message : String(cause));
-  return new SaveFailedError(`The image could not be written (${why}): ${file}`, { charged: "yes", cause });
+  return new SaveFailedError(`The image could not be written to ${file}: ${errorText(cause)}.`, {
+    charged: "yes",
+    cause,
+  });
 }

@@ -1,4 +1,4 @@
-import { connectionErrorText } from "../../api/connection-errors.ts";
+import { connectionErrorText, isCertificateError } from "../../api/connection-errors.ts";
 import { ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/exchange.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
@@ -136,6 +136,8 @@ export class AdmittedService implements ImageService {
     if (reply.outcome === "accepted") pace.speedUp();
     if (reply.outcome === "rate_limited") pace.slowDown(reply.retryAfterMs);
     if (signal.aborted) return;
+    // No outage that passes by itself.
+    if (reply.outcome === "not_sent" && isCertificateError(reply.cause)) return;
     if (reply.outcome === "not_sent") breaker.unreachable(ticket, connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
     else breaker.answered();

@@ -1,3 +1,5 @@
+import { describeConnectionError, isCertificateError } from "../../api/connection-errors.ts";
+import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
 import type { PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/errors.ts";
@@ -51,7 +53,7 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
     const lookMs = Math.max(SHORTEST_LAST_LOOK_MS, remaining());
     const reply = await deps.connection.service.poll(taskId, lookMs, deps.signal);
     if (deps.signal.aborted) return { outcome: "interrupted" };
-    const end = conclude(reply, age(), pendingMs);
+    const end = conclude(reply, age(), pendingMs) ?? untrusted(reply, deps.connection.serviceUrl);
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
     failures = reply.outcome === "retry" ? failures + 1 : 0;
@@ -80,6 +82,16 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
       if (reply.task.status === "failed") return { outcome: "failed", errorCode: reply.task.errorCode };
       return null;
   }
+}
+
+/** A certificate that is not accepted now will not be later in the wait either. */
+function untrusted(reply: PollReply, service: URL): WaitResult | null {
+  if (reply.outcome !== "retry" || !isCertificateError(reply.trouble)) return null;
+  const { message, hint } = describeConnectionError(reply.trouble, service);
+  return {
+    outcome: "refused",
+    error: new NetworkError(message, { hint, charged: "yes", cause: reply.trouble }),
+  };
 }
 
 function askedFor(reply: PollReply): number {

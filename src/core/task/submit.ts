@@ -1,4 +1,4 @@
-import { describeConnectionError } from "../../api/connection-errors.ts";
+import { describeConnectionError, isCertificateError } from "../../api/connection-errors.ts";
 import { NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
 import { TransportError } from "../../api/exchange.ts";
@@ -52,7 +52,8 @@ export async function submitOnce(
       if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
       notSent += 1;
       const error = unreachable(reply, deps);
-      if (notSent >= SUBMIT_NOT_SENT.attempts) return { outcome: "not_sent", error };
+      if (notSent >= SUBMIT_NOT_SENT.attempts || isCertificateError(reply.cause))
+        return { outcome: "not_sent", error };
       await retryPause(backoffMs(SUBMIT_NOT_SENT, notSent, null, deps.random), error.message, deps);
     } else if (reply.outcome === "rate_limited") {
       rateLimited += 1;

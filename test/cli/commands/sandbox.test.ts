@@ -58,7 +58,7 @@ it.each([
   await writeFile(path.join(world.cwd, "rows.txt"), "a fox\n");
   const { code, document, stderr } = await world.json(args, { env: { IMGGEN_HOME: "/dev/null/none" } });
   expect(code, stderr).toBe(8);
-  expect(JSON.stringify(document)).toContain("The state folder cannot be used: /dev/null/none");
+  expect(JSON.stringify(document)).toContain("The state folder /dev/null/none");
 });
 
 it("sandbox says that its port is in use, and what to do", async () => {

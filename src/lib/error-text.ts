@@ -1,0 +1,34 @@
+import { errorCode } from "./error-code.ts";
+
+/** What the system's commonest errors mean, in words. */
+const WORDS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EADDRINUSE: "it is in use",
+  EBUSY: "it is in use",
+  EDQUOT: "your disk quota is used up",
+  EEXIST: "it exists already",
+  EFBIG: "the file is too large",
+  EIO: "the disk reports an error",
+  EISDIR: "it is a folder",
+  ELOOP: "its links lead in a circle",
+  EMFILE: "too many open files",
+  ENAMETOOLONG: "the name is too long",
+  ENFILE: "too many open files",
+  ENODEV: "no such device",
+  ENOENT: "no such file or folder",
+  ENOSPC: "the disk is full",
+  ENOTDIR: "a part of its path is not a folder",
+  EPERM: "not permitted",
+  EPIPE: "its reader is gone",
+  EROFS: "the disk is read-only",
+  ESTALE: "the network disk has lost it",
+  ETXTBSY: "it is in use",
+};
+
+/** Why something failed, for a message: of a system error `no such file or folder (ENOENT)`. */
+export function errorText(error: unknown): string {
+  const code = errorCode(error);
+  if (code === undefined) return error instanceof Error ? error.message : String(error);
+  const words = Object.hasOwn(WORDS, code) ? WORDS[code] : undefined;
+  return words === undefined ? code : `${words} (${code})`;
+}

@@ -1,0 +1,68 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { download } from "../../../src/api/download.ts";
+import { fixedSchedule } from "../../../src/core/polling/index.ts";
+import { waitForTask } from "../../../src/core/polling/wait.ts";
+import { submitOnce } from "../../../src/core/task/submit.ts";
+import { batchWorld } from "../../support/batch-world.ts";
+import { type Certificate, selfSigned } from "../../support/certificate.ts";
+import { PICTURE } from "../../support/images.ts";
+import { liveService } from "../../support/live-server.ts";
+import { taskWorld } from "../../support/task-world.ts";
+
+let certificate: Certificate;
+beforeAll(() => {
+  certificate = selfSigned("localhost");
+});
+
+const untrusted = () => liveService(PICTURE, {}, certificate);
+
+describe("a certificate that is not accepted is no reason to try again", () => {
+  it("at the submit", async () => {
+    const { deps, events, clock } = await taskWorld((await untrusted()).baseUrl);
+    const attempts = { begin: async () => null, rateLimited: async () => {} };
+    const result = await submitOnce({ prompt: "a fox", model: "z-image" }, 180_000, attempts, deps);
+    expect(result).toMatchObject({ outcome: "not_sent", error: { type: "network" } });
+    expect(events).toEqual([{ type: "submitting" }]);
+    expect(clock.monotonicMs()).toBe(0);
+  });
+
+  it("while a task is waited for", async () => {
+    const { deps, clock } = await taskWorld((await untrusted()).baseUrl);
+    const options = { schedule: fixedSchedule(1000), timeoutMs: 180_000, ageMs: 0, pollAtOnce: true };
+    const result = await waitForTask("task-1", options, deps);
+    expect(result).toMatchObject({
+      outcome: "refused",
+      error: { type: "network", charged: "yes", hint: expect.stringContaining("NODE_EXTRA_CA_CERTS") },
+    });
+    expect(clock.monotonicMs()).toBe(0);
+  });
+
+  it("at a download", async () => {
+    const { origin, baseUrl } = await untrusted();
+    const { deps } = await taskWorld(baseUrl);
+    const reply = await download(
+      `${origin}/1.png`,
+      { write() {} },
+      {
+        http: deps.connection.downloads,
+        clock: deps.clock,
+        serviceUrl: new URL(baseUrl),
+        maskKey: String,
+      },
+    );
+    expect(reply).toMatchObject({ outcome: "forbidden", why: expect.stringContaining("self-signed") });
+  });
+
+  it("for the other rows of a batch: none of them is sent, and it ends at once", async () => {
+    const { baseUrl } = await untrusted();
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "a hare", "an owl");
+    const start = performance.now();
+    const { code, rows, summary, stderr } = await world.batchJson(["p.txt", "-m", "z-image"], {
+      env: { IMGGEN_BASE_URL: baseUrl },
+    });
+    expect({ code, notSent: summary.notSent, rows: rows.length }).toEqual({ code: 10, notSent: 3, rows: 3 });
+    expect(stderr).not.toContain("paused");
+    expect(performance.now() - start).toBeLessThan(3000);
+  });
+});
