@@ -2,6 +2,6 @@
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
-const input = fileURLToPath(new URL("schedule-table.ts", import.meta.url));
+const input = fileURLToPath(new URL("polling-table.ts", import.meta.url));
 const { output } = await build({ input, platform: "node", write: false });
 await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);

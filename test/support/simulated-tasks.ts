@@ -1,9 +1,10 @@
 import {
   type CompletionInterval,
+  defaultSchedule,
   fixedSchedule,
   learnedSchedule,
   type PollingSchedule,
-  staggeredSchedule,
+  staggeredFirstPollMs,
 } from "../../src/core/polling/index.ts";
 
 /** Draws a task's duration, milliseconds. */
@@ -43,8 +44,9 @@ export function draw(durations: Durations, count: number, seed: number): number[
 
 /** When looks are taken at a task that is running until then, milliseconds, if answers take no time. */
 export function lookTimes(schedule: PollingSchedule, untilMs: number, fromMs = 0): number[] {
-  const times: number[] = [];
-  for (let at = fromMs; at < untilMs; ) {
+  const firstMs = fromMs === 0 ? schedule.firstPollMs?.() : undefined;
+  const times: number[] = firstMs === undefined ? [] : [firstMs];
+  for (let at = firstMs ?? fromMs; at < untilMs; ) {
     at += schedule.nextDelayMs(at);
     times.push(at);
   }
@@ -82,11 +84,14 @@ export function figuresOf(schedule: PollingSchedule, durationsMs: readonly numbe
   return { delay: own.delay / reference.delay, looks: own.looks / reference.looks };
 }
 
+/** The schedule of the n-th of several tasks begun together, none of which teaches the others anything. */
+export function staggered(order: number): PollingSchedule {
+  return { ...defaultSchedule, firstPollMs: () => staggeredFirstPollMs(order) };
+}
+
 /** Figures for tasks without a history, this many of them begun together. */
 export function figuresTogether(durationsMs: readonly number[], together: number): Figures {
-  const all = Array.from({ length: together }, (_, order) =>
-    figuresOf(staggeredSchedule(order), durationsMs),
-  );
+  const all = Array.from({ length: together }, (_, order) => figuresOf(staggered(order), durationsMs));
   return { delay: mean(all.map(({ delay }) => delay)), looks: mean(all.map(({ looks }) => looks)) };
 }
 

@@ -1,27 +1,27 @@
-import { BINS, lengthMs, middleMs } from "./ages.ts";
+import { BINS, lengthMs, middleMs } from "./bins.ts";
 import type { Shares } from "./estimate.ts";
 
-/** What part of a forecast is never learned, however long the history. */
-const UNLEARNED = 0.08;
-/** A history of this many tasks is believed by half. */
-const HALF_BELIEVED = 1.2;
-/** How likely a completion before tasks are due is, for one of that part, beside one after it. */
-const QUICKER = 0.2;
-/** How long such a task takes on the mean, for one of the usual. */
+/** The least weight of the fallback, however long the history. */
+const LEAST_WEIGHT = 0.08;
+/** With a history of this many tasks the fallback and the estimate weigh the same. */
+const HALF_WEIGHT_SIZE = 1.2;
+/** How likely the fallback takes a completion to be before the estimate expects any, compared with one after it. */
+const EARLY = 0.2;
+/** The mean duration in the fallback, as a factor of the estimate's. */
 const SLOWER_BY = 1.5;
 
 /**
- * The estimate, with room for a service that has become slower or quicker since: a part of the tasks is taken
- * to be as likely to complete in one second as in the next, once they are due.
+ * Mixes the estimate with a fallback, for a service that has become slower or faster than its history. The fallback
+ * assumes that tasks complete at a constant rate once the estimate expects them, and at a fifth of it before.
  */
 export function withFallback(estimate: Shares, historySize: number): Shares {
-  const part = Math.max(UNLEARNED, HALF_BELIEVED / (HALF_BELIEVED + historySize));
-  const meanMs = BINS.reduce((sum, stretch, index) => sum + middleMs(stretch) * (estimate[index] ?? 0), 0);
-  let due = 0;
-  const late = BINS.map((stretch, index) => {
-    due += estimate[index] ?? 0;
-    return Math.max(due, QUICKER) * Math.exp(-middleMs(stretch) / (SLOWER_BY * meanMs)) * lengthMs(stretch);
+  const weight = Math.max(LEAST_WEIGHT, HALF_WEIGHT_SIZE / (HALF_WEIGHT_SIZE + historySize));
+  const meanMs = BINS.reduce((sum, bin, index) => sum + middleMs(bin) * (estimate[index] ?? 0), 0);
+  let expected = 0;
+  const heights = BINS.map((bin, index) => {
+    expected += estimate[index] ?? 0;
+    return Math.max(expected, EARLY) * Math.exp(-middleMs(bin) / (SLOWER_BY * meanMs)) * lengthMs(bin);
   });
-  const whole = late.reduce((sum, share) => sum + share, 0);
-  return late.map((share, index) => part * (share / whole) + (1 - part) * (estimate[index] ?? 0));
+  const whole = heights.reduce((sum, height) => sum + height, 0);
+  return heights.map((height, index) => weight * (height / whole) + (1 - weight) * (estimate[index] ?? 0));
 }

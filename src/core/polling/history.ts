@@ -1,15 +1,15 @@
-import { OLDEST_MS } from "./ages.ts";
+import { OLDEST_MS } from "./bins.ts";
 
 /**
- * What is known of a task's duration, milliseconds from its acceptance: it completed after the last look that
- * saw it running (`pendingMs`; null where no look did) and not after the look that saw it completed (`seenMs`).
+ * When a task completed, as far as polls can tell, in milliseconds from its acceptance: after the last poll that found
+ * it running (`pendingMs`, null where none did), and not after the poll that found it completed (`seenMs`).
  */
 export interface CompletionInterval {
   pendingMs: number | null;
   seenMs: number;
 }
 
-/** A past task as the forecast takes it. */
+/** A past task, ready for the estimate. */
 export interface PastTask {
   afterMs: number;
   byMs: number;
@@ -23,25 +23,25 @@ export interface History {
   size: number;
 }
 
-/** The ledger counts whole milliseconds; what is narrower would be divided by next to nothing. */
+/** The ledger counts whole milliseconds. */
 const NARROWEST_MS = 1;
-/** What is wider says something only where its end is little later than its beginning, by this factor at most. */
+/** A wider interval is informative only where it is narrow beside the duration: its end is at most 1.5 × its start. */
 const WIDE_MS = 15_000;
-const CLOSE = 1.5;
-/** How much less each task counts than the one after it. */
+const WIDE_RATIO = 1.5;
+/** How much less each task counts than the one after it: after 14 tasks, half. */
 const FADING = 0.95;
 
 /**
- * Whether an interval tells how long a task took. One that cannot be, as after a clock was set, does not, nor does
- * a wide one: nobody waited, and the task was looked for when somebody came back.
+ * Whether an interval says how long a task took. Not where it is impossible, as after a clock was set back, nor where
+ * it is wide: then nobody waited, and the task was polled when somebody came back.
  */
 export function isInformative({ pendingMs, seenMs }: CompletionInterval): boolean {
   const afterMs = Math.max(0, pendingMs ?? 0);
   const width = Math.min(seenMs, OLDEST_MS) - afterMs;
-  return width >= NARROWEST_MS && (width <= WIDE_MS || seenMs <= CLOSE * afterMs);
+  return width >= NARROWEST_MS && (width <= WIDE_MS || seenMs <= WIDE_RATIO * afterMs);
 }
 
-/** Past tasks, oldest first, with weights. Those whose intervals tell nothing are left out. */
+/** The informative ones of past tasks, oldest first, with weights. */
 export function weigh(intervals: readonly CompletionInterval[]): History {
   const tasks = intervals.filter(isInformative).map(({ pendingMs, seenMs }) => ({
     afterMs: Math.max(0, pendingMs ?? 0),

@@ -1,9 +1,9 @@
 /**
- * The height at `x` of a line that rises from point to point, and goes on beyond the last as it came.
- * Given with `xs` and `ys` exchanged, where it has a height.
+ * The value at `x` of a piecewise linear function through the points (xs, ys). Beyond the last point its last slope
+ * continues. Exchange `xs` and `ys` for the inverse of a rising function.
  *
- * @param xs Rising, two at least.
- * @param ys As many.
+ * @param xs rising; at least two
+ * @param ys as many as xs
  */
 export function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
   let low = 0;

@@ -35,7 +35,7 @@ export class PacedPolls implements ImageService {
   }
 }
 
-/** Polls a task once, at the pace of all, and tells them where the service asks for patience. Never throws. */
+/** Polls a task once, when the rate limit of all polls allows. A 429 slows all of them down. Never throws. */
 export async function pollAtPace(
   service: ImageService,
   pace: RateLimiter,
@@ -44,7 +44,7 @@ export async function pollAtPace(
   signal: AbortSignal,
 ): Promise<PollReply> {
   const leftMs = pace.leftMs;
-  // The wait for this task would be over before its turn: that is for the wait itself to judge.
+  // The wait for this task would be over before its turn: waitForTask decides what then.
   if (timeoutMs !== undefined && leftMs > timeoutMs) return tooBusy(leftMs);
   // A signal ends the wait; nothing is sent after it.
   await pace.pause(signal).catch(() => {});

@@ -5,7 +5,7 @@ import type { PollReply } from "../../api/service.ts";
 import type { Charged, ImggenError } from "../../lib/errors.ts";
 import type { TaskDeps } from "../deps.ts";
 
-/** One look at a task, with no second try. @throws what kept it from being seen, with what is known of its cost */
+/** Polls a task once, without a retry. @throws the reason where there is no usable answer, with what is known of the cost */
 export async function pollOnce(
   taskId: string,
   charged: Charged,

@@ -9,23 +9,23 @@ import {
   isInformative,
   learnedSchedule,
   type PollingSchedule,
-  staggeredSchedule,
+  staggeredFirstPollMs,
 } from "./index.ts";
 
 /** What is known of how long tasks of one model and quality take. */
-interface Lesson {
+interface Kind {
   history: CompletionInterval[];
-  /** The latest one that was made of a history; null while no task has asked for one. */
+  /** Made of the history when a task last asked for one; null before that. */
   schedule: PollingSchedule | null;
-  /** How many tasks have completed since that was made. */
-  news: number;
-  /** How many tasks were waited for while the history was empty: the order in which their first looks are spread. */
-  untaught: number;
+  /** How many tasks have completed since the schedule was made. */
+  newTasks: number;
+  /** How many tasks have begun while the history was empty. */
+  begunUnknown: number;
 }
 
 const LONGEST_HISTORY = 50;
-/** A schedule is made anew once more than this part of its history is new: less changes it too little. */
-const WORTH_LEARNING = 1 / 4;
+/** A schedule is made again once more than this part of its history is new: less would hardly change it. */
+const NEW_PART = 1 / 4;
 
 /**
  * The automatic schedule for each model and quality of a service, learned from this machine's own ledger, and
@@ -35,7 +35,7 @@ export class PollingSchedules {
   readonly #ledger: LedgerReader;
   readonly #service: Pick<ServiceIdentity, "baseUrl">;
   readonly #expected: PollingSchedule | null;
-  readonly #lessons = new Map<string, Promise<Lesson>>();
+  readonly #kinds = new Map<string, Promise<Kind>>();
 
   /** @param taskMs how long the service's tasks take, where that is known and nothing needs to be learned */
   constructor(ledger: LedgerReader, service: Pick<ServiceIdentity, "baseUrl">, taskMs?: number) {
@@ -44,40 +44,34 @@ export class PollingSchedules {
     this.#expected = taskMs === undefined ? null : expectedSchedule(taskMs);
   }
 
-  /** When to look for a request's task. @param request null where this machine does not know it */
+  /** When to poll a request's task. @param request null where this machine does not know it */
   async of(request: GenerationRequest | null): Promise<PollingSchedule> {
     if (this.#expected) return this.#expected;
     if (request === null) return defaultSchedule;
-    const lesson = await this.#lesson(request);
-    if (lesson.history.length === 0) return staggeredSchedule(lesson.untaught++);
-    // One for the whole of a task's wait: looks of two plans could add up to more than either allows.
-    if (lesson.schedule === null || lesson.news > WORTH_LEARNING * lesson.history.length) {
-      lesson.schedule = learnedSchedule(lesson.history);
-      lesson.news = 0;
-    }
-    return lesson.schedule;
+    const kind = await this.#kind(request);
+    return kind.history.length === 0 ? unknownSchedule(kind) : currentSchedule(kind);
   }
 
   /** Takes note of a task that was seen to complete, where that tells how long such tasks take. */
   async learn(request: GenerationRequest | null, interval: CompletionInterval): Promise<void> {
     if (request === null || !isInformative(interval)) return;
-    const lesson = await this.#lesson(request);
-    lesson.history = [...lesson.history, interval].slice(-LONGEST_HISTORY);
-    lesson.news += 1;
+    const kind = await this.#kind(request);
+    kind.history = [...kind.history, interval].slice(-LONGEST_HISTORY);
+    kind.newTasks += 1;
   }
 
-  #lesson({ model, quality }: GenerationRequest): Promise<Lesson> {
-    const kind = `${model} ${quality ?? ""}`;
-    const known = this.#lessons.get(kind) ?? this.#load({ model, ...(quality !== undefined && { quality }) });
-    this.#lessons.set(kind, known);
+  #kind({ model, quality }: GenerationRequest): Promise<Kind> {
+    const name = `${model} ${quality ?? ""}`;
+    const known = this.#kinds.get(name) ?? this.#load({ model, ...(quality !== undefined && { quality }) });
+    this.#kinds.set(name, known);
     return known;
   }
 
-  async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Lesson> {
-    return { history: await this.#history(kind), schedule: null, news: 0, untaught: 0 };
+  async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Kind> {
+    return { history: await this.#history(kind), schedule: null, newTasks: 0, begunUnknown: 0 };
   }
 
-  /** A ledger that cannot be read is told where it matters; to look at even distances needs none. */
+  /** Empty where the ledger cannot be read: whoever writes to it reports that, and polling does not need it. */
   async #history(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
       const records = await this.#ledger.recentOfKind(kind, this.#service);
@@ -92,4 +86,23 @@ export class PollingSchedules {
       throw error;
     }
   }
+}
+
+/** A task keeps the schedule that it began with: polls of two plans could add up to more than either allows. */
+function currentSchedule(kind: Kind): PollingSchedule {
+  if (kind.schedule === null || kind.newTasks > NEW_PART * kind.history.length) {
+    kind.schedule = learnedSchedule(kind.history);
+    kind.newTasks = 0;
+  }
+  return kind.schedule;
+}
+
+/**
+ * The default schedule for a task that begins before anything is known. Its first poll alone comes as early as what
+ * other tasks have taught meanwhile.
+ */
+function unknownSchedule(kind: Kind): PollingSchedule {
+  const firstMs = staggeredFirstPollMs(kind.begunUnknown++);
+  const learnedMs = () => (kind.history.length === 0 ? firstMs : currentSchedule(kind).nextDelayMs(0));
+  return { ...defaultSchedule, firstPollMs: () => Math.min(firstMs, learnedMs()) };
 }

@@ -8,7 +8,7 @@ export interface WaitSettings {
   schedule: PollingSchedule | null;
 }
 
-// The reference client's 60 looks, 3 s apart (section 4.2); the largest pictures take longer.
+// The reference client's 60 polls, 3 s apart (section 4.2); the largest images take longer.
 const TIMEOUT_MS = 180_000;
 const TIMEOUT_4K_MS = 600_000;
 

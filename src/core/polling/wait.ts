@@ -8,11 +8,11 @@ import type { PollingSchedule } from "./index.ts";
 
 export interface WaitOptions {
   schedule: PollingSchedule;
-  /** How long to wait from now, milliseconds. Whatever is left of it, one last look is taken at its end. */
+  /** How long to wait from now, milliseconds. One last poll comes at its end, however little is left. */
   timeoutMs: number;
   /** How old the task is already. */
   ageMs: number;
-  /** Whether the first look comes at once, as for a task that may long be finished. */
+  /** Whether the first poll comes at once, as for a task that may have finished long ago. */
   pollAtOnce: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface WaitOptions {
 export type WaitResult =
   | { outcome: "completed"; urls: string[]; seenMs: number; pendingMs: number | null }
   | { outcome: "failed"; errorCode: string | null }
-  /** The service answered with an error; the task may still be well. */
+  /** The service answered with an error; the task itself may be fine. */
   | { outcome: "refused"; error: ImggenError }
   | { outcome: "timeout"; trouble: string | null }
   | { outcome: "interrupted" };
@@ -28,13 +28,15 @@ export type WaitResult =
 /** A task may be unknown to the service for a moment after its submit; this key then says so. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 const NOT_YET_KNOWN_FOR_MS = 30_000;
-const SHORTEST_LAST_LOOK_MS = 1_000;
+const SHORTEST_LAST_POLL_MS = 1_000;
+/** How often the schedule is asked again when the first poll is due. */
+const REVIEW_MS = 250;
 
 type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
 
 /**
- * Polls until the task is completed or failed (the client rule of section 3) or the time is up. Trouble on
- * the way never ends the wait; a definite answer other than the task's does.
+ * Polls until the task is completed or failed (the client rule of section 3) or the time is up. A failed poll never
+ * ends the wait; a definite error does.
  */
 export async function waitForTask(taskId: string, options: WaitOptions, deps: WaitDeps): Promise<WaitResult> {
   const { clock } = deps;
@@ -43,15 +45,15 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
   const ageAtStart = Math.max(0, options.ageMs);
   const age = () => ageAtStart + clock.monotonicMs() - start;
   const remaining = () => options.timeoutMs - (clock.monotonicMs() - start);
-  let delay = options.pollAtOnce ? 0 : options.schedule.nextDelayMs(age());
+  let delay = options.pollAtOnce ? 0 : await untilFirstPoll(options.schedule, age, remaining, deps);
   let failures = 0;
   let pendingMs: number | null = null;
   let trouble: string | null = null;
   for (;;) {
     const last = delay >= remaining();
     if (!(await pause(Math.max(0, Math.min(delay, remaining())), deps))) return { outcome: "interrupted" };
-    const lookMs = Math.max(SHORTEST_LAST_LOOK_MS, remaining());
-    const reply = await deps.connection.service.poll(taskId, lookMs, deps.signal);
+    const pollTimeoutMs = Math.max(SHORTEST_LAST_POLL_MS, remaining());
+    const reply = await deps.connection.service.poll(taskId, pollTimeoutMs, deps.signal);
     if (deps.signal.aborted) return { outcome: "interrupted" };
     const end = conclude(reply, age(), pendingMs) ?? untrusted(reply, deps.connection.serviceUrl);
     if (end) return end;
@@ -61,10 +63,23 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
     if (trouble !== null) deps.onProgress({ type: "poll_trouble", why: trouble });
     if (last) return { outcome: "timeout", trouble };
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
-    // The service asks for more patience than there is; a look before then would be refused again.
+    // The service asks for a longer wait than is left; a poll before then would be refused again.
     const asked = askedFor(reply);
     if (asked > 0 && asked > remaining()) return { outcome: "timeout", trouble };
   }
+}
+
+/** Waits until the first poll is near, which may become earlier meanwhile. @returns what is left to wait, ms */
+async function untilFirstPoll(
+  { firstPollMs, nextDelayMs }: PollingSchedule,
+  age: () => number,
+  remaining: () => number,
+  deps: WaitDeps,
+): Promise<number> {
+  if (firstPollMs === undefined) return nextDelayMs(age());
+  const left = () => Math.max(0, firstPollMs() - age());
+  while (Math.min(left(), remaining()) > REVIEW_MS && (await pause(REVIEW_MS, deps)));
+  return left();
 }
 
 /** What a reply ends the wait with; null where the wait goes on. */

@@ -3,7 +3,7 @@ import {
   defaultSchedule,
   expectedSchedule,
   fixedSchedule,
-  staggeredSchedule,
+  staggeredFirstPollMs,
 } from "../../../src/core/polling/index.ts";
 import {
   draw,
@@ -13,6 +13,7 @@ import {
   lookTimes,
   memoryless,
   mostWithin,
+  staggered,
 } from "../../support/simulated-tasks.ts";
 
 describe("the automatic schedule", () => {
@@ -52,7 +53,19 @@ describe("the automatic schedule of tasks begun together", () => {
 
   it("never looks more than 58 times in any 180 s", () => {
     for (const order of orders)
-      expect(mostWithin(lookTimes(staggeredSchedule(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
+      expect(mostWithin(lookTimes(staggered(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
+  });
+
+  it("polls two tasks early, to find out for all whether tasks take a second or two, and spreads the others", () => {
+    expect(orders.slice(0, 3).map(staggeredFirstPollMs)).toEqual([2800, 700, 1500]);
+    const others = orders
+      .slice(3, 35)
+      .map(staggeredFirstPollMs)
+      .toSorted((a, b) => a - b);
+    const gaps = others.slice(1).map((at, before) => at - (others[before] ?? 0));
+    expect(others[0]).toBeLessThan(2600);
+    expect(others.at(-1)).toBeGreaterThan(3600);
+    expect(Math.max(...gaps)).toBeLessThan(110);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import {
   expectedSchedule,
   learnedSchedule,
   type PollingSchedule,
-  staggeredSchedule,
+  staggeredFirstPollMs,
 } from "../../../src/core/polling/index.ts";
 import { PollingSchedules } from "../../../src/core/polling/schedules.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
@@ -12,7 +12,7 @@ import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
-import { lookTimes } from "../../support/simulated-tasks.ts";
+import { lookTimes, staggered } from "../../support/simulated-tasks.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -105,10 +105,7 @@ describe("the schedule of a request", () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: 86_400_000, pendingMs: null });
     await schedules.learn(FOX, { seenMs: 600_000, pendingMs: 3000 });
-    const inOrder = [await schedules.of(FOX), await schedules.of(FOX)].map((schedule) =>
-      schedule.nextDelayMs(0),
-    );
-    expect(inOrder).toEqual([0, 1].map((order) => staggeredSchedule(order).nextDelayMs(0)));
+    for (const order of [0, 1]) expect(looks(await schedules.of(FOX))).toEqual(looks(staggered(order)));
   });
 
   it("goes by the latest 50 alone", async () => {
@@ -118,16 +115,28 @@ describe("the schedule of a request", () => {
     expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule(many(50))));
   });
 
-  it("spreads the first looks of tasks that are begun together, where there is no experience", async () => {
+  it("spreads the first polls of tasks that begin together, where nothing is known", async () => {
     const { schedules } = await newLedger();
-    const first: number[] = [];
-    for (let each = 0; each < 32; each++) first.push((await schedules.of(FOX)).nextDelayMs(0));
-    expect(first[0]).toBe(defaultSchedule.nextDelayMs(0));
-    const sorted = first.toSorted((a, b) => a - b);
-    const gaps = sorted.slice(1).map((at, before) => at - (sorted[before] ?? 0));
-    expect(sorted[0]).toBeLessThan(2600);
-    expect(sorted.at(-1)).toBeGreaterThan(3600);
-    expect(Math.max(...gaps)).toBeLessThan(110);
+    for (let order = 0; order < 32; order++) {
+      expect((await schedules.of(FOX)).firstPollMs?.()).toBe(staggeredFirstPollMs(order));
+    }
+  });
+
+  it("brings the first poll of such a task forward, once another has shown that tasks are quick", async () => {
+    const { schedules } = await newLedger();
+    const waiting = await schedules.of(FOX);
+    await schedules.learn(FOX, { pendingMs: null, seenMs: 700 });
+    const learned = learnedSchedule([{ pendingMs: null, seenMs: 700 }]).nextDelayMs(0);
+    expect(learned).toBeLessThan(700);
+    expect(waiting.firstPollMs?.()).toBe(learned);
+    expect(waiting.nextDelayMs(700)).toBe(defaultSchedule.nextDelayMs(700));
+  });
+
+  it("never puts that first poll off", async () => {
+    const { schedules } = await newLedger();
+    const waiting = await schedules.of(FOX);
+    await schedules.learn(FOX, SEEN);
+    expect(waiting.firstPollMs?.()).toBe(staggeredFirstPollMs(0));
   });
 
   it("learns nothing from a task that is not known", async () => {

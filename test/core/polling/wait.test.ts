@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defaultSchedule, fixedSchedule, staggeredSchedule } from "../../../src/core/polling/index.ts";
+import { defaultSchedule, fixedSchedule, type PollingSchedule } from "../../../src/core/polling/index.ts";
 import { type WaitOptions, waitForTask } from "../../../src/core/polling/wait.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
@@ -42,7 +42,7 @@ describe("waiting for a task", () => {
 
   it("is in time where the clock was set back since the task began", async () => {
     const { lookTimes } = await waiting([RUNNING, COMPLETED], {
-      schedule: staggeredSchedule(0),
+      schedule: defaultSchedule,
       ageMs: -3_600_000,
     });
     expect(lookTimes).toEqual([2800, 5600]);
@@ -68,6 +68,21 @@ describe("waiting for a task", () => {
       success({ status: "completed", resultUrl: "" }),
     ];
     expect((await waiting([...odd, COMPLETED])).result).toMatchObject({ outcome: "completed", seenMs: 4000 });
+  });
+
+  it("polls first when the schedule says, and takes up an earlier moment while it waits", async () => {
+    let firstMs = 3500;
+    const schedule: PollingSchedule = {
+      ...fixedSchedule(1000),
+      firstPollMs: () => {
+        const answer = firstMs;
+        firstMs = 1200;
+        return answer;
+      },
+    };
+    expect((await waiting([RUNNING, COMPLETED], { schedule })).lookTimes).toEqual([1200, 2200]);
+    const late = { schedule: { ...fixedSchedule(1000), firstPollMs: () => 700 }, ageMs: 5000 };
+    expect((await waiting([RUNNING, COMPLETED], late)).lookTimes).toEqual([0, 1000]);
   });
 
   it("counts from the age that the task has already", async () => {
