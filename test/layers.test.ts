@@ -128,7 +128,7 @@ const OWNERS: Record<string, string[]> = {
   ora: ["cli/output/progress.ts"],
   chalk: ["cli/output/colors.ts"],
   commander: ["cli/"],
-  "string-width": ["cli/output/table.ts"],
+  "string-width": ["cli/output/table-layout.ts"],
   "zod/mini": ["store/task-lines.ts", "sandbox/"],
   "csv-parse": ["core/manifest/csv.ts"],
   hono: ["sandbox/http.ts"],
@@ -176,7 +176,7 @@ describe("text that goes out", () => {
       "cli/output/console.ts",
       "cli/output/progress.ts",
       "cli/output/shell-word.ts",
-      "cli/output/table.ts",
+      "cli/output/table-layout.ts",
     ];
     expect(escaping.map(({ name }) => name).sort()).toEqual(owners);
   });

@@ -1,5 +1,6 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import type { OutputStream } from "../output/output-stream.ts";
+import { wrapWords } from "../output/wrap.ts";
 
 const COLUMNS_OF_A_PIPE = 100;
 const MOST_COLUMNS = 110;
@@ -66,27 +67,18 @@ const WORD_INDENT = 6;
 
 function fitLine(line: string, columns: number): string[] {
   if (line.length <= columns) return [line];
-  if (!line.startsWith("  $ ")) return wrapped(line.match(/\S+/g) ?? [], line.search(/\S/), columns, "");
+  if (!line.startsWith("  $ "))
+    return wrapWords(line.match(/\S+/g) ?? [], { columns, indent: line.search(/\S/), hanging: 2 });
   const words = (line.slice(4).match(SHELL_WORD) ?? []).flatMap((word) =>
     word.startsWith("-") && word.length + WORD_INDENT > columns ? word.split(" ") : [word],
   );
-  const [first = "", ...more] = wrapped(words, WORD_INDENT - 2, columns, " \\");
+  const [first = "", ...more] = wrapWords(words, {
+    columns,
+    indent: WORD_INDENT - 2,
+    hanging: 2,
+    end: " \\",
+  });
   return [`  $ ${first.trimStart()}`, ...more];
-}
-
-/** Words in lines, all but the first with a deeper indent. @param end what every line but the last ends with */
-function wrapped(words: readonly string[], indent: number, columns: number, end: string): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of words) {
-    const longer = line === "" ? " ".repeat(indent) + word : `${line} ${word}`;
-    if (line === "" || longer.length + end.length <= columns) line = longer;
-    else {
-      lines.push(line + end);
-      line = " ".repeat(indent + 2) + word;
-    }
-  }
-  return [...lines, line];
 }
 
 /** Whether a line of help is the heading of what follows. */

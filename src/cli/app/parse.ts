@@ -30,21 +30,14 @@ export async function parseAndRun(
       throw usageError(error, flags, argv, program);
     }
   }
-  if (shown !== "") await showText(shown.trimEnd(), { flags, json }, console, context);
+  if (shown !== "") await showText(shown.trimEnd(), json, console, context);
   return outcome.exitCode;
 }
 
 /** Help or the version, as text or as the one JSON document. */
-async function showText(
-  text: string,
-  { flags, json }: { flags: readonly string[]; json: boolean },
-  console: Console,
-  context: Context,
-): Promise<void> {
+async function showText(text: string, json: boolean, console: Console, context: Context): Promise<void> {
   if (json) return console.json({ ok: true, text });
   const lines = fitHelp(text, helpColumns(context.stdout));
-  if (!context.stdout.isTTY) return console.result(lines);
-  const { colorsFor } = await import("../output/colors.ts");
-  const { bold } = colorsFor(context.stdout, context.env, !flags.includes("--no-color"));
-  await console.result(lines, (line) => (isHeading(line) ? bold(line) : line));
+  const style = await console.style("stdout");
+  await console.result(lines, (line) => (isHeading(line) ? style("heading", line) : line));
 }

@@ -52,7 +52,7 @@ const COMMANDS: Record<string, CommandEntry> = {
   models: {
     group: "Models",
     summary: "show what each model can do, and what it costs",
-    load: () => import("../commands/models.ts"),
+    load: () => import("../commands/models/models.ts"),
   },
   login: {
     group: "Account",

@@ -14,13 +14,12 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
   const json = flags.includes("--json");
-  const color = !flags.includes("--no-color");
-  const console = new Console(context, { quiet: false });
+  const console = new Console(context, { quiet: false, color: !flags.includes("--no-color") });
   context.lastWord = async ({ signal }) => {
     if (console.hasAnswered) return;
     const hint = "To see what may have been charged: imggen history. To finish charged tasks: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint });
-    await reportFailure(error, { json, color }, console, context);
+    await reportFailure(error, json, console);
   };
   try {
     if (argv.length === 1 && VERSION_WORDS.has(argv[0])) {
@@ -31,16 +30,11 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     const { parseAndRun } = await import("./parse.ts");
     return await parseAndRun(argv, { flags, json }, console, context);
   } catch (error) {
-    return await reportFailure(error, { json, color }, console, context);
+    return await reportFailure(error, json, console);
   }
 }
 
-async function reportFailure(
-  error: unknown,
-  { json, color }: { json: boolean; color: boolean },
-  console: Console,
-  context: Context,
-): Promise<number> {
+async function reportFailure(error: unknown, json: boolean, console: Console): Promise<number> {
   const { describeFailure, failureLines } = await import("./failure.ts");
   const failure = describeFailure(error);
   if (json) {
@@ -49,8 +43,7 @@ async function reportFailure(
     // Standard output itself is what failed: standard error is left.
     await told.catch(() => console.error(failureLines(failure)));
   } else {
-    const { colorsFor, errorPaint } = await import("../output/colors.ts");
-    await console.error(failureLines(failure), errorPaint(colorsFor(context.stderr, context.env, color)));
+    await console.error(failureLines(failure));
   }
   return failure.exitCode;
 }

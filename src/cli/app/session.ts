@@ -31,7 +31,7 @@ export class Session {
     this.context = context;
     this.options = options;
     this.#argv = argv;
-    this.console = new Console(context, { quiet: options.quiet === true });
+    this.console = new Console(context, { quiet: options.quiet === true, color: options.color !== false });
     this.published = new RunFileNames(context.clock.now());
     this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
   }

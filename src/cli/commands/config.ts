@@ -12,8 +12,8 @@ import { CONFIRM_ABOVE_CREDITS, type Effective } from "../account/effective-sett
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { timeoutOption, wholeNumberOption } from "../flags/values.ts";
-import { colorsFor, headingPaint } from "../output/colors.ts";
-import { table } from "../output/table.ts";
+import { showTable } from "../output/table.ts";
+import type { Column } from "../output/table-layout.ts";
 
 const EXAMPLES = `
 Examples:
@@ -90,6 +90,12 @@ function shown(name: SettingName, setting: Effective | undefined): string | null
   return name === "apiKey" ? maskKey(setting.value) : setting.value;
 }
 
+const COLUMNS: readonly Column[] = [
+  { heading: "NAME", keep: true },
+  { heading: "VALUE", keep: true },
+  { heading: "FROM" },
+];
+
 async function runList(session: Session): Promise<number> {
   const all = await session.settings.all();
   const rows = all.map(([name, setting]) => ({
@@ -101,9 +107,8 @@ async function runList(session: Session): Promise<number> {
     await session.json(rows);
     return 0;
   }
-  const colors = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
   const cells = rows.map(({ name, value, source }) => [name, value ?? "-", source]);
-  await session.console.result(table(["NAME", "VALUE", "FROM"], cells), headingPaint(colors));
+  await showTable(COLUMNS, cells, session);
   return 0;
 }
 

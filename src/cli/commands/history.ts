@@ -5,8 +5,8 @@ import { isResumable } from "../../task/lifecycle.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { wholeNumberOption } from "../flags/values.ts";
-import { colorsFor, headingPaint } from "../output/colors.ts";
-import { table } from "../output/table.ts";
+import { showTable } from "../output/table.ts";
+import type { Column } from "../output/table-layout.ts";
 import { shorten } from "../output/text.ts";
 import { describeUnreadable } from "../output/unreadable-entries.ts";
 import { openLedger } from "../tasks/ledger.ts";
@@ -36,7 +36,7 @@ async function runHistory(session: Session, { limit = "20", all }: HistoryOption
   const entries = records.map((record) => ({ ...reportOf(record), service: record.intent.service.baseUrl }));
   for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
   if (session.options.json) await session.json(entries.map(historyJson));
-  else if (entries.length > 0) await showTable(entries, session);
+  else if (entries.length > 0) await showEntries(entries, session);
   else await session.console.note("The ledger has no tasks yet.");
   return 0;
 }
@@ -59,8 +59,16 @@ function historyJson(entry: HistoryEntry): object {
   };
 }
 
-async function showTable(entries: readonly HistoryEntry[], session: Session): Promise<void> {
-  const colors = colorsFor(session.context.stdout, session.context.env, session.options.color !== false);
+const COLUMNS: readonly Column[] = [
+  { heading: "SUBMITTED (UTC)" },
+  { heading: "TASK", keep: true },
+  { heading: "STATUS" },
+  { heading: "MODEL" },
+  { heading: "CREDITS" },
+  { heading: "FILE OR PROMPT", keep: true, cut: "start" },
+];
+
+async function showEntries(entries: readonly HistoryEntry[], session: Session): Promise<void> {
   const rows = entries.map((entry) => [
     (entry.submittedAt ?? "").slice(0, 19).replace("T", " "),
     entry.taskId ?? entry.ledgerId ?? "",
@@ -70,6 +78,5 @@ async function showTable(entries: readonly HistoryEntry[], session: Session): Pr
     entry.files.map(({ path }) => path ?? "standard output").join(" ") ||
       shorten(entry.request?.prompt ?? "", 40),
   ]);
-  const headings = ["SUBMITTED (UTC)", "TASK", "STATUS", "MODEL", "CREDITS", "FILE OR PROMPT"];
-  await session.console.result(table(headings, rows), headingPaint(colors));
+  await showTable(COLUMNS, rows, session);
 }

@@ -1,26 +1,59 @@
-import { Chalk, type ChalkInstance } from "chalk";
 import type { Environment } from "../app/context.ts";
-import type { Paint } from "./console.ts";
 import type { OutputStream } from "./output-stream.ts";
 
-/** Colours for a stream: none unless it is a terminal that takes them, or FORCE_COLOR says so. */
-export function colorsFor(stream: OutputStream, env: Environment, wanted: boolean): ChalkInstance {
-  return new Chalk({ level: wanted ? colorLevel(stream, env) : 0 });
+/**
+ * What a colour means, everywhere. Only the terminal's own basic colours: its theme makes them legible on its
+ * background, light or dark. They go on marks and labels, and never carry a meaning alone.
+ */
+const STYLES = {
+  saved: "green",
+  warning: "yellow",
+  error: "red",
+  activity: "cyan",
+  heading: "bold",
+  detail: "dim",
+} as const;
+
+export type StyleName = keyof typeof STYLES;
+
+/** Puts a style on a text, or leaves the text as it is where there are to be no colours. */
+export type Style = (name: StyleName, text: string) => string;
+
+export const PLAIN: Style = (_name, text) => text;
+
+/** The styles in colour. Loaded late: most output has none. */
+export async function loadStyle(): Promise<Style> {
+  try {
+    const { Chalk } = await import("chalk");
+    const chalk = new Chalk({ level: 1 });
+    return (name, text) => chalk[STYLES[name]](text);
+  } catch {
+    // An update has replaced the program's files while it ran: what is to be said matters more than its colour.
+    return PLAIN;
+  }
 }
 
-function colorLevel(stream: OutputStream, env: Environment): 0 | 1 {
+/** Whether a stream takes colours: none does unless it is a terminal that can, or FORCE_COLOR says so. */
+export function takesColors({ isTTY }: OutputStream, env: Environment): boolean {
   const force = env.FORCE_COLOR;
-  if (env.NO_COLOR) return 0;
-  if (force !== undefined) return force === "0" || force === "false" ? 0 : 1;
-  return stream.isTTY && env.TERM !== "dumb" ? 1 : 0;
+  if (env.NO_COLOR) return false;
+  if (force !== undefined) return force !== "0" && force !== "false";
+  return isTTY === true && env.TERM !== "dumb";
 }
 
-/** Colours the word that an error begins with. */
-export function errorPaint({ red }: ChalkInstance): Paint {
-  return (line, at) => (at === 0 ? line.replace(/^error:/, (word) => red(word)) : line);
+/** Colours a line that is escaped already. @param at 0 for the first line of the text */
+export type Paint = (line: string, at: number) => string;
+
+/** Colours what a line of standard error begins with: the word or the mark that says what kind of line it is. */
+export function labelPaint(style: Style): Paint {
+  return (line) => {
+    const [label = ""] = /^(?:error:|warning:|✓)/.exec(line) ?? [];
+    return label === "" ? line : style(LABELS[label] ?? "detail", label) + line.slice(label.length);
+  };
 }
 
-/** Sets off the first line: a table's headings, or a title. */
-export function headingPaint({ bold }: ChalkInstance): Paint {
-  return (line, at) => (at === 0 ? bold(line) : line);
-}
+const LABELS: Readonly<Record<string, StyleName>> = {
+  "error:": "error",
+  "warning:": "warning",
+  "✓": "saved",
+};

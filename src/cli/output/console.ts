@@ -1,6 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
+import { labelPaint, loadStyle, type Paint, PLAIN, type Style, takesColors } from "./colors.ts";
 import { isClosedPipe, type OutputStream } from "./output-stream.ts";
 
 /** Standard output could not take the result. */
@@ -11,13 +12,12 @@ export class OutputError extends Error {
 /** A line, or several: only what separates them ends a line, never anything inside one. */
 export type Text = string | readonly string[];
 
-/** Colours a line that is escaped already. @param at 0 for the first line of the text */
-export type Paint = (line: string, at: number) => string;
-
 /** One part of a line of the result that a script is to use as it is. */
 export interface PathField {
   path: string;
 }
+
+type Streams = Pick<Context, "stdout" | "stderr" | "env">;
 
 /** The contexts that have had their result, or have it under way, from whichever console. */
 const answered = new WeakSet<object>();
@@ -30,16 +30,45 @@ const answered = new WeakSet<object>();
  * nowhere else.
  */
 export class Console {
-  readonly #streams: Pick<Context, "stdout" | "stderr">;
+  readonly #streams: Streams;
   readonly #warned = new Set<string>();
+  readonly #color: boolean;
+  #loading: Promise<Style> | null = null;
+  /** The last of the writes that wait for each other; null where none waits for colours to be loaded. */
+  #lastTurn: Promise<unknown> | null = null;
   readonly quiet: boolean;
   /** Runs before each write, to take a spinner off the line. */
   beforeWrite: () => void = () => {};
   afterWrite: () => void = () => {};
 
-  constructor(streams: Pick<Context, "stdout" | "stderr">, options: { quiet: boolean }) {
+  /** @param options.color false where the user wants none, whatever the streams take */
+  constructor(streams: Streams, options: { quiet: boolean; color: boolean }) {
     this.#streams = streams;
     this.quiet = options.quiet;
+    this.#color = options.color;
+  }
+
+  /** How to colour what goes to a stream. */
+  async style(stream: "stdout" | "stderr"): Promise<Style> {
+    if (!this.#takesColors(stream)) return PLAIN;
+    this.#loading ??= loadStyle();
+    return this.#loading;
+  }
+
+  /**
+   * Writes now where there are no colours: what was said is out before whatever is done next. With colours the first
+   * line waits until they are loaded, and what comes after it waits for it.
+   */
+  #inTurn<Result>(stream: "stdout" | "stderr", write: (style: Style) => Promise<Result>): Promise<Result> {
+    if (this.#lastTurn === null && !this.#takesColors(stream)) return write(PLAIN);
+    const before = this.#lastTurn ?? Promise.resolve();
+    const turn = Promise.all([this.style(stream), before]).then(([style]) => write(style));
+    this.#lastTurn = turn.catch(() => {});
+    return turn;
+  }
+
+  #takesColors(stream: "stdout" | "stderr"): boolean {
+    return this.#color && takesColors(this.#streams[stream], this.#streams.env);
   }
 
   /** Whether anything has gone to standard output as a result. */
@@ -72,9 +101,7 @@ export class Console {
 
   async #result(safe: string): Promise<void> {
     answered.add(this.#streams);
-    this.beforeWrite();
-    const error = await write(this.#streams.stdout, `${safe}\n`);
-    this.afterWrite();
+    const error = await this.#inTurn("stdout", () => this.#write("stdout", `${safe}\n`));
     if (error && !isClosedPipe(error)) {
       throw new OutputError(`Standard output could not be written: ${errorText(error)}.`, {
         cause: error,
@@ -93,8 +120,10 @@ export class Console {
 
   /** A question on a line of its own, which the answer is typed on. */
   async question(text: string): Promise<void> {
-    this.beforeWrite();
-    await write(this.#streams.stderr, printable(text));
+    await this.#inTurn("stderr", async () => {
+      this.beforeWrite();
+      await write(this.#streams.stderr, printable(text));
+    });
   }
 
   /** A word to the person at the terminal; not under `--quiet`. */
@@ -110,10 +139,15 @@ export class Console {
   }
 
   /** What even `--quiet` shows. */
-  async error(text: Text, paint?: Paint): Promise<void> {
+  async error(text: Text): Promise<void> {
+    await this.#inTurn("stderr", (style) => this.#write("stderr", `${escaped(text, labelPaint(style))}\n`));
+  }
+
+  async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {
     this.beforeWrite();
-    await write(this.#streams.stderr, `${escaped(text, paint)}\n`);
+    const error = await write(this.#streams[stream], text);
     this.afterWrite();
+    return error;
   }
 }
 

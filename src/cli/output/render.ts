@@ -3,7 +3,6 @@ import { formatDuration } from "../../lib/duration.ts";
 import { STILL_RUNNING } from "../app/exit-codes.ts";
 import { describeFailure, failureLines, resumeCommand } from "../app/failure.ts";
 import type { Session } from "../app/session.ts";
-import { colorsFor, errorPaint } from "./colors.ts";
 import { creditsText } from "./text.ts";
 
 /** The exit code that a report means. */
@@ -28,9 +27,7 @@ export async function renderReport(report: TaskReport, session: Session): Promis
 }
 
 async function renderFailure(error: Error, report: TaskReport, session: Session): Promise<void> {
-  const { context, options } = session;
-  const paint = errorPaint(colorsFor(context.stderr, context.env, options.color !== false));
-  await session.console.error(failureLines(describeFailure(error, report)), paint);
+  await session.console.error(failureLines(describeFailure(error, report)));
 }
 
 function savedLine({ files, credits, elapsedMs }: TaskReport): string {

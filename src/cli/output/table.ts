@@ -1,19 +1,41 @@
-import stringWidth from "string-width";
-import { printable } from "../../lib/escape.ts";
+import type { Session } from "../app/session.ts";
+import type { StyleName } from "./colors.ts";
+import { BETWEEN, type Column, layOut } from "./table-layout.ts";
+import { wrapWords } from "./wrap.ts";
 
-/**
- * The lines of a table: rows under headings, in columns as wide as their cells are once they are escaped, so that no
- * cell breaks a line.
- */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const safe = rows.map((row) => row.map(printable));
-  const widths = headings.map((heading, at) =>
-    Math.max(heading.length, ...safe.map((row) => stringWidth(row[at] ?? ""))),
+/** The style that a cell's text is shown in, without its padding; null for none. */
+export type CellStyle = (cell: string, column: Column) => StyleName | null;
+
+/** Prints a table on standard output: fitted to a terminal, whole in a pipe or a file. */
+export async function showTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  session: Pick<Session, "console" | "context">,
+  styleOf: CellStyle = () => null,
+): Promise<void> {
+  const room = roomOn(session.context.stdout);
+  const { lines, leftOut } = layOut(columns, rows, room);
+  const style = await session.console.style("stdout");
+  const styled = lines.map((cells, at) =>
+    joined(
+      cells.map(({ column, text, padding }) => {
+        const name = at === 0 ? "heading" : styleOf(text, column);
+        return (name === null ? text : style(name, text)) + padding;
+      }),
+    ),
   );
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, at) => cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - stringWidth(cell))))
-      .join("  ")
-      .trimEnd();
-  return [headings, ...safe].map(line);
+  const plain = lines.map((cells) => joined(cells.map(({ text, padding }) => text + padding)));
+  await session.console.result(plain, (_line, at) => styled[at] ?? "");
+  if (leftOut.length === 0) return;
+  const note = `Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`;
+  await session.console.note(wrapWords(note.split(" "), { columns: room, indent: 0 }));
+}
+
+/** The columns that text on a stream may take: any number where it is no terminal. */
+export function roomOn({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
+  return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
+}
+
+function joined(cells: readonly string[]): string {
+  return cells.join(" ".repeat(BETWEEN)).trimEnd();
 }

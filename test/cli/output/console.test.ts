@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Environment } from "../../../src/cli/app/context.ts";
 import { Console } from "../../../src/cli/output/console.ts";
 import type { OutputStream } from "../../../src/cli/output/output-stream.ts";
 import { isInert, nastyText } from "../../support/active-characters.ts";
@@ -7,18 +8,20 @@ import { isInert, nastyText } from "../../support/active-characters.ts";
 const HOSTILE = "a\u001b[2J\nb\u202e";
 const ESCAPED = "a\\x1b[2J\\nb\\u{202e}";
 
-function consoleOn({ isTTY = false } = {}) {
-  const written = { stdout: "", stderr: "" };
+function consoleOn({ isTTY = false, env = { TERM: "dumb" } }: { isTTY?: boolean; env?: Environment } = {}) {
+  const written = { stdout: "", stderr: "", both: "" };
   const stream = (name: "stdout" | "stderr"): OutputStream => ({
     isTTY,
     write(data, done) {
-      written[name] += Buffer.from(data).toString("utf8");
+      const text = Buffer.from(data).toString("utf8");
+      written[name] += text;
+      written.both += text;
       done();
       return true;
     },
   });
   const streams = { stdout: stream("stdout"), stderr: stream("stderr") };
-  return { console: new Console(streams, { quiet: false }), written };
+  return { console: new Console({ ...streams, env }, { quiet: false, color: true }), written };
 }
 
 describe("what goes out", () => {
@@ -59,10 +62,28 @@ it("a path of a result stays as it is for a script, and is escaped on a terminal
   expect(terminal.written.stdout).toBe(`done  ${ESCAPED}\n`);
 });
 
-it("colours are put on after the text is escaped", async () => {
+it("colours are put on after the text is escaped, and on labels alone", async () => {
+  const { console, written } = consoleOn({ isTTY: true, env: { TERM: "xterm" } });
+  await console.error(["error: \u001b[2J", "next"]);
+  await console.warn("mind the gap");
+  await console.note("✓ Saved");
+  expect(written.stderr.split("\n")).toEqual([
+    "\u001b[31merror:\u001b[39m \\x1b[2J",
+    "next",
+    "\u001b[33mwarning:\u001b[39m mind the gap",
+    "\u001b[32m✓\u001b[39m Saved",
+    "",
+  ]);
+});
+
+it("lines come in the order in which they were said, coloured or not", async () => {
+  const { console, written } = consoleOn({ isTTY: true, env: { TERM: "xterm", NO_COLOR: "" } });
+  await Promise.all([console.warn("first"), console.result("second"), console.note("third")]);
+  expect(written.both.replaceAll(/\u001b\[\d+m/g, "")).toBe("warning: first\nsecond\nthird\n");
+});
+
+it("without colours a line is out before whatever is done next", () => {
   const { console, written } = consoleOn();
-  await console.error(["error: \u001b[2J", "next"], (line, at) =>
-    at === 0 ? `\u001b[31m${line}\u001b[39m` : line,
-  );
-  expect(written.stderr).toBe("\u001b[31merror: \\x1b[2J\u001b[39m\nnext\n");
+  void console.error("now");
+  expect(written.stderr).toBe("now\n");
 });

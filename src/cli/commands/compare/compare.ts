@@ -19,12 +19,11 @@ import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addDraftOption, type RequestFlags } from "../../flags/request-flags.ts";
 import { collect } from "../../flags/values.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
-import { colorsFor, headingPaint } from "../../output/colors.ts";
-import type { Paint } from "../../output/console.ts";
+import { showTable } from "../../output/table.ts";
 import { costText } from "../batch/costs.ts";
 import { executeBatch } from "../batch/execute.ts";
 import { exitCodeOfBatch, rowJson, summaryJson, summaryLines } from "../batch/summary.ts";
-import { cellLabel, comparisonTable, plannedTable } from "./table.ts";
+import { COLUMNS, cellLabel, comparedRows, plannedRows } from "./table.ts";
 
 interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
   model?: string[];
@@ -96,7 +95,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
       credits,
     });
   } else {
-    await session.console.result(comparisonTable(ends, comparison), paintOf(session));
+    await showTable(COLUMNS, comparedRows(ends, comparison), session);
     for (const line of summaryLines(result, session)) await session.console.note(line);
   }
   return exitCodeOfBatch(result);
@@ -121,10 +120,6 @@ function nothingAllowed({ skipped }: Comparison): UsageError {
   });
 }
 
-function paintOf({ context, options }: Session): Paint {
-  return headingPaint(colorsFor(context.stdout, context.env, options.color !== false));
-}
-
 function skippedJson({ skipped }: Comparison): object[] {
   return skipped.map(({ cell: { model, ratio, quality }, reason }) => ({
     model: model ?? null,
@@ -141,7 +136,7 @@ async function dryRun(comparison: Comparison, flags: CompareOptions, session: Se
   if (cap !== null)
     checkBatchBudget({ toSubmit, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
   if (!session.options.json) {
-    await session.console.result(plannedTable(comparison), paintOf(session));
+    await showTable(COLUMNS, plannedRows(comparison), session);
     await session.console.note(`${costText(toSubmit)}, nothing was sent`);
     return 0;
   }

@@ -2,10 +2,18 @@ import type { BatchRow } from "../../../core/batch/batch-row.ts";
 import type { Cell, Comparison } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
-import { table } from "../../output/table.ts";
+import type { Column } from "../../output/table-layout.ts";
 import { rowWord } from "../batch/row-word.ts";
 
-const HEADINGS = ["MODEL", "RATIO", "QUALITY", "CREDITS", "SECONDS", "SIZE", "FILE"];
+export const COLUMNS: readonly Column[] = [
+  { heading: "MODEL", keep: true },
+  { heading: "RATIO" },
+  { heading: "QUALITY" },
+  { heading: "CREDITS" },
+  { heading: "SECONDS" },
+  { heading: "SIZE" },
+  { heading: "FILE", keep: true, cut: "start" },
+];
 
 /** A cell as its row is spoken of. */
 export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): string {
@@ -13,12 +21,12 @@ export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): 
 }
 
 /** What came of each cell, and at the end the cells that were skipped. */
-export function comparisonTable(ends: readonly RowResult[], comparison: Comparison): string[] {
-  return table(HEADINGS, [...ends.map(endedCells), ...comparison.skipped.map(skippedCells)]);
+export function comparedRows(ends: readonly RowResult[], comparison: Comparison): string[][] {
+  return [...ends.map(endedCells), ...comparison.skipped.map(skippedCells)];
 }
 
 /** What each cell would cost. */
-export function plannedTable(comparison: Comparison): string[] {
+export function plannedRows(comparison: Comparison): string[][] {
   const planned = comparison.rows.map(({ checked: { request, credits } }) => [
     ...axesOf(request),
     creditsCell(credits),
@@ -26,7 +34,7 @@ export function plannedTable(comparison: Comparison): string[] {
     "-",
     "-",
   ]);
-  return table(HEADINGS, [...planned, ...comparison.skipped.map(skippedCells)]);
+  return [...planned, ...comparison.skipped.map(skippedCells)];
 }
 
 function endedCells(end: RowResult): string[] {

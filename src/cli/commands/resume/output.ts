@@ -2,7 +2,6 @@ import { interruption } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import { describeFailure } from "../../app/failure.ts";
 import type { Session } from "../../app/session.ts";
-import { colorsFor, errorPaint } from "../../output/colors.ts";
 import { failureJson, reportJson } from "../../output/report-json.ts";
 import { describeUnreadable, type UnreadableEntry } from "../../output/unreadable-entries.ts";
 
@@ -41,16 +40,13 @@ export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, 
 
 /** Names the tasks that a signal has left unfinished: the first of them, how many there are, and where the rest is. */
 export async function tellInterrupted(ids: readonly string[], session: Session): Promise<void> {
-  const { signal, stderr, env } = session.context;
+  const { signal } = session.context;
   const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
   const more = ids.length - FIRST_IDS;
-  await session.console.error(
-    [
-      `error: ${interruption(signal, "yes").message} ${tasks} charged and not saved yet:`,
-      ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
-      ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
-      `  Resume with: ${session.commandLine()}`,
-    ],
-    errorPaint(colorsFor(stderr, env, session.options.color !== false)),
-  );
+  await session.console.error([
+    `error: ${interruption(signal, "yes").message} ${tasks} charged and not saved yet:`,
+    ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
+    ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
+    `  Resume with: ${session.commandLine()}`,
+  ]);
 }

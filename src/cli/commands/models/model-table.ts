@@ -1,0 +1,107 @@
+import type { Model } from "../../../models/matrix.ts";
+import type { Session } from "../../app/session.ts";
+import { roomOn, showTable } from "../../output/table.ts";
+import type { Column } from "../../output/table-layout.ts";
+import { wrapWords } from "../../output/wrap.ts";
+
+const COLUMNS: readonly Column[] = [
+  { heading: "MODEL", keep: true },
+  { heading: "KIND" },
+  { heading: "RATIOS" },
+  { heading: "QUALITIES" },
+  { heading: "IMAGES" },
+  { heading: "REFS" },
+  { heading: "CREDITS", keep: true },
+];
+
+const LEGEND = [
+  "? not documented. REFS: reference images, * by https only.",
+  "CREDITS: in the order of the qualities.",
+  "One model in full: imggen models <model>",
+];
+
+/** A line for each model. */
+export async function showOverview(models: readonly Model[], session: Session): Promise<void> {
+  const rows = models.map((model) => [
+    model.id,
+    kindCell(model.kinds),
+    model.ratios === null ? "?" : String(model.ratios.length),
+    model.qualities === null ? "?" : listed(model.qualities),
+    model.maxImages === null ? "?" : String(model.maxImages),
+    referencesCell(model.references),
+    model.credits === null ? "?" : creditsText(model.credits).replaceAll(/\w+:/g, ""),
+  ]);
+  await showTable(COLUMNS, rows, session);
+  const columns = roomOn(session.context.stdout);
+  const legend = LEGEND.flatMap((line) => wrapWords(line.split(" "), { columns, indent: 0, hanging: 2 }));
+  await session.console.result(["", ...legend]);
+}
+
+function kindCell(kinds: Model["kinds"]): string {
+  if (kinds === null) return "?";
+  return kinds.length > 1 ? "both" : (kinds[0]?.replace("text-to-image", "text") ?? "none");
+}
+
+function referencesCell(references: Model["references"]): string {
+  if (references === null) return "?";
+  const { min, max, httpsOnly } = references;
+  if (max === 0) return "none";
+  return `${max === null ? `${min}+` : `${min}-${max}`}${httpsOnly ? "*" : ""}`;
+}
+
+const LABEL_COLUMNS = 19;
+
+/** All that is known of one model. */
+export async function showModel(model: Model, session: Session): Promise<void> {
+  const style = await session.console.style("stdout");
+  const room = roomOn(session.context.stdout);
+  const lines = factsOf(model).flatMap(([name, text]) => {
+    const [first = "", ...more] = wrapWords(text.split(" "), { columns: room, indent: LABEL_COLUMNS });
+    return [`  ${name}`.padEnd(LABEL_COLUMNS) + first.trimStart(), ...more];
+  });
+  await session.console.result([model.id, ...lines], (line, at) =>
+    at === 0 ? style("heading", line) : line,
+  );
+}
+
+function factsOf(model: Model): [string, string][] {
+  const { maxImages } = model;
+  return [
+    ["kind", listed(model.kinds)],
+    ["ratios", listed(model.ratios)],
+    ["default ratio", model.defaultRatio ?? UNDOCUMENTED],
+    ["qualities", listed(model.qualities)],
+    ["default quality", model.defaultQuality ?? UNDOCUMENTED],
+    ["images", maxImages === null ? UNDOCUMENTED : `1${maxImages > 1 ? ` to ${maxImages}` : ""}`],
+    ["prompt", `up to ${model.promptLimit.toLocaleString("en")} characters`],
+    ["references", referencesText(model.references)],
+    ["credits", creditsText(model.credits)],
+    ...model.notes.map((note): [string, string] => ["note", note]),
+  ];
+}
+
+const UNDOCUMENTED = "not documented";
+
+/** A list as text: what the document denies is "none", what it does not say is said to be so. */
+function listed(values: readonly string[] | null): string {
+  if (values === null) return UNDOCUMENTED;
+  return values.length === 0 ? "none" : values.join(" ");
+}
+
+function referencesText(references: Model["references"]): string {
+  if (references === null) return UNDOCUMENTED;
+  const { min, max, httpsOnly } = references;
+  if (max === 0) return "none";
+  return `${max === null ? `${min} or more` : `${min} to ${max}`}${httpsOnly ? ", https only" : ""}`;
+}
+
+/** Prices by quality; a price for a request without one is named so where others stand beside it. */
+function creditsText(credits: Model["credits"]): string {
+  if (credits === null) return UNDOCUMENTED;
+  const entries = Object.entries(credits);
+  if (entries.length === 1) return String(entries[0]?.[1]);
+  return entries
+    .filter(([quality]) => quality !== "default")
+    .map(([quality, cost]) => `${quality}:${cost}`)
+    .join(" ");
+}

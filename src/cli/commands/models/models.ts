@@ -1,0 +1,87 @@
+import type { Command } from "commander";
+import { UsageError } from "../../../lib/errors.ts";
+import { InvalidRequestError } from "../../../models/errors.ts";
+import { findModels, type ModelFilter, nearestModels, resolveModel } from "../../../models/find.ts";
+import type { Kind, Model } from "../../../models/matrix.ts";
+import type { RunWith } from "../../app/command.ts";
+import type { Session } from "../../app/session.ts";
+import { wholeNumberOption } from "../../flags/values.ts";
+
+interface ModelsOptions {
+  kind?: string;
+  ratio?: string;
+  quality?: string;
+  references?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen models
+  $ imggen models gamma-image-2
+  $ imggen models --kind edit --ratio 16:9
+  $ imggen models --quality 4K --json | jq -r '.[].id'`;
+
+/** By what users call them: the table's words, and the service's. */
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  ["text", "text-to-image"],
+  ["text-to-image", "text-to-image"],
+  ["edit", "edit"],
+  ["image-to-image", "edit"],
+]);
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .argument("[model]", "show one model in full")
+    .option("--kind <kind>", "only models that make images from text, or edit images: text or edit")
+    .option("--ratio <w:h>", "only models that support this aspect ratio")
+    .option("--quality <quality>", "only models that support this quality")
+    .option("--references <n>", "only models that take this many reference images")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runModels));
+}
+
+async function runModels(
+  session: Session,
+  name: string | undefined,
+  options: ModelsOptions,
+): Promise<number> {
+  const { matching, undocumented } = findModels(filterOf(options));
+  const chosen = name === undefined ? null : requireModel(name);
+  const models = chosen ? matching.filter(({ id }) => id === chosen.id) : matching;
+  if (session.options.json) {
+    await session.json(models);
+    return 0;
+  }
+  const { showModel, showOverview } = await import("./model-table.ts");
+  if (chosen && models.length > 0) await showModel(chosen, session);
+  else if (models.length > 0) await showOverview(models, session);
+  else await session.console.note("No model is documented to do this.");
+  const open = chosen ? [] : undocumented.map(({ id }) => id);
+  if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
+  return 0;
+}
+
+function filterOf({ kind, ratio, quality, references }: ModelsOptions): ModelFilter {
+  return {
+    ...(kind !== undefined && { kind: kindOf(kind) }),
+    ...(ratio !== undefined && { ratio }),
+    ...(quality !== undefined && { quality }),
+    ...(references !== undefined && {
+      references: wholeNumberOption("--references", references, { min: 0 }),
+    }),
+  };
+}
+
+function kindOf(word: string): Kind {
+  const kind = KINDS.get(word.toLowerCase());
+  if (kind === undefined) throw new UsageError(`--kind ${JSON.stringify(word)} is neither text nor edit.`);
+  return kind;
+}
+
+function requireModel(name: string): Model {
+  const model = resolveModel(name);
+  if (model) return model;
+  throw new InvalidRequestError(`There is no model ${JSON.stringify(name)}.`, {
+    hint: `The nearest are ${nearestModels(name).join(", ")}.`,
+  });
+}

@@ -1,0 +1,91 @@
+import stringWidth from "string-width";
+import { printable } from "../../lib/escape.ts";
+
+/** A column by its heading, and what becomes of it where the terminal is too narrow for all of them. */
+export interface Column {
+  heading: string;
+  /** It is cut after all others, and never left out. */
+  keep?: boolean;
+  /** Which end of a cell may be missing: of a path, the folders. Default: its end. */
+  cut?: "start";
+}
+
+/** Blanks between two columns. */
+export const BETWEEN = 2;
+/** A column that would be narrower than this is left out instead. */
+const NARROWEST = 6;
+
+/**
+ * The cells of a table, each as wide as its column and escaped, so that none breaks a line. Only where there is too
+ * little room are cells cut or columns left out.
+ * @param room columns of the terminal; Infinity where nothing may be cut
+ */
+export function layOut(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  room: number,
+): Layout {
+  const safe = [columns.map(({ heading }) => heading), ...rows.map((row) => row.map(printable))];
+  const wanted = columns.map((_, at) => Math.max(...safe.map((row) => stringWidth(row[at] ?? ""))));
+  const widths = widthsWithin(columns, wanted, room);
+  const shown = columns.flatMap((column, at) => {
+    const width = widths[at] ?? 0;
+    return width === 0 ? [] : [{ column, at, width }];
+  });
+  const line = (row: readonly string[]) =>
+    shown.map(({ column, at, width }) => ({ column, ...fitCell(row[at] ?? "", width, column) }));
+  return { lines: safe.map(line), leftOut: columns.filter((_, at) => widths[at] === 0) };
+}
+
+export interface Layout {
+  /** The headings first. */
+  lines: { column: Column; text: string; padding: string }[][];
+  leftOut: Column[];
+}
+
+/** The width of each column; 0 for one that is left out. */
+function widthsWithin(columns: readonly Column[], wanted: readonly number[], room: number): number[] {
+  const widths = [...wanted];
+  const needed = () => {
+    const shown = widths.filter((width) => width > 0);
+    return shown.reduce((sum, width) => sum + width, BETWEEN * (shown.length - 1));
+  };
+  const others = columns.flatMap(({ keep }, at) => (keep ? [] : [at]));
+  const kept = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
+  shrink(widths, others, NARROWEST, () => needed() - room);
+  for (const at of others.toReversed()) if (needed() > room) widths[at] = 0;
+  // What has been left out may have made room for more of the rest.
+  for (const at of others) if (widths[at] !== 0) widths[at] = wanted[at] ?? 0;
+  shrink(widths, others, NARROWEST, () => needed() - room);
+  shrink(widths, kept, 1, () => needed() - room);
+  return widths;
+}
+
+/** Takes from the widest of these columns until nothing is too much, or all are as narrow as they may be. */
+function shrink(widths: number[], which: readonly number[], narrowest: number, excess: () => number): void {
+  while (excess() > 0) {
+    const [widest] = which.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    if (widest === undefined || (widths[widest] ?? 0) <= narrowest) return;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+}
+
+function fitCell(cell: string, width: number, { cut }: Column): { text: string; padding: string } {
+  const text = cutTo(cell, width, cut);
+  return { text, padding: " ".repeat(Math.max(0, width - stringWidth(text))) };
+}
+
+/** A text in so many columns of a terminal, with an ellipsis where something is missing. */
+export function cutTo(text: string, width: number, cut: "start" | "end" = "end"): string {
+  if (stringWidth(text) <= width) return text;
+  const graphemes = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+  if (cut === "start") graphemes.reverse();
+  let used = 1;
+  let fitting = "";
+  for (const grapheme of graphemes) {
+    used += stringWidth(grapheme);
+    if (used > width) break;
+    fitting = cut === "start" ? grapheme + fitting : fitting + grapheme;
+  }
+  return cut === "start" ? `…${fitting}` : `${fitting}…`;
+}

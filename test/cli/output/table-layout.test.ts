@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import stringWidth from "string-width";
+import { expect, it } from "vitest";
+import { type Column, cutTo, layOut } from "../../../src/cli/output/table-layout.ts";
+
+const COLUMNS: readonly Column[] = [
+  { heading: "MODEL", keep: true },
+  { heading: "RATIO" },
+  { heading: "PROMPT" },
+  { heading: "FILE", keep: true, cut: "start" },
+];
+const ROWS = [
+  ["gamma-image-2", "16:9", "a red fox in the snow, watercolour", "/home/ada/pictures/a-red-fox.png"],
+  ["z-image", "1:1", "an owl", "owl.png"],
+];
+
+function shown(room: number, rows: readonly (readonly string[])[] = ROWS, columns = COLUMNS): string[] {
+  const { lines } = layOut(columns, rows, room);
+  return lines.map((cells) =>
+    cells
+      .map(({ text, padding }) => text + padding)
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+it("a table without a terminal is whole, however wide", () => {
+  expect(shown(Number.POSITIVE_INFINITY)[1]).toBe(
+    "gamma-image-2  16:9   a red fox in the snow, watercolour  /home/ada/pictures/a-red-fox.png",
+  );
+});
+
+it("the widest columns are cut first, and those to keep last", () => {
+  expect(shown(76)).toEqual([
+    "MODEL          RATIO  PROMPT                FILE",
+    "gamma-image-2  16:9   a red fox in the sn…  /home/ada/pictures/a-red-fox.png",
+    "z-image        1:1    an owl                owl.png",
+  ]);
+});
+
+it("a column that would be too narrow to read is left out and named, and the others are as wide as they can be", () => {
+  const { lines, leftOut } = layOut(COLUMNS, ROWS, 56);
+  expect(leftOut.map(({ heading }) => heading)).toEqual(["PROMPT"]);
+  expect(lines[1]?.map(({ text }) => text)).toEqual([
+    "gamma-image-2",
+    "16:9",
+    "/home/ada/pictures/a-red-fox.png",
+  ]);
+});
+
+it("of a path the end is what stays", () => {
+  expect(shown(30).at(1)).toMatch(/…\S*a-red-fox\.png$/);
+});
+
+it("no line is longer than the terminal, in any script, and no cell loses text where there is room", () => {
+  const cell = fc.string({ unit: "grapheme", maxLength: 60 });
+  const rows = fc.array(fc.tuple(cell, cell, cell, cell), { maxLength: 5 });
+  fc.assert(
+    fc.property(rows, fc.integer({ min: 30, max: 300 }), (some, room) => {
+      for (const line of shown(room, some)) expect(stringWidth(line)).toBeLessThanOrEqual(room);
+      expect(shown(300, some)).toEqual(shown(Number.POSITIVE_INFINITY, some));
+    }),
+  );
+});
+
+it("a text is cut between characters as they are seen, to the columns that they take", () => {
+  expect(cutTo("雪の中の狐", 6)).toBe("雪の…");
+  expect(cutTo("fox 👩‍👩‍👧 fox", 7)).toBe("fox 👩‍👩‍👧…");
+  expect(cutTo("a fox", 5)).toBe("a fox");
+});

@@ -1,0 +1,56 @@
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { runProgram } from "../support/program.ts";
+import { hasScreen, Screen } from "../support/screen.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** A home with two tasks of the sandbox, one with a long prompt. */
+async function homeWithTasks(): Promise<{ IMGGEN_HOME: string }> {
+  const folder = await temporaryFolder();
+  const env = { IMGGEN_HOME: path.join(folder, "home") };
+  await mkdir(path.join(folder, "pictures"));
+  const output = ["--output", `${path.join(folder, "pictures")}/`, "--sandbox"];
+  for (const prompt of ["an owl", "a red fox in the snow, watercolour, a little sad, on grey paper"])
+    expect((await runProgram(["generate", prompt, ...output], { env })).code).toBe(0);
+  return env;
+}
+
+describe.skipIf(!hasScreen)("a table on a real terminal", () => {
+  it.each([100, 80])("of models fits %d columns whole", async (columns) => {
+    const screen = await Screen.after(["models"], { columns, rows: 40 });
+    const { stdout } = await runProgram(["models"]);
+    expect(screen).toEqual(stdout.trimEnd().split("\n"));
+  });
+
+  it("of models leaves out what 40 columns have no room for, and says so", async () => {
+    const lines = await Screen.after(["models"], { columns: 40, rows: 40 });
+    expect(lines[0]).toMatch(/^MODEL +CREDITS$/);
+    expect(lines).toContain("gamma-image-2-5-sunburst-text  3 5 8");
+    expect(lines.join(" ")).toContain("Not shown for lack of room: KIND, RATIOS, QUALITIES, IMAGES, REFS.");
+  });
+
+  it.each([100, 80, 40])("of the history has one line a task in %d columns", async (columns) => {
+    const env = await homeWithTasks();
+    const lines = await Screen.after(["history", "--sandbox"], { columns, env });
+    const [headings = "", ...rows] = lines;
+    expect(headings).toMatch(/TASK/);
+    expect(rows.filter((line) => line.endsWith(".png"))).toHaveLength(2);
+  });
+
+  it("has bold headings and no other style, and none under NO_COLOR", async () => {
+    const styled = await Screen.start(["models"], { columns: 80, rows: 40 });
+    await styled.end();
+    expect(await styled.styles()).toEqual(new Set([1]));
+    const plain = await Screen.start(["models"], { columns: 80, rows: 40, env: { NO_COLOR: "1" } });
+    await plain.end();
+    expect(await plain.styles()).toEqual(new Set());
+  });
+});
+
+it("a table in a pipe is never cut, however narrow the terminal beside it", async () => {
+  const env = { ...(await homeWithTasks()), COLUMNS: "40" };
+  const { stdout } = await runProgram(["history", "--sandbox"], { env });
+  expect(stdout).not.toContain("…");
+  expect(stdout).toMatch(/a-red-fox-in-the-snow\S*\.png/);
+});
