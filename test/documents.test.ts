@@ -1,0 +1,41 @@
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+
+const ROOT = path.resolve(import.meta.dirname, "..");
+const textOf = (name: string) => readFileSync(path.join(ROOT, name), "utf8");
+
+/** A Markdown text as it is shown before anything is unfolded. */
+function unfolded(text: string): string[] {
+  let depth = 0;
+  return text.split("\n").filter((line) => {
+    if (line === "<details>") depth += 1;
+    const shown = depth === 0 || (depth === 1 && line.startsWith("<summary>"));
+    if (line === "</details>") depth -= 1;
+    return shown;
+  });
+}
+
+describe("README.md", () => {
+  it("shows at most 200 lines before anything is unfolded", () => {
+    expect(unfolded("a\n<details>\n<summary>b</summary>\nc\n</details>\nd")).toHaveLength(3);
+    expect(unfolded(textOf("README.md")).length).toBeLessThanOrEqual(200);
+  });
+
+  it("closes every part that it folds", () => {
+    const count = (line: string) => textOf("README.md").split(`\n${line}\n`).length;
+    expect(count("</details>")).toBe(count("<details>"));
+  });
+});
+
+it.each([
+  "README.md",
+  ".github/CONTRIBUTING.md",
+  ".github/SECURITY.md",
+  "test/README.md",
+  "test/faults/README.md",
+])("every link in %s to a file of this repository leads to one", (name) => {
+  const links = [...textOf(name).matchAll(/\]\(((?!https?:|#)[^)#\s]+)/g)].map(([, to = ""]) => to);
+  const broken = links.filter((to) => !existsSync(path.join(ROOT, path.dirname(name), to)));
+  expect(broken).toEqual([]);
+});
