@@ -7,10 +7,10 @@ import { defineConfig } from "rolldown";
 // file before it has taken.
 const TOGETHER = {
   start: "cli/app/main",
-  command: "cli/(commands/generate|flags/generate-flags|app/(failure|session)|output/report-json)",
-  account: "(cli/(account/account|output/colors)|lib/redact)",
+  command: "(cli/(commands/generate|flags/generate-flags|app/session)|client/(failure|report-json))",
+  account: "(client/account|cli/output/colors|lib/redact)",
   early: "cli/tasks/open-early",
-  ledger: "(cli/tasks/ledger|core/task/(history|report))",
+  ledger: "(client/open-ledger|core/task/(history|report))",
   // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
   wire: "(cli/(tasks/generate|output/render)|api/public-address)",
 };

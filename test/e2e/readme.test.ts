@@ -3,7 +3,7 @@ import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { EXIT_CODES } from "../../src/cli/app/exit-codes.ts";
+import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { SETTING_NAMES } from "../../src/store/settings-file.ts";
 import { runCommand } from "../support/in-process.ts";

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import path from "node:path";
-import type { Environment } from "./context.ts";
+import type { Environment } from "../../client/this-process.ts";
 
 const NOT_FOR_WRITING_BY_OTHERS = 0o022;
 const FOR_THE_OWNER_ALONE = 0o077;

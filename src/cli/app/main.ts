@@ -1,5 +1,6 @@
+import { foldersOf } from "../../client/folders.ts";
 import { enableCompileCache } from "./compile-cache.ts";
-import { effectiveUserId, foldersOf, leaveSoon, processContext } from "./context.ts";
+import { effectiveUserId, leaveSoon, processContext } from "./context.ts";
 import { run } from "./run.ts";
 
 /** The whole program: arguments in, exit code out. */

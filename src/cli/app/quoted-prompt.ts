@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { shellWord } from "../output/shell-word.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 
 /**
  * The command line of somebody who forgot the quotes around a prompt, with them: ready to paste.

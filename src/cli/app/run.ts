@@ -35,10 +35,10 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
 }
 
 async function reportFailure(error: unknown, json: boolean, console: Console): Promise<number> {
-  const { describeFailure, failureLines } = await import("./failure.ts");
+  const { describeFailure, failureLines } = await import("../../client/failure.ts");
   const failure = describeFailure(error);
   if (json) {
-    const { failureJson } = await import("../output/report-json.ts");
+    const { failureJson } = await import("../../client/report-json.ts");
     const told = console.json(failureJson(failure));
     // Standard output itself is what failed: standard error is left.
     await told.catch(() => console.error(failureLines(failure)));

@@ -1,10 +1,11 @@
+import { EffectiveSettings } from "../../client/effective-settings.ts";
+import { type Folders, foldersOf } from "../../client/folders.ts";
 import { RunFileNames } from "../../core/images/published-names.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import type { SettingsStore } from "../../store/settings.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
-import { EffectiveSettings } from "../account/effective-settings.ts";
 import { Console } from "../output/console.ts";
-import { shellWord } from "../output/shell-word.ts";
-import { type Context, type Folders, foldersOf } from "./context.ts";
+import type { Context } from "./context.ts";
 
 /** Flags that every command takes. */
 export interface GlobalOptions {

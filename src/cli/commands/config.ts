@@ -1,17 +1,18 @@
 import type { Command } from "commander";
+import { checkBaseUrl } from "../../client/account.ts";
+import { CONFIRM_ABOVE_CREDITS, type Effective } from "../../client/effective-settings.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { maskKey } from "../../lib/redact.ts";
+import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { resolveModel } from "../../models/find.ts";
 import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
 import { DEFAULT_MODEL } from "../../models/matrix.ts";
 import { canonicalQuality } from "../../models/quality.ts";
 import type { Refusal } from "../../models/rules/rule.ts";
 import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
-import { checkBaseUrl } from "../account/account.ts";
-import { CONFIRM_ABOVE_CREDITS, type Effective } from "../account/effective-settings.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
-import { timeoutOption, wholeNumberOption } from "../flags/values.ts";
+import { timeoutOption } from "../flags/values.ts";
 import { showTable } from "../output/table.ts";
 import type { Column } from "../output/table-layout.ts";
 

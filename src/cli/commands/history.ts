@@ -1,15 +1,16 @@
 import type { Command } from "commander";
+import { openLedger } from "../../client/open-ledger.ts";
 import { recentTasks } from "../../core/task/history.ts";
 import { reportOf, reportStatus, type TaskReport } from "../../core/task/report.ts";
+import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
-import { wholeNumberOption } from "../flags/values.ts";
 import { showTable } from "../output/table.ts";
 import type { Column } from "../output/table-layout.ts";
 import { shorten } from "../output/text.ts";
 import { describeUnreadable } from "../output/unreadable-entries.ts";
-import { openLedger } from "../tasks/ledger.ts";
+import { clientContext } from "../tasks/client-context.ts";
 
 interface HistoryOptions {
   limit?: string;
@@ -32,7 +33,10 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runHistory(session: Session, { limit = "20", all }: HistoryOptions): Promise<number> {
   const most = wholeNumberOption("--limit", limit, { min: 0 });
-  const { records, oddities } = await recentTasks(openLedger(session), all ? Number.POSITIVE_INFINITY : most);
+  const { records, oddities } = await recentTasks(
+    openLedger(clientContext(session)),
+    all ? Number.POSITIVE_INFINITY : most,
+  );
   const entries = records.map((record) => ({ ...reportOf(record), service: record.intent.service.baseUrl }));
   for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
   if (session.options.json) await session.json(entries.map(historyJson));

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { AuthRequiredError } from "../../api/errors.ts";
+import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../../client/account.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { maskKey } from "../../lib/redact.ts";
-import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../account/account.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { readLine } from "../input/read-line.ts";

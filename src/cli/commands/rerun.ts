@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { openLedger } from "../../client/open-ledger.ts";
 import { findTaskFor } from "../../core/task/rerun.ts";
 import { checkRequest } from "../../models/check.ts";
 import { draftOf } from "../../models/wire.ts";
@@ -10,7 +11,7 @@ import {
   type GenerateFlags,
   runRequest,
 } from "../flags/generate-flags.ts";
-import { openLedger } from "../tasks/ledger.ts";
+import { clientContext } from "../tasks/client-context.ts";
 
 const EXAMPLES = `
 Examples:
@@ -27,7 +28,11 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runRerun(session: Session, what: string, flags: GenerateFlags): Promise<number> {
-  const record = await findTaskFor(what, session.context.resolvePath(what), openLedger(session));
+  const record = await findTaskFor(
+    what,
+    session.context.resolvePath(what),
+    openLedger(clientContext(session)),
+  );
   const checked = checkRequest(draftOf(record.intent.request), { validate: flags.validate });
   return runRequest(checked, flags, session, record);
 }

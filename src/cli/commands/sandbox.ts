@@ -1,13 +1,14 @@
 import type { Command } from "commander";
+import { exitCodeOf } from "../../client/exit-codes.ts";
+import { isOfPort, startInSandboxFolder } from "../../client/sandbox-folder.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
+import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import type { RunWith } from "../app/command.ts";
-import { exitCodeOf } from "../app/exit-codes.ts";
 import type { Session } from "../app/session.ts";
-import { durationOption, wholeNumberOption } from "../flags/values.ts";
-import { isOfPort, startInSandboxFolder } from "../tasks/sandbox-folder.ts";
+import { durationOption } from "../flags/values.ts";
 
 interface SandboxFlags {
   port?: string;

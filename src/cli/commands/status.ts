@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { worstOf } from "../../client/exit-codes.ts";
+import { reportJson } from "../../client/report-json.ts";
 import {
   prepareDestination,
   requireFolderForSeveral,
@@ -9,11 +11,9 @@ import { withPacedPolls } from "../../core/task/resume-many.ts";
 import { statusOf } from "../../core/task/status.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { RunWith } from "../app/command.ts";
-import { worstOf } from "../app/exit-codes.ts";
 import type { Session } from "../app/session.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
-import { reportJson } from "../output/report-json.ts";
 import { withTasks } from "../tasks/with-tasks.ts";
 
 interface StatusOptions extends WaitFlags {
@@ -52,7 +52,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
   requireFolderForSeveral(destination, tasks.length);
   if (destination) await prepareDestination(destination);
   const options = { wait: flags.wait ? settings : null, destination };
-  const codes = await withTasks(session, requestTimeout(flags), async (deps) => {
+  const codes = await withTasks(session, { requestTimeoutMs: requestTimeout(flags) }, async (deps) => {
     const records = await deps.ledger.findEach(tasks);
     const paced = withPacedPolls(deps);
     return Promise.all(

@@ -3,10 +3,10 @@ import type { OutputFolder } from "../../core/batch/batch-row.ts";
 import { realFolder } from "../../core/batch/row-files.ts";
 import { DEFAULT_TEMPLATE, templateProblem } from "../../core/images/file-name.ts";
 import { UsageError } from "../../lib/errors.ts";
+import { wholeNumberOption } from "../../lib/whole-number.ts";
 import type { Session } from "../app/session.ts";
 import type { Allowance } from "../commands/batch/costs.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
-import { wholeNumberOption } from "./values.ts";
 import type { WaitFlags } from "./wait-flags.ts";
 
 /** Flags of every command that buys many requests. */

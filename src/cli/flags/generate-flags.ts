@@ -1,16 +1,16 @@
 import path from "node:path";
 import type { Command } from "commander";
+import { reportJson } from "../../client/report-json.ts";
 import { resolveDestination } from "../../core/images/destination.ts";
 import { checkBudget } from "../../core/limits/request-budget.ts";
 import type { TaskReport } from "../../core/task/report.ts";
+import { wholeNumberOption } from "../../lib/whole-number.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
-import { reportJson } from "../output/report-json.ts";
 import { creditsText } from "../output/text.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
 import { requireOneImageOut } from "./standard-output.ts";
-import { wholeNumberOption } from "./values.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
 
 /** Flags of every command that buys one request: what it may cost, and what becomes of its result. */

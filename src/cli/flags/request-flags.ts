@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
 import type { RequestDraft } from "../../task/request.ts";
@@ -11,7 +12,7 @@ import {
 } from "../../task/request-fields.ts";
 import type { Session } from "../app/session.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
-import { collect, wholeNumberOption } from "./values.ts";
+import { collect } from "./values.ts";
 
 type FlagName = Exclude<FieldName, "prompt">;
 

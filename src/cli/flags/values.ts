@@ -24,21 +24,6 @@ export function timeoutOption(label: string, text: string): number {
   });
 }
 
-/** A whole number within limits. @throws UsageError naming the flag */
-export function wholeNumberOption(
-  label: string,
-  text: string,
-  limits: { min: number; max?: number },
-): number {
-  const max = limits.max ?? Number.MAX_SAFE_INTEGER;
-  const value = /^-?\d{1,16}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  if (!(value >= limits.min && value <= max)) {
-    const range = limits.max === undefined ? `${limits.min} or more` : `${limits.min} to ${limits.max}`;
-    throw new UsageError(`${label} ${JSON.stringify(text)} is not a whole number (${range}).`);
-  }
-  return value;
-}
-
 /** For a flag that may be repeated: its values in order. */
 export function collect(value: string, earlier: string[] = []): string[] {
   return [...earlier, value];

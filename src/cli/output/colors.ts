@@ -1,4 +1,4 @@
-import type { Environment } from "../app/context.ts";
+import type { Environment } from "../../client/this-process.ts";
 import type { OutputStream } from "./output-stream.ts";
 
 /**

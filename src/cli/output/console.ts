@@ -1,12 +1,21 @@
 import { errorText } from "../../lib/error-text.ts";
+import { ImggenError } from "../../lib/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
 import { labelPaint, loadStyle, type Paint, PLAIN, type Style, takesColors } from "./colors.ts";
 import { isClosedPipe, type OutputStream } from "./output-stream.ts";
 
 /** Standard output could not take the result. */
-export class OutputError extends Error {
-  override readonly name = "OutputError";
+export class OutputError extends ImggenError {
+  readonly type = "save_failed";
+
+  constructor(cause: Error) {
+    super(`Standard output could not be written: ${errorText(cause)}.`, {
+      hint: "What was saved or stored is safe: imggen history shows it.",
+      charged: "unknown",
+      cause,
+    });
+  }
 }
 
 /** A line, or several: only what separates them ends a line, never anything inside one. */
@@ -102,11 +111,7 @@ export class Console {
   async #result(safe: string): Promise<void> {
     answered.add(this.#streams);
     const error = await this.#inTurn("stdout", () => this.#write("stdout", `${safe}\n`));
-    if (error && !isClosedPipe(error)) {
-      throw new OutputError(`Standard output could not be written: ${errorText(error)}.`, {
-        cause: error,
-      });
-    }
+    if (error && !isClosedPipe(error)) throw new OutputError(error);
   }
 
   /** Raw bytes of an image: here a reader that has left is a failure too. @throws the stream's error */

@@ -1,7 +1,7 @@
+import { STILL_RUNNING } from "../../client/exit-codes.ts";
+import { describeFailure, failureLines, resumeCommand } from "../../client/failure.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import { STILL_RUNNING } from "../app/exit-codes.ts";
-import { describeFailure, failureLines, resumeCommand } from "../app/failure.ts";
 import type { Session } from "../app/session.ts";
 import { creditsText } from "./text.ts";
 

@@ -1,4 +1,5 @@
 import type { EarlyConnection } from "../../api/early-connection.ts";
+import { resumeCommand } from "../../client/failure.ts";
 import type { TaskDeps } from "../../core/deps.ts";
 import { checkDailyLimit } from "../../core/limits/daily-limit.ts";
 import { dismissTask } from "../../core/task/dismiss.ts";
@@ -7,12 +8,8 @@ import { findUnfinishedDuplicate } from "../../core/task/history.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { ImggenError } from "../../lib/errors.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
-import { resumeCommand } from "../app/failure.ts";
 import type { Session } from "../app/session.ts";
-import { createProgress } from "../output/progress.ts";
-import { Connections } from "./connections.ts";
-import { openLedger } from "./ledger.ts";
-import { taskDeps } from "./task-deps.ts";
+import { withTasks } from "./with-tasks.ts";
 
 interface BuyOrder extends GenerateOrder {
   /** The task that is bought once more on the user's word: no reason for a warning. */
@@ -30,33 +27,21 @@ interface BuyOrder extends GenerateOrder {
  */
 export async function submitRequest(order: BuyOrder, session: Session): Promise<TaskReport> {
   const { repeated, requestTimeoutMs, early } = order;
-  const connections = new Connections(session, requestTimeoutMs, early);
-  try {
-    const connection = await connections.current();
+  return withTasks(session, { requestTimeoutMs, early }, async ({ current }) => {
+    const deps = await current();
+    const { ledger, connection } = deps;
     const warnings = [...order.checked.warnings];
-    const twin = await findUnfinishedDuplicate(
-      openLedger(session),
-      order.checked.request,
-      connection.identity,
-    );
+    const twin = await findUnfinishedDuplicate(ledger, order.checked.request, connection.identity);
     if (twin && twin.id !== repeated?.id) {
       warnings.push(twinWarning(twin));
       await session.console.warn(twinWarning(twin));
     }
-    const progress = await createProgress(session.console, session.context);
-    const deps = await taskDeps(session, connection, (event) => progress.show(event), requestTimeoutMs);
     const { credits } = order.checked;
     const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
     await checkDailyLimit(cost, connection.identity.keyId, deps, order.allowUndocumented);
-    try {
-      const report = await generate({ ...order, checked: { ...order.checked, warnings } }, deps);
-      return repeated && isUnknown(repeated) ? await settled(repeated, report, deps) : report;
-    } finally {
-      progress.stop();
-    }
-  } finally {
-    await connections.close();
-  }
+    const report = await generate({ ...order, checked: { ...order.checked, warnings } }, deps);
+    return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
+  });
 }
 
 /** The user bought again what nobody knew the outcome of: that is the answer to the older question. */

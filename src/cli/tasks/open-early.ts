@@ -1,6 +1,6 @@
 import { EarlyConnection } from "../../api/early-connection.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
-import { configuredService } from "../account/account.ts";
+import { configuredService } from "../../client/account.ts";
 import type { Session } from "../app/session.ts";
 
 /**

@@ -11,8 +11,8 @@ export function reuse(
   requestTimeoutMs: number | undefined,
   session: Session,
 ): Promise<TaskReport | null> {
-  return withTasks(session, requestTimeoutMs, async (deps) => {
-    const { connection } = await deps.depsFor(null, "");
+  return withTasks(session, { requestTimeoutMs }, async (deps) => {
+    const { connection } = await deps.current();
     const report = await reuseEarlier(request, connection.identity, options, deps);
     if (report && reportStatus(report) !== "unknown") {
       const which = report.taskId ?? report.ledgerId ?? "";

@@ -1,36 +1,41 @@
-import { setMaxListeners } from "node:events";
-import type { Connection, TaskDeps } from "../../core/deps.ts";
-import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
-import type { ResumeDeps } from "../../core/task/resume.ts";
+import { type CallerDeps, Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
+import type { OnTaskProgress } from "../../core/task/progress-events.ts";
 import type { Session } from "../app/session.ts";
 import { createProgress } from "../output/progress.ts";
-import { Connections } from "./connections.ts";
-import { openLedger } from "./ledger.ts";
-import { taskDeps } from "./task-deps.ts";
+import { clientContext } from "./client-context.ts";
 
-/** Runs work on existing tasks, each at its own account, and puts everything away after it. */
+/** What shows how tasks are getting on. */
+interface Shown {
+  show: OnTaskProgress;
+  stop: () => void;
+}
+
+/** Runs tasks, each at its own account, shows how they are getting on, and puts everything away after it. */
 export async function withTasks<Result>(
   session: Session,
-  requestTimeoutMs: number | undefined,
-  work: (deps: ResumeDeps) => Promise<Result>,
+  options: WorkspaceOptions,
+  work: (deps: CallerDeps) => Promise<Result>,
 ): Promise<Result> {
-  // Every task that is waited for listens to it, so many listeners are no leak to warn of.
-  setMaxListeners(0, session.context.signal);
-  const connections = new Connections(session, requestTimeoutMs);
-  const progress = await createProgress(session.console, session.context);
-  const onProgress = (event: TaskProgressEvent) => progress.show(event);
-  // One for each connection: tasks of one account learn from each other.
-  const known = new Map<Connection, Promise<TaskDeps>>();
-  const depsFor: ResumeDeps["depsFor"] = async (service, taskId) => {
-    const connection = await (service ? connections.of(service, taskId) : connections.current());
-    const deps = known.get(connection) ?? taskDeps(session, connection, onProgress, requestTimeoutMs);
-    known.set(connection, deps);
-    return deps;
+  return withTasksShown(session, options, await createProgress(session.console, session.context), work);
+}
+
+/** As `withTasks`, for a command that shows them in its own way. */
+export async function withTasksShown<Result>(
+  session: Session,
+  options: WorkspaceOptions,
+  progress: Shown,
+  work: (deps: CallerDeps) => Promise<Result>,
+): Promise<Result> {
+  const workspace = new Workspace(clientContext(session), options);
+  const caller = {
+    signal: session.context.signal,
+    onProgress: (event: Parameters<OnTaskProgress>[0]) => progress.show(event),
+    writeOut: (bytes: AsyncIterable<Buffer>) => session.console.imageBytes(bytes),
   };
   try {
-    return await work({ ledger: openLedger(session), depsFor });
+    return await work(workspace.depsFor(caller));
   } finally {
     progress.stop();
-    await connections.close();
+    await workspace.close();
   }
 }

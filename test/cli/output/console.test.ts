@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Environment } from "../../../src/cli/app/context.ts";
 import { Console } from "../../../src/cli/output/console.ts";
 import type { OutputStream } from "../../../src/cli/output/output-stream.ts";
+import type { Environment } from "../../../src/client/this-process.ts";
 import { isInert, nastyText } from "../../support/active-characters.ts";
 
 const HOSTILE = "a\u001b[2J\nb\u202e";

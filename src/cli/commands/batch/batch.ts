@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type BatchRow, isRepeat } from "../../../core/batch/batch-row.ts";
 import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../../core/batch/check-rows.ts";
+import { ManifestError } from "../../../core/batch/manifest-error.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
@@ -20,7 +21,6 @@ import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { type ManifestSource, manifestSource } from "../../input/manifest-source.ts";
 import { type Allowance, costText, rowsText } from "./costs.ts";
 import { type BatchResult, executeBatch } from "./execute.ts";
-import { ManifestError } from "./manifest-error.ts";
 import { showRow } from "./row-output.ts";
 import { exitCodeOfBatch, summaryJson, summaryLines } from "./summary.ts";
 

@@ -1,8 +1,8 @@
-import { setMaxListeners } from "node:events";
 import { findBatch, identifyBatch } from "../../../core/batch/batch-folder.ts";
 import { type BatchRow, batchId, type OutputFolder } from "../../../core/batch/batch-row.ts";
 import { BatchCounts } from "../../../core/batch/counts.ts";
 import { noteEarlierImages } from "../../../core/batch/earlier-images.ts";
+import { ManifestError } from "../../../core/batch/manifest-error.ts";
 import type { Cost, PlannedRow } from "../../../core/batch/plan.ts";
 import { planWithFiles, prepareFolders } from "../../../core/batch/row-files.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
@@ -16,11 +16,9 @@ import type { ImggenError } from "../../../lib/errors.ts";
 import { BatchClaims } from "../../../store/batch-claims.ts";
 import { BatchFolders } from "../../../store/batch-folders.ts";
 import type { Session } from "../../app/session.ts";
-import { Connections } from "../../tasks/connections.ts";
-import { taskDeps } from "../../tasks/task-deps.ts";
+import { withTasksShown } from "../../tasks/with-tasks.ts";
 import { type Allowance, agreeOnCosts } from "./costs.ts";
 import { foreignFolderQuestion } from "./foreign-folder.ts";
-import { ManifestError } from "./manifest-error.ts";
 import { type BatchProgress, createBatchProgress } from "./progress.ts";
 
 /** Rows that were checked, and how they are to be run. */
@@ -64,18 +62,11 @@ export async function executeBatch(
   session: Session,
   onEnd: (end: RowResult) => Promise<void>,
 ): Promise<BatchResult> {
-  // Every row under way listens to it, so many listeners are no leak to warn of.
-  setMaxListeners(0, session.context.signal);
-  const connections = new Connections(session, order.requestTimeoutMs);
-  const connection = await connections.current();
-  const progress = await createBatchProgress(session, order.rows.length, order.nameOf);
-  try {
-    const deps = await taskDeps(session, connection, (event) => progress.show(event), order.requestTimeoutMs);
-    return await runAgreed(order, deps, progress, session, onEnd);
-  } finally {
-    progress.stop();
-    await connections.close();
-  }
+  const { rows, nameOf, requestTimeoutMs } = order;
+  const progress = await createBatchProgress(session, rows.length, nameOf);
+  return withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
+    runAgreed(order, await current(), progress, session, onEnd),
+  );
 }
 
 async function runAgreed(

@@ -1,11 +1,11 @@
+import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
+import { describeFailure } from "../../../client/failure.ts";
+import { failureJson, reportJson } from "../../../client/report-json.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { Cost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { ErrorType } from "../../../lib/errors.ts";
-import { EXIT_CODES, exitCodeOf } from "../../app/exit-codes.ts";
-import { describeFailure } from "../../app/failure.ts";
 import type { Session } from "../../app/session.ts";
-import { failureJson, reportJson } from "../../output/report-json.ts";
 import { costText } from "./costs.ts";
 import type { BatchResult } from "./execute.ts";
 

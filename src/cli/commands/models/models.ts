@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../lib/errors.ts";
+import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, type ModelFilter, nearestModels, resolveModel } from "../../../models/find.ts";
 import type { Kind, Model } from "../../../models/matrix.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
-import { wholeNumberOption } from "../../flags/values.ts";
 
 interface ModelsOptions {
   kind?: string;

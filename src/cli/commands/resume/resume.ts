@@ -1,4 +1,8 @@
 import type { Command } from "commander";
+import { SANDBOX_SERVICE } from "../../../client/connections.ts";
+import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
+import { openLedger } from "../../../client/open-ledger.ts";
+import { reportJson } from "../../../client/report-json.ts";
 import {
   prepareDestination,
   requireFolderForSeveral,
@@ -12,14 +16,11 @@ import { type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts
 import { UsageError } from "../../../lib/errors.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
-import { EXIT_CODES, worstOf } from "../../app/exit-codes.ts";
 import type { Session } from "../../app/session.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
-import { reportJson } from "../../output/report-json.ts";
 import { describeUnreadable, type UnreadableEntry } from "../../output/unreadable-entries.ts";
-import { SANDBOX_SERVICE } from "../../tasks/connections.ts";
-import { openLedger } from "../../tasks/ledger.ts";
+import { clientContext } from "../../tasks/client-context.ts";
 import { withTasks } from "../../tasks/with-tasks.ts";
 import { isInterrupted, type Resumed, resumedJson, tellInterrupted } from "./output.ts";
 
@@ -52,7 +53,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
   const options = await resumeOptions(flags, session);
-  const resumed = await withTasks(session, requestTimeout(flags), async (deps) => {
+  const resumed = await withTasks(session, { requestTimeoutMs: requestTimeout(flags) }, async (deps) => {
     const { targets, oddities } = await tasksToResume(ids, session, deps);
     requireFolderForSeveral(options.destination, targets.length);
     for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
@@ -68,7 +69,7 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
 
 async function runDismiss(session: Session, ids: string[]): Promise<number> {
   if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
-  const deps = { ledger: openLedger(session), clock: session.context.clock };
+  const deps = { ledger: openLedger(clientContext(session)), clock: session.context.clock };
   const reports: TaskReport[] = [];
   for (const id of new Set(ids)) {
     const record = await deps.ledger.find(id);

@@ -1,5 +1,5 @@
 import { platform } from "node:os";
-import { printable } from "../../lib/escape.ts";
+import { printable } from "./escape.ts";
 
 /** A text as one word of a command line for the platform's shell, harmless on a terminal. */
 export function shellWord(text: string, onPlatform: NodeJS.Platform = platform()): string {

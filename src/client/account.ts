@@ -1,7 +1,7 @@
-import { AuthRequiredError } from "../../api/errors.ts";
-import { isLoopbackHost } from "../../api/host.ts";
-import { UsageError } from "../../lib/errors.ts";
-import type { Session } from "../app/session.ts";
+import { AuthRequiredError } from "../api/errors.ts";
+import { isLoopbackHost } from "../api/host.ts";
+import { UsageError } from "../lib/errors.ts";
+import type { EffectiveSettings } from "./effective-settings.ts";
 
 /** The key as it goes into the Authorization header. @throws UsageError where it cannot be one (section 5) */
 export function checkApiKey(key: string, label: string): string {
@@ -53,7 +53,9 @@ export function requireBaseUrl(setting: { value: string; label: string } | undef
 /** The configured service and key. @throws UsageError without a base URL, AuthRequiredError without a key */
 export async function configuredService({
   settings,
-}: Pick<Session, "settings">): Promise<{ baseUrl: string; apiKey: string }> {
+}: {
+  settings: Pick<EffectiveSettings, "get">;
+}): Promise<{ baseUrl: string; apiKey: string }> {
   const baseUrl = requireBaseUrl(await settings.get("baseUrl"));
   return { baseUrl, apiKey: requireApiKey(await settings.get("apiKey")) };
 }

@@ -1,17 +1,16 @@
-import { guardedLookup } from "../../api/address.ts";
-import { HttpClient, type HttpClientOptions } from "../../api/client.ts";
-import type { EarlyConnection } from "../../api/early-connection.ts";
-import { proxiesFromEnvironment } from "../../api/proxies.ts";
-import { HttpImageService } from "../../api/service.ts";
-import type { Connection } from "../../core/deps.ts";
-import { requireSameAccount } from "../../core/task/account.ts";
-import { UsageError } from "../../lib/errors.ts";
-import { keyFingerprint } from "../../lib/fingerprint.ts";
-import { keyMasker } from "../../lib/redact.ts";
-import type { ServiceIdentity } from "../../task/intent.ts";
-import { configuredService } from "../account/account.ts";
-import type { Session } from "../app/session.ts";
-import { traceOf } from "../output/trace.ts";
+import { guardedLookup } from "../api/address.ts";
+import { HttpClient, type HttpClientOptions } from "../api/client.ts";
+import type { EarlyConnection } from "../api/early-connection.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import { HttpImageService } from "../api/service.ts";
+import type { Connection } from "../core/deps.ts";
+import { requireSameAccount } from "../core/task/account.ts";
+import { UsageError } from "../lib/errors.ts";
+import { keyFingerprint } from "../lib/fingerprint.ts";
+import { keyMasker } from "../lib/redact.ts";
+import type { ServiceIdentity } from "../task/intent.ts";
+import { configuredService } from "./account.ts";
+import type { ClientContext } from "./context.ts";
 
 /** How tasks of the embedded sandbox name their service: its address is another one at each start. */
 export const SANDBOX_SERVICE = "sandbox";
@@ -25,14 +24,14 @@ interface Account {
   apiKey: string;
 }
 
-async function configuredAccount(session: Session): Promise<Account> {
-  const { baseUrl, apiKey } = await configuredService(session);
+async function configuredAccount(context: ClientContext): Promise<Account> {
+  const { baseUrl, apiKey } = await configuredService(context);
   return { baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } };
 }
 
 /** Connections to accounts, made when they are first needed and closed together. */
 export class Connections {
-  readonly #session: Session;
+  readonly #context: ClientContext;
   readonly #requestTimeoutMs: number | undefined;
   readonly #early: EarlyConnection | null;
   readonly #closers: (() => Promise<void>)[] = [];
@@ -40,8 +39,8 @@ export class Connections {
   #sandbox: Promise<Connection> | undefined;
 
   /** @param early what the first submit to the configured service goes over; closed with the others */
-  constructor(session: Session, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
-    this.#session = session;
+  constructor(context: ClientContext, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
+    this.#context = context;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#early = early;
     if (early) this.#closers.push(async () => early.close());
@@ -49,13 +48,13 @@ export class Connections {
 
   /** The account at hand: the embedded sandbox under `--sandbox`, else the configured one. */
   current(): Promise<Connection> {
-    return this.#session.options.sandbox ? this.#sandboxConnection() : this.#configuredConnection();
+    return this.#context.isSandbox ? this.#sandboxConnection() : this.#configuredConnection();
   }
 
   /** A task's own account. The sandbox is always at hand. @throws OtherAccountError */
   async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
-    if (this.#session.options.sandbox) {
+    if (this.#context.isSandbox) {
       throw new UsageError(`Task ${taskId} is not one of the sandbox.`, { hint: "Omit --sandbox." });
     }
     const connection = await this.#configuredConnection();
@@ -69,8 +68,8 @@ export class Connections {
   }
 
   #configuredConnection(): Promise<Connection> {
-    this.#configured ??= configuredAccount(this.#session).then((account) => {
-      const proxies = proxiesFromEnvironment(this.#session.context.env);
+    this.#configured ??= configuredAccount(this.#context).then((account) => {
+      const proxies = proxiesFromEnvironment(this.#context.env);
       return this.#connect(account, { proxies }, this.#early);
     });
     return this.#configured;
@@ -82,9 +81,9 @@ export class Connections {
   }
 
   async #startSandbox(): Promise<Connection> {
-    const { startSandbox, SANDBOX_KEY } = await import("../../sandbox/server.ts");
+    const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
     const { startInSandboxFolder } = await import("./sandbox-folder.ts");
-    const sandbox = await startInSandboxFolder(this.#session, (folder) =>
+    const sandbox = await startInSandboxFolder(this.#context, (folder) =>
       startSandbox({ folder, latencyMs: EMBEDDED_LATENCY_MS }),
     );
     this.#closers.push(() => sandbox.close());
@@ -100,7 +99,7 @@ export class Connections {
     early: EarlyConnection | null = null,
   ): Connection {
     const serviceUrl = new URL(baseUrl);
-    const onExchange = traceOf(this.#session);
+    const { onExchange } = this.#context;
     const http = new HttpClient({ ...options, onExchange, early });
     const downloads = new HttpClient({ ...options, onExchange, lookup: guardedLookup(serviceUrl.hostname) });
     this.#closers.push(
@@ -110,7 +109,7 @@ export class Connections {
     const timeoutMs = this.#requestTimeoutMs;
     const service = new HttpImageService({
       http,
-      clock: this.#session.context.clock,
+      clock: this.#context.clock,
       baseUrl,
       apiKey,
       submitTimeoutMs: timeoutMs,

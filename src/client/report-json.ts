@@ -1,6 +1,6 @@
-import { reportStatus, type TaskReport } from "../../core/task/report.ts";
-import type { Failure } from "../app/failure.ts";
-import { describeFailure } from "../app/failure.ts";
+import { reportStatus, type TaskReport } from "../core/task/report.ts";
+import type { Failure } from "./failure.ts";
+import { describeFailure } from "./failure.ts";
 
 /** A task's report as scripts get it: the success object, or the failure object. */
 export function reportJson(report: TaskReport): object {

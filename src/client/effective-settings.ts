@@ -1,6 +1,6 @@
-import { SETTING_NAMES, type SettingName, type Settings } from "../../store/settings-file.ts";
-import type { Environment } from "../app/context.ts";
-import { wholeNumberOption } from "../flags/values.ts";
+import { wholeNumberOption } from "../lib/whole-number.ts";
+import { SETTING_NAMES, type SettingName, type Settings } from "../store/settings-file.ts";
+import type { Environment } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 

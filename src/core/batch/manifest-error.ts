@@ -1,5 +1,5 @@
-import type { ManifestProblem } from "../../../core/batch/check-rows.ts";
-import { ImggenError } from "../../../lib/errors.ts";
+import { ImggenError } from "../../lib/errors.ts";
+import type { ManifestProblem } from "./check-rows.ts";
 
 const MOST_SHOWN = 100;
 

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shellWord } from "../../../src/cli/output/shell-word.ts";
-import { isInert } from "../../support/active-characters.ts";
+import { shellWord } from "../../src/lib/shell-word.ts";
+import { isInert } from "../support/active-characters.ts";
 
 describe("a word of a command line", () => {
   it.each([

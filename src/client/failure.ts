@@ -1,12 +1,11 @@
-import { OutcomeUnknownError } from "../../api/errors.ts";
-import type { ManifestProblem } from "../../core/batch/check-rows.ts";
-import { InterruptedError } from "../../core/errors.ts";
-import type { TaskReport } from "../../core/task/report.ts";
-import { type Charged, type ErrorType, ImggenError } from "../../lib/errors.ts";
-import { isResumable } from "../../task/lifecycle.ts";
-import { ManifestError } from "../commands/batch/manifest-error.ts";
-import { OutputError } from "../output/console.ts";
-import { shellWord } from "../output/shell-word.ts";
+import { OutcomeUnknownError } from "../api/errors.ts";
+import type { ManifestProblem } from "../core/batch/check-rows.ts";
+import { ManifestError } from "../core/batch/manifest-error.ts";
+import { InterruptedError } from "../core/errors.ts";
+import type { TaskReport } from "../core/task/report.ts";
+import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { isResumable } from "../task/lifecycle.ts";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
 
 /** A failure as users and scripts see it. */
@@ -102,16 +101,8 @@ class InternalError extends ImggenError {
   readonly type = "internal";
 }
 
-class ResultNotShownError extends ImggenError {
-  readonly type = "save_failed";
-}
-
 function expectedError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
-  if (error instanceof OutputError) {
-    const hint = "What was saved or stored is safe: imggen history shows it.";
-    return new ResultNotShownError(error.message, { cause: error, charged: "unknown", hint });
-  }
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return new InternalError(`Unexpected error: ${what}`, { cause: error, charged: "unknown" });
 }

@@ -1,17 +1,16 @@
 import path from "node:path";
-import { errorCode } from "../../lib/error-code.ts";
-import { StateFolderError } from "../../store/errors.ts";
-import type { Session } from "../app/session.ts";
+import { errorCode } from "../lib/error-code.ts";
+import { StateFolderError } from "../store/errors.ts";
 
 /**
  * Starts a sandbox where it keeps its accounts and tasks between runs.
  * @throws StateFolderError where the disk refuses that folder; of the port, what the system says
  */
 export async function startInSandboxFolder<Sandbox>(
-  session: Pick<Session, "folders">,
+  { folders }: { folders: { state: string } },
   start: (folder: string) => Promise<Sandbox>,
 ): Promise<Sandbox> {
-  const folder = path.join(session.folders.state, "sandbox");
+  const folder = path.join(folders.state, "sandbox");
   try {
     return await start(folder);
   } catch (error) {

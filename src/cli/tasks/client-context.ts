@@ -1,0 +1,13 @@
+import type { ClientContext } from "../../client/context.ts";
+import type { Session } from "../app/session.ts";
+import { traceOf } from "../output/trace.ts";
+
+/** What a command's tasks stand on. */
+export function clientContext(session: Session): ClientContext {
+  const { settings, published, options } = session;
+  const { env, fileMode, clock, processes, random } = session.context;
+  const { folders } = session;
+  const isSandbox = options.sandbox === true;
+  const onExchange = traceOf(session);
+  return { env, fileMode, clock, processes, random, folders, settings, published, isSandbox, onExchange };
+}

@@ -1,0 +1,23 @@
+import type { HttpClientOptions } from "../api/client.ts";
+import type { RunFileNames } from "../core/images/published-names.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Processes } from "../lib/processes.ts";
+import type { EffectiveSettings } from "./effective-settings.ts";
+import type { Folders } from "./folders.ts";
+import type { ProcessContext } from "./this-process.ts";
+
+/** What a client stands on: the command line's run, or a program that uses the package. */
+export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode"> {
+  readonly clock: Clock;
+  readonly processes: Processes;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly folders: Folders;
+  readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits">;
+  /** Whether the embedded sandbox takes the place of the configured service. */
+  readonly isSandbox: boolean;
+  /** The names that images were given under `overwrite`: shared by all accounts. */
+  readonly published: RunFileNames;
+  /** Told of every exchange with the service. */
+  readonly onExchange: HttpClientOptions["onExchange"];
+}

@@ -1,0 +1,36 @@
+import path from "node:path";
+import { SaveFailedError } from "../core/errors.ts";
+import { errorText } from "../lib/error-text.ts";
+
+export type Environment = Record<string, string | undefined>;
+
+/** What a process has of its own, whether it is the command line's or that of a program which uses the package. */
+export interface ProcessContext {
+  env: Environment;
+  /**
+   * The absolute path of a file that a user named. Only a relative one needs the working folder.
+   * @throws SaveFailedError where that is gone
+   */
+  resolvePath: (file: string) => string;
+  /** Mode of saved files: what the umask leaves of rw-rw-rw-. */
+  fileMode: number;
+}
+
+export function thisProcess(): ProcessContext {
+  return { env: process.env, resolvePath, fileMode: 0o666 & ~process.umask() };
+}
+
+function resolvePath(file: string): string {
+  return path.isAbsolute(file) ? path.resolve(file) : path.resolve(workingFolder(), file);
+}
+
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new SaveFailedError(`The working folder cannot be used: ${errorText(error)}.`, {
+      hint: "Nothing was charged. Change to a folder that exists, or give absolute paths.",
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import { setMaxListeners } from "node:events";
+import type { EarlyConnection } from "../api/early-connection.ts";
+import type { Connection, TaskDeps } from "../core/deps.ts";
+import { PollingSchedules } from "../core/polling/schedules.ts";
+import type { ResumeDeps } from "../core/task/resume.ts";
+import { gatheredClock } from "../lib/gathered-clock.ts";
+import type { Ledger } from "../store/ledger.ts";
+import { Connections, SANDBOX_SERVICE } from "./connections.ts";
+import type { ClientContext } from "./context.ts";
+import { openLedger } from "./open-ledger.ts";
+
+export interface WorkspaceOptions {
+  /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */
+  requestTimeoutMs?: number | undefined;
+  /** What the first submit to the configured service goes over, where that is open already. */
+  early?: EarlyConnection | null;
+}
+
+/** Who asked for some tasks: how they are told of, and stopped. */
+export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut">;
+
+/** What a caller's tasks need, each at its own account. */
+export interface CallerDeps extends ResumeDeps {
+  /** At the account at hand. */
+  current: () => Promise<TaskDeps>;
+}
+
+/**
+ * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
+ * together.
+ */
+export class Workspace {
+  readonly ledger: Ledger;
+  readonly #context: ClientContext;
+  readonly #requestTimeoutMs: number | undefined;
+  readonly #connections: Connections;
+  /** Tasks of one account learn from each other. */
+  readonly #schedules = new Map<Connection, PollingSchedules>();
+
+  constructor(context: ClientContext, { requestTimeoutMs, early = null }: WorkspaceOptions = {}) {
+    this.ledger = openLedger(context);
+    this.#context = context;
+    this.#requestTimeoutMs = requestTimeoutMs;
+    this.#connections = new Connections(context, requestTimeoutMs, early);
+  }
+
+  /** What one caller's tasks need: the same for every task of an account. */
+  depsFor(caller: Caller): CallerDeps {
+    // Every task that is waited for listens to it, so many listeners are no leak to warn of.
+    setMaxListeners(0, caller.signal);
+    const known = new Map<Connection, Promise<TaskDeps>>();
+    const at = (connection: Connection) => {
+      const deps = known.get(connection) ?? this.#deps(connection, caller);
+      known.set(connection, deps);
+      return deps;
+    };
+    return {
+      ledger: this.ledger,
+      current: async () => at(await this.#connections.current()),
+      depsFor: async (service, taskId) =>
+        at(await (service ? this.#connections.of(service, taskId) : this.#connections.current())),
+    };
+  }
+
+  async #deps(connection: Connection, caller: Caller): Promise<TaskDeps> {
+    const { clock, fileMode, random, published, settings } = this.#context;
+    const { identity, taskMs } = connection;
+    const schedules = this.#schedules.get(connection) ?? new PollingSchedules(this.ledger, identity, taskMs);
+    this.#schedules.set(connection, schedules);
+    return {
+      connection,
+      ledger: this.ledger,
+      schedules,
+      published,
+      clock: gatheredClock(clock),
+      fileMode,
+      random,
+      ...caller,
+      // The sandbox is free.
+      dailyCredits: identity.baseUrl === SANDBOX_SERVICE ? null : await settings.dailyCredits(),
+      downloadIdleMs: this.#requestTimeoutMs,
+    };
+  }
+
+  /** Closes every connection, and the embedded sandbox. What is charged is in the ledger. */
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+}

@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+import { Session } from "../../src/cli/app/session.ts";
+import { clientContext } from "../../src/cli/tasks/client-context.ts";
+import { Workspace } from "../../src/client/workspace.ts";
+import { steppedClock } from "../support/fake-clock.ts";
+import { testContext } from "../support/in-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+it("tasks that wait at once wake together", async () => {
+  const clock = steppedClock();
+  const session = new Session(testContext({ home: await temporaryFolder(), clock }), { sandbox: true }, []);
+  const workspace = new Workspace(clientContext(session));
+  const { signal } = session.context;
+  const deps = await workspace.depsFor({ signal, onProgress() {}, writeOut: async () => {} }).current();
+  void deps.clock.sleep(1000);
+  void deps.clock.sleep(980);
+  expect(clock.waits).toEqual([1000, 1000]);
+  await workspace.close();
+});
