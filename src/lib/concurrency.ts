@@ -22,6 +22,22 @@ export async function mapConcurrent<Item, Result>(
   return results;
 }
 
+/**
+ * Takes results one after the other in the order of their promises, each as soon as those before it were taken.
+ * @returns what `take` made of each; the first error ends it
+ */
+export async function inOrder<Item, Result>(
+  pending: readonly Promise<Item>[],
+  take: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const all = Promise.all(pending);
+  // One that fails before its turn is thrown when that comes.
+  all.catch(() => {});
+  const results: Result[] = [];
+  for (const each of pending) results.push(await take(await each));
+  return results;
+}
+
 /** A limit on how much is under way at once. What comes later waits its turn, in the order in which it came. */
 export class Slots {
   #free: number;

@@ -9,6 +9,7 @@ import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { DoneTasks } from "./done-tasks.ts";
 import { StateFolderError } from "./errors.ts";
+import { IdPrefixes, mayBePrefix } from "./id-prefix.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import {
   fileTag,
@@ -124,13 +125,26 @@ export class LedgerReader {
     return done ? undefined : value;
   }
 
-  /** The newest task with this id, the service's or the ledger's own. */
+  /** The newest task with this id, as `findEach` finds it. */
   async find(id: string): Promise<TaskRecord | null> {
     return (await this.findEach([id])).get(id) ?? null;
   }
 
-  /** The newest task with each of these ids, in one pass over the ledger. An id that it lacks is left out. */
+  /**
+   * The newest task with each of these ids, the service's or the ledger's own, whole or by a beginning of 6 characters
+   * or more that no other id has. An id that the ledger lacks is left out. @throws UsageError where a beginning fits
+   * several
+   */
   async findEach(ids: readonly string[]): Promise<Map<string, TaskRecord>> {
+    const found = await this.#findWhole(ids);
+    const prefixes = new IdPrefixes(ids.filter((id) => !found.has(id) && mayBePrefix(id)));
+    if (prefixes.isEmpty) return found;
+    for await (const entry of this.newestFirst()) if (entry.kind === "task") prefixes.note(entry.record);
+    return new Map([...found, ...prefixes.found()]);
+  }
+
+  /** In one pass over the names of the ledger, so that only what may be meant is read. */
+  async #findWhole(ids: readonly string[]): Promise<Map<string, TaskRecord>> {
     const found = new Map<string, TaskRecord>();
     const missing = new Set(ids);
     const tags = new Set(ids.map(taskTag));

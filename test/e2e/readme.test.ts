@@ -108,7 +108,7 @@ function pasted(line: string, id: string, baseUrl: string): string {
   const real = line
     .replaceAll("https://example.com/api", baseUrl)
     .replaceAll(/task_3f9c|task_81ab/g, id)
-    .replace(/--output fox\.png/, `--output fox-${Math.random()}.png`)
+    .replace(/(status|resume)(.*) --output fox\.png/, `$1$2 --output fox-${Math.random()}.png`)
     .replace(/\| jq .*$/, "");
   return /imggen login/.test(real) && !real.includes("|") ? `echo sk-sandbox | ${real}` : real;
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
+import { resumeCommand } from "../../client/failure.ts";
 import { reportJson } from "../../client/report-json.ts";
 import {
   prepareDestination,
@@ -7,9 +8,9 @@ import {
   resolveFileDestination,
 } from "../../core/images/destination.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
-import { withPacedPolls } from "../../core/task/resume-many.ts";
+import { distinct, withPacedPolls } from "../../core/task/resume-many.ts";
 import { statusOf } from "../../core/task/status.ts";
-import { withoutQuery } from "../../lib/redact.ts";
+import { inOrder } from "../../lib/concurrency.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
@@ -47,20 +48,21 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
   const { resolvePath } = session.context;
   const destination =
     output === undefined ? null : await resolveFileDestination({ output, overwrite, resolvePath });
-  // Looked at as often as it is named, saved once.
-  const tasks = destination ? [...new Set(ids)] : ids;
-  requireFolderForSeveral(destination, tasks.length);
-  if (destination) await prepareDestination(destination);
   const options = { wait: flags.wait ? settings : null, destination };
   const codes = await withTasks(session, { requestTimeoutMs: requestTimeout(flags) }, async (deps) => {
-    const records = await deps.ledger.findEach(tasks);
+    const records = await deps.ledger.findEach(ids);
+    const named = ids.map((id) => ({ id, record: records.get(id) ?? null }));
+    // Polled as often as it is named, saved once.
+    const tasks = destination ? distinct(named) : named;
+    requireFolderForSeveral(destination, tasks.length);
+    if (destination) await prepareDestination(destination);
     const paced = withPacedPolls(deps);
-    return Promise.all(
-      tasks.map(async (id) => {
-        const report = await statusOf(id, records.get(id) ?? null, options, paced);
+    return inOrder(
+      tasks.map(({ id, record }) => statusOf(id, record, options, paced)),
+      async (report) => {
         await show(report, session);
         return exitCodeOfReport(report);
-      }),
+      },
     );
   });
   return worstOf(codes);
@@ -69,9 +71,11 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
 async function show(report: TaskReport, session: Session): Promise<void> {
   if (session.options.json) return session.json(statusJson(report));
   if (report.error) return renderReport(report, session);
+  const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));
-  const what = files.length > 0 ? files : report.urls.map(withoutQuery);
-  await session.console.resultLine(report.taskId ?? report.ledgerId ?? "", reportStatus(report), ...what);
+  await session.console.resultLine(taskId ?? ledgerId ?? "", reportStatus(report), ...files);
+  if (report.state === "completed" && files.length === 0 && taskId !== null)
+    await session.console.note(`${taskId} is not saved; run ${resumeCommand(taskId)}`);
 }
 
 /**

@@ -11,8 +11,11 @@ export function exitCodeOfReport(report: TaskReport): number {
   return reportStatus(report) === "running" ? STILL_RUNNING : 0;
 }
 
-/** Shows a report to a person: the result on standard output, the rest on standard error. */
-export async function renderReport(report: TaskReport, session: Session): Promise<void> {
+/**
+ * Shows a report to a person: the result on standard output, the rest on standard error.
+ * @param which of several tasks it is of: what its lines on standard error begin with
+ */
+export async function renderReport(report: TaskReport, session: Session, which = ""): Promise<void> {
   const { console } = session;
   if (!report.isAwaited && report.taskId !== null && !report.error) {
     await console.result(report.taskId);
@@ -21,13 +24,19 @@ export async function renderReport(report: TaskReport, session: Session): Promis
     );
   }
   for (const file of report.files) if (file.path !== null) await console.resultLine({ path: file.path });
-  for (const warning of report.warnings) await console.warn(warning);
-  if (report.error) return renderFailure(report.error, report, session);
-  if (report.files.length > 0) await console.note(savedLine(report));
+  for (const warning of report.warnings) await console.warn(which + warning);
+  if (report.error) return renderFailure(report.error, report, session, which);
+  if (report.files.length > 0)
+    await console.note(which === "" ? savedLine(report) : which + lowerFirst(savedLine(report)));
 }
 
-async function renderFailure(error: Error, report: TaskReport, session: Session): Promise<void> {
-  await session.console.error(failureLines(describeFailure(error, report)));
+async function renderFailure(
+  error: Error,
+  report: TaskReport,
+  session: Session,
+  which: string,
+): Promise<void> {
+  await session.console.error(failureLines(describeFailure(error, report), which));
 }
 
 function savedLine({ files, credits, elapsedMs }: TaskReport): string {
@@ -35,4 +44,8 @@ function savedLine({ files, credits, elapsedMs }: TaskReport): string {
   const size = files[0]?.width ? `, ${files[0].width}×${files[0].height}` : "";
   const time = elapsedMs === null ? "" : `, ${formatDuration(elapsedMs)}`;
   return `Saved ${count}${size}, ${creditsText(credits)}${time}.`;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

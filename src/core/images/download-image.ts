@@ -20,6 +20,8 @@ export interface DownloadedImage {
 
 export interface ImageSource {
   url: string;
+  /** The task that it is of. */
+  taskId: string;
   /** Asks the service for the URL again, after this one has stopped working; null where it has none. */
   freshUrl: () => Promise<string | null>;
 }
@@ -62,7 +64,7 @@ export async function downloadImage(
     if (failures >= DOWNLOAD.attempts) throw notSaved(`${attempt.why}, ${failures} times`, url);
     const delayMs = backoffMs(DOWNLOAD, failures, attempt.retryAfterMs, deps.random);
     if (delayMs > MOST_PATIENCE_MS) throw notSaved(`${attempt.why}, try again later`, url);
-    deps.onProgress({ type: "download_retry", why: attempt.why, delayMs });
+    deps.onProgress({ type: "download_retry", taskId: source.taskId, why: attempt.why, delayMs });
     await deps.clock.sleep(delayMs, deps.signal);
   }
 }

@@ -61,7 +61,7 @@ export async function saveImages(order: SaveOrder, result: SaveResult, deps: Tas
     deps.signal.throwIfAborted();
     result.files[at] = await findSaved(url, at, order);
     if (result.files[at] !== null) continue;
-    deps.onProgress({ type: "downloading", index: at + 1, count: urls.length });
+    deps.onProgress({ type: "downloading", taskId: order.taskId, index: at + 1, count: urls.length });
     try {
       result.files[at] = await saveImage(url, at, order, result, deps);
     } catch (error) {
@@ -124,7 +124,7 @@ async function saveImage(
   // Of this process alone: whoever else is at the same task must never write into what is published here.
   const temporary = path.join(folder, ownedName(kind, processes.self));
   const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
-  const fetched = await downloadImage({ url, freshUrl }, temporary, deps);
+  const fetched = await downloadImage({ url, taskId: order.taskId, freshUrl }, temporary, deps);
   const placed = await place(fetched, index, order, result, deps);
   const file = savedFile(fetched, placed.path);
   result.warnings.push(...placed.warnings);

@@ -60,7 +60,7 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
     if (reply.outcome === "state") pendingMs = age();
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     trouble = reply.outcome === "retry" ? reply.why : null;
-    if (trouble !== null) deps.onProgress({ type: "poll_trouble", why: trouble });
+    if (trouble !== null) deps.onProgress({ type: "poll_trouble", taskId, why: trouble });
     if (last) return { outcome: "timeout", trouble };
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer wait than is left; a poll before then would be refused again.

@@ -8,7 +8,7 @@ import { interruption, PendingError } from "../errors.ts";
 import { type SaveResult, saveImages } from "../images/save-images.ts";
 import { type WaitResult, waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
-import { type TaskReport, taskFailed } from "./report.ts";
+import { elapsedMs, type TaskReport, taskFailed } from "./report.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** A task that exists at the service, and what is known of it. */
@@ -113,7 +113,14 @@ async function saveTask(
   const { urls } = seen;
   const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
   await task.writer?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
-  const completed: TaskReport = { ...report, state: "completed", charged: "yes", completedAt, urls };
+  const completed: TaskReport = {
+    ...report,
+    state: "completed",
+    charged: "yes",
+    completedAt,
+    elapsedMs: elapsedMs(report.submittedAt, completedAt),
+    urls,
+  };
   const result: SaveResult = { files: [], warnings: [] };
   const order = {
     taskId: task.taskId,

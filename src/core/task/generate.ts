@@ -55,7 +55,6 @@ export async function submitAndFinish(
   order: GenerateOrder,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  const start = deps.clock.monotonicMs();
   const { request } = order.checked;
   const warnings = [...order.checked.warnings];
   const writer = new TaskWriter(deps.ledger, owned, (message) => {
@@ -69,8 +68,7 @@ export async function submitAndFinish(
     ? { outcome: "not_sent", error: tooMuch }
     : await submitOnce(request, patienceMs, attempts, deps);
   const report = { ...factsOf(owned.record), warnings };
-  const finished = await settle(purchase, order, writer, report, deps);
-  return { ...finished, elapsedMs: Math.round(deps.clock.monotonicMs() - start) };
+  return settle(purchase, order, writer, report, deps);
 }
 
 async function settle(

@@ -8,9 +8,9 @@ export type TaskProgressEvent =
   | { type: "submit_interrupted"; waitMs: number }
   | { type: "accepted"; taskId: string }
   | { type: "waiting"; taskId: string }
-  | { type: "poll_trouble"; why: string }
-  | { type: "downloading"; index: number; count: number }
-  | { type: "download_retry"; why: string; delayMs: number }
+  | { type: "poll_trouble"; taskId: string; why: string }
+  | { type: "downloading"; taskId: string; index: number; count: number }
+  | { type: "download_retry"; taskId: string; why: string; delayMs: number }
   | { type: "saved"; file: SavedFile }
   /** The ledger could not take a record; the message holds what must not be lost. */
   | { type: "ledger_trouble"; message: string };

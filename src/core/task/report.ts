@@ -26,6 +26,7 @@ export interface TaskReport {
   files: SavedFile[];
   submittedAt: string | null;
   completedAt: string | null;
+  /** From the submit until it was seen to be completed; downloads do not count. */
   elapsedMs: number | null;
   warnings: string[];
   /** Why the report is not the success that was asked for. */
@@ -97,10 +98,17 @@ export function factsOf({ id, intent, submittedAt, state }: TaskRecord): TaskRep
     files: filesOf(state),
     submittedAt,
     completedAt,
-    elapsedMs: completedAt === null ? null : Date.parse(completedAt) - Date.parse(submittedAt),
+    elapsedMs: elapsedMs(submittedAt, completedAt),
     warnings: [],
     error: null,
   };
+}
+
+/** How long a task took, as the ledger knows it: from its submit until it was seen to be completed. */
+export function elapsedMs(submittedAt: string | null, completedAt: string | null): number | null {
+  return submittedAt === null || completedAt === null
+    ? null
+    : Date.parse(completedAt) - Date.parse(submittedAt);
 }
 
 function filesOf(state: TaskState): SavedFile[] {

@@ -17,7 +17,7 @@ import {
 /** Each task that is saved holds a claim and some open files. */
 const SAVES_AT_ONCE = 16;
 
-/** A task to be resumed. */
+/** A task that is asked for. */
 export interface ResumeTarget {
   /** As the user named it; null where the ledger alone says that it is unfinished. */
   id: string | null;
@@ -46,6 +46,16 @@ export async function resumeMany(
       return report;
     }),
   );
+}
+
+/** Each task once, however often, and by whatever beginning of its id, it was named. */
+export function distinct<Target extends ResumeTarget>(targets: readonly Target[]): Target[] {
+  const known = new Set<string | null>();
+  return targets.filter(({ id, record }) => {
+    const isNew = !known.has(record?.id ?? id);
+    known.add(record?.id ?? id);
+    return isNew;
+  });
 }
 
 /** Tasks of one account share the pace of their polls. */

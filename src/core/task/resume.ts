@@ -13,6 +13,7 @@ import { putAwayUnsent } from "./dismiss.ts";
 import { finishTask } from "./finish.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
+import { settledUnknownId } from "./unknown-id.ts";
 
 export interface ResumeOptions {
   wait: WaitSettings;
@@ -41,7 +42,7 @@ export async function resumeNamed(
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   if (record) return resumeFound(record, options, deps);
-  return reported(reportOfId(id), () => adopt(id, options, deps));
+  return settledUnknownId(await reported(reportOfId(id), () => adopt(id, options, deps)));
 }
 
 /**

@@ -9,6 +9,7 @@ import { waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
 import { type ResumeDeps, resumeNamed } from "./resume.ts";
+import { settledUnknownId } from "./unknown-id.ts";
 
 export interface StatusOptions {
   /** null takes one look. */
@@ -43,7 +44,7 @@ export async function statusOf(
     const timeout = wait ?? { timeoutMs: 0, schedule: null };
     return await resumeNamed(id, record, { wait: timeout, destination, fallback: () => destination }, deps);
   } catch (error) {
-    if (error instanceof ImggenError) return { ...known, error };
+    if (error instanceof ImggenError) return settledUnknownId({ ...known, error });
     throw error;
   }
 }
@@ -58,6 +59,7 @@ async function look(
   if (wait === null) return seen(await pollOnce(taskId, known.charged, deps), known);
   const schedule = wait.schedule ?? (await deps.schedules.of(known.request));
   const timeoutMs = waitTimeoutMs(wait, known.request);
+  deps.onProgress({ type: "waiting", taskId });
   const waited = await waitForTask(taskId, { schedule, timeoutMs, ageMs, pollAtOnce: true }, deps);
   switch (waited.outcome) {
     case "completed":

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { imagesIn } from "../../support/batch-world.ts";
 import { commandWorld, submitted } from "../../support/command-world.ts";
-import { failure, success } from "../../support/scripted-server.ts";
-import { inTurn } from "../../support/scripts.ts";
+import { PICTURE } from "../../support/images.ts";
+import { failure, response, success } from "../../support/scripted-server.ts";
+import { inTurn, late } from "../../support/scripts.ts";
 
 const COMPARE = ["compare", "a fox", "-m", "gamma-image-2,delta-Image", "-r", "1:1", "-q", "1K,2K"];
 
@@ -52,6 +53,21 @@ describe("compare", () => {
     const { code, document } = await world.json(COMPARE);
     expect({ code, credits: document.credits }).toEqual({ code: 0, credits: 0 });
     expect(world.server.submits()).toHaveLength(2);
+  });
+
+  it("takes the same time for a cell, from its submit until it was completed, when it is run again", async () => {
+    const world = await commandWorld({
+      submit: late(300, (_request, socket) => void socket.write(success({ taskId: "task-1" }))),
+      file: late(700, (_request, socket) => void socket.write(response(200, PICTURE))),
+    });
+    const once = ["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"];
+    const first = await world.json(once);
+    const again = await world.json(once);
+    const { elapsedMs, submittedAt, completedAt } = first.document.cells?.[0] ?? {};
+    expect(Number(elapsedMs)).toBe(Date.parse(String(completedAt)) - Date.parse(String(submittedAt)));
+    expect(Number(elapsedMs)).toBeGreaterThanOrEqual(300);
+    expect(Number(elapsedMs)).toBeLessThan(1000);
+    expect(again.document.cells).toMatchObject([{ elapsedMs, skipped: true }]);
   });
 
   it("takes one model under two names for one", async () => {

@@ -38,10 +38,14 @@ async function fetching({ answers, fresh = [], folder, deps = {} }: Fetch) {
     const next = fresh[asked++];
     return next === undefined ? null : `${server.origin}${next}`;
   };
-  const outcome = await downloadImage({ url: `${server.origin}/1.png?sig=s3cret`, freshUrl }, temporary, {
-    ...world.deps,
-    ...deps,
-  }).catch((error: unknown) => error);
+  const outcome = await downloadImage(
+    { url: `${server.origin}/1.png?sig=s3cret`, taskId: "task-1", freshUrl },
+    temporary,
+    {
+      ...world.deps,
+      ...deps,
+    },
+  ).catch((error: unknown) => error);
   return { outcome, temporary, place, server, ...world, asked: () => asked };
 }
 
@@ -117,7 +121,9 @@ describe("a fetch is tried again after", () => {
     expect(outcome).toMatchObject({ sha256: sha256(IMAGE) });
     expect((await readFile(temporary)).equals(IMAGE)).toBe(true);
     expect(server.requests).toHaveLength(2);
-    expect(events).toEqual([{ type: "download_retry", why: expect.any(String), delayMs: 250 }]);
+    expect(events).toEqual([
+      { type: "download_retry", taskId: "task-1", why: expect.any(String), delayMs: 250 },
+    ]);
   });
 
   it("trouble five times, with longer and longer waits, and not after the sixth", async () => {

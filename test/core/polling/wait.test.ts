@@ -154,8 +154,8 @@ describe("trouble while waiting", () => {
     const { result, events } = await waiting([trouble, trouble, COMPLETED], { timeoutMs: 60_000 });
     expect(result).toMatchObject({ outcome: "completed" });
     expect(events).toEqual([
-      { type: "poll_trouble", why: expect.any(String) },
-      { type: "poll_trouble", why: expect.any(String) },
+      { type: "poll_trouble", taskId: "task-1", why: expect.any(String) },
+      { type: "poll_trouble", taskId: "task-1", why: expect.any(String) },
     ]);
   });
 

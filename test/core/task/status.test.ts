@@ -55,6 +55,11 @@ describe("a look at a task", () => {
     await expect(readdir(output)).rejects.toThrow();
   });
 
+  it("that waits says so, for whoever shows it", async () => {
+    const { events } = await looking({}, { wait: WAIT });
+    expect(events).toContainEqual({ type: "waiting", taskId: "task-1" });
+  });
+
   it("tells that it is running, and is no error", async () => {
     const { report } = await looking(answering(success({ status: "queued" })));
     expect(report).toMatchObject({ state: "accepted", charged: "yes", error: null });

@@ -12,17 +12,18 @@ import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { dismissTask } from "../../../core/task/dismiss.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps, ResumeOptions } from "../../../core/task/resume.ts";
-import { type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
+import { distinct, type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
-import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { exitCodeOfReport } from "../../output/render.ts";
 import { describeUnreadable, type UnreadableEntry } from "../../output/unreadable-entries.ts";
 import { clientContext } from "../../tasks/client-context.ts";
-import { withTasks } from "../../tasks/with-tasks.ts";
+import { withTasksShown } from "../../tasks/with-tasks.ts";
 import { isInterrupted, type Resumed, resumedJson, tellInterrupted } from "./output.ts";
+import { createResumeProgress, type ResumeProgress } from "./progress.ts";
 
 interface ResumeFlags extends WaitFlags {
   output?: string;
@@ -53,11 +54,14 @@ export function register(command: Command, runWith: RunWith): void {
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
   const options = await resumeOptions(flags, session);
-  const resumed = await withTasks(session, { requestTimeoutMs: requestTimeout(flags) }, async (deps) => {
+  const progress = createResumeProgress(session);
+  const timeouts = { requestTimeoutMs: requestTimeout(flags) };
+  const resumed = await withTasksShown(session, timeouts, progress, async (deps) => {
     const { targets, oddities } = await tasksToResume(ids, session, deps);
     requireFolderForSeveral(options.destination, targets.length);
     for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
-    const reports = await resumeTargets(targets, options, session, deps);
+    await progress.begin(targets.length);
+    const reports = await resumeTargets(targets, options, session, deps, progress);
     // Housekeeping: the next resume tries again where this one cannot.
     if (ids.length === 0 && !session.context.signal.aborted) await deps.ledger.sweep().catch(() => {});
     return { reports, unreadable: oddities.filter(({ kind }) => kind === "damaged" || kind === "newer") };
@@ -71,8 +75,8 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
   const deps = { ledger: openLedger(clientContext(session)), clock: session.context.clock };
   const reports: TaskReport[] = [];
-  for (const id of new Set(ids)) {
-    const record = await deps.ledger.find(id);
+  const records = await deps.ledger.findEach(ids);
+  for (const { id, record } of distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })))) {
     if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
     reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, deps));
     for (const warning of reports.at(-1)?.warnings ?? []) await session.console.warn(warning);
@@ -101,10 +105,8 @@ async function tasksToResume(
 ): Promise<{ targets: ResumeTarget[]; oddities: UnreadableEntry[] }> {
   if (ids.length > 0) {
     const records = await ledger.findEach(ids);
-    return {
-      targets: [...new Set(ids)].map((id) => ({ id, record: records.get(id) ?? null })),
-      oddities: [],
-    };
+    const targets = ids.map((id) => ({ id, record: records.get(id) ?? null }));
+    return { targets: distinct(targets), oddities: [] };
   }
   const entries = await ledger.unfinished();
   const all = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
@@ -120,6 +122,7 @@ async function resumeTargets(
   options: ResumeOptions,
   session: Session,
   deps: ResumeDeps,
+  progress: ResumeProgress,
 ): Promise<TaskReport[]> {
   const { signal } = session.context;
   const forPeople = !session.options.json;
@@ -131,7 +134,7 @@ async function resumeTargets(
   const reports = await resumeMany(targets, options, deps, async (report, target) => {
     left.delete(target);
     const isTold = isInterrupted(report) && targets.length > 1;
-    if (forPeople && !isTold && !isNothing(report, target)) await renderReport(report, session);
+    if (forPeople && !isTold && !isNothing(report, target)) await progress.end(report, idOf(target));
   });
   signal.removeEventListener("abort", tellOfRest);
   return reports.filter((report, at) => !isNothing(report, targets[at]));

@@ -1,0 +1,75 @@
+import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
+import type { TaskReport } from "../../../core/task/report.ts";
+import { formatDuration } from "../../../lib/duration.ts";
+import type { Session } from "../../app/session.ts";
+import { createProgress, createStatusLine, type Progress } from "../../output/progress.ts";
+import { renderReport } from "../../output/render.ts";
+
+/** Shows how tasks are being finished: one as everywhere, several on one line together. */
+export interface ResumeProgress extends Shown {
+  /** Says how many tasks there are, before any of them is shown. */
+  begin(tasks: number): Promise<void>;
+}
+
+interface Shown extends Progress {
+  /** A task has ended, and a person is told what became of it. */
+  end(report: TaskReport, id: string): Promise<void>;
+}
+
+export function createResumeProgress(session: Session): ResumeProgress {
+  let shown: Shown | null = null;
+  return {
+    async begin(tasks) {
+      shown = await (tasks > 1 ? severalTasks(session, tasks) : oneTask(session));
+    },
+    show: (event) => shown?.show(event),
+    end: async (report, id) => shown?.end(report, id),
+    stop: () => shown?.stop(),
+  };
+}
+
+async function oneTask(session: Session): Promise<Shown> {
+  const progress = await createProgress(session.console, session.context);
+  return { ...progress, end: (report) => renderReport(report, session) };
+}
+
+async function severalTasks(session: Session, tasks: number): Promise<Shown> {
+  const { console, context } = session;
+  const line = await createStatusLine(console, context);
+  const [waiting, downloading] = [new Set<string>(), new Set<string>()];
+  let ended = 0;
+  const retitle = () => {
+    const parts = [`${ended} of ${tasks} tasks`];
+    if (waiting.size > 0) parts.push(`${waiting.size} waiting`);
+    if (downloading.size > 0) parts.push(`${downloading.size} downloading`);
+    line.set(parts.join(" · "));
+  };
+  return {
+    show(event) {
+      // Even under --quiet: the screen may be the only place that has the task's id.
+      if (event.type === "ledger_trouble") void console.error(`warning: ${event.message}`);
+      const said = lastingLine(event);
+      if (said !== null) void console.note(said);
+      if (event.type === "waiting") waiting.add(event.taskId);
+      if (event.type === "downloading") {
+        waiting.delete(event.taskId);
+        downloading.add(event.taskId);
+      }
+      retitle();
+    },
+    async end(report, id) {
+      ended += 1;
+      waiting.delete(id);
+      downloading.delete(id);
+      retitle();
+      await renderReport(report, session, `${ended} of ${tasks}, ${id}: `);
+    },
+    stop: () => line.stop(),
+  };
+}
+
+/** What a person should know of one of several tasks before it ends. */
+function lastingLine(event: TaskProgressEvent): string | null {
+  if (event.type !== "download_retry") return null;
+  return `${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`;
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { Ledger } from "../../src/store/ledger.ts";
+import type { TaskEvent } from "../../src/task/lifecycle.ts";
+import { fakeClock } from "../support/fake-clock.ts";
+import { finishTask } from "../support/finish-task.ts";
+import { EVENTS, INTENT } from "../support/records.ts";
+import { someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const { completed, saved, unknown } = EVENTS;
+
+/** A ledger with a task for each of the service's ids, each begun a minute after the one before; null for none. */
+async function ledgerWith(...taskIds: (string | null)[]) {
+  const clock = fakeClock();
+  const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(1).as(1));
+  const ids: string[] = [];
+  for (const [at, taskId] of taskIds.entries()) {
+    clock.advance(60_000);
+    const task = await ledger.begin(INTENT);
+    const accepted: TaskEvent[] = taskId === null ? [unknown] : [{ ...EVENTS.accepted, taskId }];
+    for (const event of accepted) await task.file.record(event);
+    if (at % 2 === 0 && taskId !== null) {
+      for (const event of [completed, saved]) await task.file.record(event);
+      await finishTask(ledger, task);
+    } else await task.release();
+    ids.push(task.record.id);
+  }
+  return { ledger, ids };
+}
+
+describe("a task in the ledger is found", () => {
+  it("by a beginning of the service's id that no other has, finished or not", async () => {
+    const { ledger, ids } = await ledgerWith("task_3f9c81", "task_81ab02");
+    expect((await ledger.find("task_3"))?.id).toBe(ids[0]);
+    expect((await ledger.find("task_81ab"))?.id).toBe(ids[1]);
+    const both = await ledger.findEach(["task_3f9", "task_81ab02"]);
+    expect([...both].map(([id, record]) => [id, record.id]).sort()).toEqual([
+      ["task_3f9", ids[0]],
+      ["task_81ab02", ids[1]],
+    ]);
+  });
+
+  it("by a beginning of the ledger's own id", async () => {
+    const { ledger, ids } = await ledgerWith(null, "task_81ab02");
+    expect((await ledger.find(ids[0]?.slice(0, 13) ?? ""))?.id).toBe(ids[0]);
+  });
+
+  it("by its whole id, though that is the beginning of another's", async () => {
+    const { ledger, ids } = await ledgerWith("task-1", "task-10", "task-11");
+    expect((await ledger.find("task-1"))?.id).toBe(ids[0]);
+  });
+
+  it("as the newest of those that have one id", async () => {
+    const { ledger, ids } = await ledgerWith("task_3f9c81", "task_3f9c81");
+    expect((await ledger.find("task_3f9"))?.id).toBe(ids[1]);
+  });
+
+  it("not by fewer than 6 characters, nor by what stands elsewhere in its id", async () => {
+    const { ledger } = await ledgerWith("task_3f9c81");
+    for (const text of ["task_", "", "_3f9c81", "TASK_3"]) expect(await ledger.find(text)).toBeNull();
+  });
+
+  it("not by a beginning that fits several: they are named", async () => {
+    const { ledger } = await ledgerWith("task_3f9c81", "task_3f0002", "task_3f0003", "task_3f0004");
+    await expect(ledger.find("task_3f")).rejects.toMatchObject({
+      type: "usage",
+      message: '4 task ids begin with "task_3f": task_3f0004, task_3f0003, task_3f0002, and 1 more.',
+    });
+  });
+});
