@@ -1,8 +1,8 @@
 // undici's entry point loads its fetch, caches and mocks too, which takes longer than all of imggen.
 // These are the files of it that a request needs.
-declare module "undici/lib/dispatcher/agent.js" {
-  import { Agent } from "undici";
-  export default Agent;
+declare module "undici/lib/dispatcher/pool.js" {
+  import { Pool } from "undici";
+  export default Pool;
 }
 
 declare module "undici/lib/core/connect.js" {
