@@ -1,6 +1,8 @@
 import type { Command } from "commander";
+import { summaryJson } from "../../../client/batch-json.ts";
 import { type BatchRow, isRepeat } from "../../../core/batch/batch-row.ts";
 import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../../core/batch/check-rows.ts";
+import type { BatchResult } from "../../../core/batch/execute.ts";
 import { ManifestError } from "../../../core/batch/manifest-error.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
@@ -20,9 +22,9 @@ import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../fl
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { type ManifestSource, manifestSource } from "../../input/manifest-source.ts";
 import { type Allowance, costText, rowsText } from "./costs.ts";
-import { type BatchResult, executeBatch } from "./execute.ts";
+import { runShown } from "./execute.ts";
 import { showRow } from "./row-output.ts";
-import { exitCodeOfBatch, summaryJson, summaryLines } from "./summary.ts";
+import { exitCodeOfBatch, summaryLines } from "./summary.ts";
 
 interface BatchOptions extends RequestFlags, BatchFlags {
   shard?: string;
@@ -64,14 +66,14 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     resubmitUnknown: flags.resubmitUnknown === true,
     shard,
     budgetOf: "folder" as const,
-    allowance: allowanceOf(flags),
+    ...allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: BatchRow) => `line ${line}`,
     onCutOff: (result: BatchResult) => tell(result, session),
   };
-  if (flags.dryRun) return dryRun(source, defaults, order.allowance, session);
+  if (flags.dryRun) return dryRun(source, defaults, order, session);
   const rows = await readRows(source, defaults, session);
-  const result = await executeBatch({ ...order, rows }, session, (end) => showRow(end, session));
+  const result = await runShown({ ...order, rows }, session, (end) => showRow(end, session));
   await tell(result, session);
   return exitCodeOfBatch(result);
 }
@@ -112,7 +114,7 @@ async function eachRow(
 async function dryRun(
   source: ManifestSource,
   defaults: RowDefaults,
-  { cap, allowUndocumented }: Allowance,
+  { cap, allowUndocumented }: Omit<Allowance, "yes">,
   session: Session,
 ): Promise<number> {
   const toSubmit = noCost();

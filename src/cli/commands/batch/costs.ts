@@ -1,7 +1,7 @@
 import { isRepeat } from "../../../core/batch/batch-row.ts";
 import type { BatchPlan, Cost } from "../../../core/batch/plan.ts";
 import { BudgetExceededError } from "../../../core/errors.ts";
-import { checkBatchBudget, likelyCredits } from "../../../core/limits/batch-budget.ts";
+import { likelyCredits } from "../../../core/limits/batch-budget.ts";
 import { HIGHEST_COST } from "../../../models/cost.ts";
 import type { Session } from "../../app/session.ts";
 import { canAsk, confirmed } from "../../input/confirm.ts";
@@ -24,11 +24,14 @@ export function costText({ rows, credits, undocumented }: Cost): string {
 }
 
 /**
- * Says what a batch will cost, holds it to its budget, and above the limit asks the person at the terminal.
+ * Says what a batch will cost, and above the limit asks the person at the terminal.
  * @throws BudgetExceededError where it may not be bought; nothing was sent
  */
-export async function agreeOnCosts(plan: BatchPlan, allowed: Allowance, session: Session): Promise<void> {
-  if (allowed.cap !== null) checkBatchBudget(plan, allowed.cap, allowed.allowUndocumented);
+export async function agreeOnCosts(
+  plan: BatchPlan,
+  allowed: Pick<Allowance, "cap" | "yes">,
+  session: Session,
+): Promise<void> {
   await session.console.note(planText(plan));
   const confirmAbove = await session.settings.confirmAbove();
   const credits = likelyCredits(plan.toSubmit);

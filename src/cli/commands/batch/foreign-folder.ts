@@ -1,17 +1,7 @@
-import type { FoundBatch } from "../../../core/batch/batch-folder.ts";
-import type { BatchPlan } from "../../../core/batch/plan.ts";
+import type { BatchOrder, BatchWatcher } from "../../../core/batch/execute.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
 import { canAsk, confirmed } from "../../input/confirm.ts";
-
-/** What decides whether a folder may be used that other ledgers know more of. */
-export interface ForeignFolder {
-  folder: string;
-  /** `--yes`. */
-  yes: boolean;
-  /** Whether several ledgers share the folder on purpose: then it is only said, and of a known folder not even that. */
-  isShard: boolean;
-}
 
 /**
  * Says that rows may have been submitted from elsewhere, and asks whether to go on. Asked once for each id.
@@ -19,13 +9,14 @@ export interface ForeignFolder {
  *   throws a UsageError where the answer is no
  */
 export function foreignFolderQuestion(
-  { folder, yes, isShard }: ForeignFolder,
-  { rows }: BatchPlan,
+  { place: { folder }, yes, shard }: Pick<BatchOrder, "place" | "shard"> & { yes: boolean },
   session: Session,
-): (found: FoundBatch) => Promise<boolean> {
+): BatchWatcher["agreeOnFolder"] {
   const agreed = new Set<string | null>();
-  const unknown = rows.filter(({ state }) => state === "new").length;
-  return async ({ id, isForeign, isKnown }) => {
+  // Where several ledgers share the folder on purpose, it is only said, and of a known folder not even that.
+  const isShard = shard !== null;
+  return async ({ id, isForeign, isKnown }, { rows }) => {
+    const unknown = rows.filter(({ state }) => state === "new").length;
     if (!isForeign || unknown === 0 || (isShard && isKnown)) return false;
     if (agreed.has(id)) return true;
     const what = unknown === 1 ? "1 row was" : `${unknown} rows were`;

@@ -1,6 +1,6 @@
+import { rowJson } from "../../../client/batch-json.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { Session } from "../../app/session.ts";
-import { rowJson } from "./summary.ts";
 
 /** A row's result on standard output: its object, or the paths of its images. */
 export async function showRow(end: RowResult, session: Session): Promise<void> {

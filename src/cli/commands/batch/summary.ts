@@ -1,45 +1,10 @@
+import { rowsText } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
-import { describeFailure } from "../../../client/failure.ts";
-import { failureJson, reportJson } from "../../../client/report-json.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
-import type { Cost } from "../../../core/batch/plan.ts";
-import type { RowResult } from "../../../core/batch/row-result.ts";
+import type { BatchResult } from "../../../core/batch/execute.ts";
 import type { ErrorType } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
 import { costText } from "./costs.ts";
-import type { BatchResult } from "./execute.ts";
-
-/** A row as scripts get it: the object of `generate`, and which row it is. */
-export function rowJson({ row, isSkipped, report, error }: RowResult): object {
-  const place = { row: row.row, line: row.line };
-  if (report) return { ...reportJson(report), ...place, ...(isSkipped && { skipped: true }) };
-  return { ...failureJson(describeFailure(error)), files: [], warnings: [], ...place };
-}
-
-/** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */
-export function summaryJson({ tally, rows, charged }: BatchResult) {
-  const { saved, skipped, unknown, pending, notSent, cost } = tally;
-  const failed = tally.failed + pending + notSent;
-  const warnings = tally.drifts.map(([what, count]) => `${what} (${rowsText(count)})`);
-  return {
-    type: "summary" as const,
-    rows,
-    saved,
-    failed,
-    unknown,
-    skipped,
-    pending,
-    notSent,
-    credits: documented(cost),
-    creditsBefore: documented(charged),
-    warnings,
-  };
-}
-
-/** null where the sum would leave something out that nobody can know. */
-function documented({ credits, undocumented }: Cost): number | null {
-  return undocumented > 0 ? null : credits;
-}
 
 /** What became of a batch, and what a person can do about it. */
 export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
@@ -73,10 +38,6 @@ function nextSteps(tally: BatchCounts, session: Session): string[] {
   if (failed > refused)
     steps.push("A failed row is not submitted again by itself: change it, or run imggen rerun <task id>");
   return steps;
-}
-
-function rowsText(count: number): string {
-  return count === 1 ? "1 row" : `${count} rows`;
 }
 
 /** What ends a batch with a code of its own: the account, or a signal. */

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
@@ -21,8 +22,8 @@ import { collect } from "../../flags/values.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { showTable } from "../../output/table.ts";
 import { costText } from "../batch/costs.ts";
-import { executeBatch } from "../batch/execute.ts";
-import { exitCodeOfBatch, rowJson, summaryJson, summaryLines } from "../batch/summary.ts";
+import { runShown } from "../batch/execute.ts";
+import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
 import { COLUMNS, cellLabel, comparedRows, plannedRows } from "./table.ts";
 
 interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
@@ -77,14 +78,14 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     shard: null,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,
-    allowance: allowanceOf(flags),
+    ...allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: cellLabel,
     // One document, and only of the whole.
     onCutOff: null,
   };
   const ends: RowResult[] = [];
-  const result = await executeBatch(order, session, async (end) => void ends.push(end));
+  const result = await runShown(order, session, async (end) => void ends.push(end));
   ends.sort((a, b) => a.row.row - b.row.row);
   if (session.options.json) {
     const { credits } = summaryJson(result);

@@ -1,0 +1,41 @@
+import type { BatchResult } from "../core/batch/execute.ts";
+import type { Cost } from "../core/batch/plan.ts";
+import type { RowResult } from "../core/batch/row-result.ts";
+import { describeFailure } from "./failure.ts";
+import { failureJson, reportJson } from "./report-json.ts";
+
+/** A row as scripts get it: the object of `generate`, and which row it is. */
+export function rowJson({ row, isSkipped, report, error }: RowResult): object {
+  const place = { row: row.row, line: row.line };
+  if (report) return { ...reportJson(report), ...place, ...(isSkipped && { skipped: true }) };
+  return { ...failureJson(describeFailure(error)), files: [], warnings: [], ...place };
+}
+
+/** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */
+export function summaryJson({ tally, rows, charged }: BatchResult) {
+  const { saved, skipped, unknown, pending, notSent, cost } = tally;
+  const failed = tally.failed + pending + notSent;
+  const warnings = tally.drifts.map(([what, count]) => `${what} (${rowsText(count)})`);
+  return {
+    type: "summary" as const,
+    rows,
+    saved,
+    failed,
+    unknown,
+    skipped,
+    pending,
+    notSent,
+    credits: documented(cost),
+    creditsBefore: documented(charged),
+    warnings,
+  };
+}
+
+/** null where the sum would leave something out that nobody can know. */
+function documented({ credits, undocumented }: Cost): number | null {
+  return undocumented > 0 ? null : credits;
+}
+
+export function rowsText(count: number): string {
+  return count === 1 ? "1 row" : `${count} rows`;
+}

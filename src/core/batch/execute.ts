@@ -1,0 +1,148 @@
+import type { ImggenError } from "../../lib/errors.ts";
+import { BatchClaims } from "../../store/batch-claims.ts";
+import { BatchFolders } from "../../store/batch-folders.ts";
+import type { TaskDeps } from "../deps.ts";
+import { interruption } from "../errors.ts";
+import { Admission } from "../limits/admission.ts";
+import { checkBatchBudget } from "../limits/batch-budget.ts";
+import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
+import { checkDailyLimit } from "../limits/daily-limit.ts";
+import type { RateLimiterDeps } from "../limits/rate-limiter.ts";
+import type { WaitSettings } from "../polling/wait-settings.ts";
+import { type FoundBatch, findBatch, identifyBatch } from "./batch-folder.ts";
+import { type BatchRow, batchId, type OutputFolder } from "./batch-row.ts";
+import { BatchCounts } from "./counts.ts";
+import { noteEarlierImages } from "./earlier-images.ts";
+import { ManifestError } from "./manifest-error.ts";
+import type { BatchPlan, Cost, PlannedRow } from "./plan.ts";
+import { planWithFiles, prepareFolders } from "./row-files.ts";
+import type { RowResult } from "./row-result.ts";
+import { runRows } from "./run-batch.ts";
+import { inShard, type Shard } from "./shard.ts";
+
+/** Rows that were checked, and how they are to be run. */
+export interface BatchOrder {
+  rows: BatchRow[];
+  place: OutputFolder;
+  wait: WaitSettings;
+  concurrency: number;
+  resubmitUnknown: boolean;
+  /** The part of the rows that this is; null for all of them. */
+  shard: Shard | null;
+  /** Whether the budget is that of all rows that were ever submitted into the folder, or of these rows alone. */
+  budgetOf: "folder" | "rows";
+  /** The budget in credits, earlier runs included; null for none. */
+  cap: number | null;
+  /** Whether requests without a documented cost may pass under a cap. */
+  allowUndocumented: boolean;
+  /** What a row is called in a word to a person. */
+  nameOf: (row: BatchRow) => string;
+}
+
+/** How a batch ended, or how it stands. */
+export interface BatchResult {
+  tally: BatchCounts;
+  rows: number;
+  /** What may have been charged in earlier runs. */
+  charged: Cost;
+  /** What stopped it before its end: the account, or a signal. */
+  stopped: ImggenError | null;
+}
+
+/** Who is asked before a batch is run, and told how it goes. */
+export interface BatchWatcher
+  extends Pick<CircuitBreakerDeps, "onOutage">,
+    Required<Pick<RateLimiterDeps, "onPause">> {
+  /**
+   * Whether a folder that other ledgers know more of is to be this ledger's too.
+   * @throws what says no; nothing was sent
+   */
+  agreeOnFolder: (found: FoundBatch, plan: BatchPlan) => Promise<boolean>;
+  /** The batch is within its budget and may be submitted. @throws what says no; nothing was sent */
+  agreeOnCosts: (plan: BatchPlan) => Promise<void>;
+  /** Rows are submitted from now on. `cutOff` tells how the batch stands when it will not come to its end. */
+  onRun?: (cutOff: () => BatchResult) => void;
+  onStart: (row: PlannedRow) => void;
+  onEnd: (end: RowResult, tally: BatchCounts) => Promise<void>;
+}
+
+// Another process on the same batch has its own time-outs; so long its rows are waited for: as 4K takes.
+const PATIENCE_WITH_OTHERS_MS = 600_000;
+
+/**
+ * Plans a batch, agrees on it, and runs it. Each row is told of as it ends.
+ * @throws BudgetExceededError, ManifestError, SaveFailedError, or what the account lacks; nothing was sent then
+ */
+export async function executeBatch(
+  order: BatchOrder,
+  watcher: BatchWatcher,
+  deps: TaskDeps,
+): Promise<BatchResult> {
+  const { place, resubmitUnknown, cap, allowUndocumented, shard } = order;
+  const { connection, ledger, clock } = deps;
+  const folders = new BatchFolders(ledger.folder);
+  const found = await findBatch(place.folder, folders);
+  const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
+  const planDeps = { claims, ledger, resubmitUnknown, countsKey: budgetedKeys(order) };
+  const { plan, misplaced } = await planWithFiles(order.rows, place, planDeps);
+  if (misplaced.length > 0) throw new ManifestError(misplaced);
+  const agree = (batch: FoundBatch) => watcher.agreeOnFolder(batch, plan);
+  await agree(found);
+  await checkDailyLimit(plan.toSubmit, connection.identity.keyId, deps, allowUndocumented);
+  if (cap !== null) checkBatchBudget(plan, cap, allowUndocumented);
+  await watcher.agreeOnCosts(plan);
+  await prepareFolders(plan.rows, place);
+  const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
+  if (plan.rows.length > 0) await identifyBatch(place.folder, found, identifying);
+  if (place.overwrite) await noteEarlierImages(claims, deps);
+  return runPlanned(plan, claims, order, watcher, deps);
+}
+
+async function runPlanned(
+  plan: BatchPlan,
+  claims: BatchClaims,
+  { place, wait, concurrency, nameOf }: BatchOrder,
+  watcher: BatchWatcher,
+  deps: TaskDeps,
+): Promise<BatchResult> {
+  const { connection, clock, random, signal } = deps;
+  const { onOutage, onPause } = watcher;
+  const admission = new Admission(connection.service, { clock, random, onOutage, onPause });
+  const tally = new BatchCounts(nameOf);
+  const result = () => {
+    const stopped = admission.stopped ?? (signal.aborted ? interruption(signal, "unknown") : null);
+    return { tally, rows: plan.rows.length, charged: plan.charged, stopped };
+  };
+  const left = new Set(plan.rows);
+  const begun = new Set<PlannedRow>();
+  let isCutOff = false;
+  watcher.onRun?.(() => {
+    isCutOff = true;
+    for (const row of left) begun.has(row) ? tally.abandon(row) : tally.leave(row);
+    return result();
+  });
+  const options = {
+    concurrency,
+    patienceMs: PATIENCE_WITH_OTHERS_MS,
+    onStart(row: PlannedRow) {
+      begun.add(row);
+      watcher.onStart(row);
+    },
+    async onEnd(end: RowResult) {
+      // How the batch stands was told already.
+      if (isCutOff) return;
+      left.delete(end.row);
+      tally.add(end);
+      await watcher.onEnd(end, tally);
+    },
+  };
+  const run = { place, wait, claims, admission, deps, outage: { error: null } };
+  for (const row of await runRows(plan.rows, options, run)) tally.leave(row);
+  return result();
+}
+
+/** Which rows of the batch count for the budget beside those of this run; null for none. */
+function budgetedKeys({ cap, shard, budgetOf }: BatchOrder): ((key: string) => boolean) | null {
+  if (cap === null || budgetOf === "rows") return null;
+  return (key) => shard === null || inShard(key, shard);
+}
