@@ -15,7 +15,7 @@ export function rowJson({ row, isSkipped, report, error }: RowResult): object {
 export function summaryJson({ tally, rows, charged }: BatchResult) {
   const { saved, skipped, unknown, pending, notSent, cost } = tally;
   const failed = tally.failed + pending + notSent;
-  const warnings = tally.drifts.map(([what, count]) => `${what} (${rowsText(count)})`);
+  const warnings = tally.mismatches.map(([what, count]) => `${what} (${rowsText(count)})`);
   return {
     type: "summary" as const,
     rows,

@@ -7,26 +7,26 @@ import type { RunFileNames } from "./images/published-names.ts";
 import type { PollingSchedules } from "./polling/schedules.ts";
 import type { OnTaskProgress } from "./task/progress-events.ts";
 
-/** An account at a service, connected. */
+/** A connection to one account at a service. */
 export interface Connection {
   identity: ServiceIdentity;
   service: ImageService;
   /** For result URLs: never carries the key, and may refuse private addresses. */
   downloads: HttpClient;
-  /** The service's address as it really is, for judging result URLs. */
+  /** The service's actual address, which decides which result URLs are allowed. */
   serviceUrl: URL;
-  /** How long its tasks take, in milliseconds, where the program knows that beforehand. */
+  /** How long its tasks take, in milliseconds, if known in advance (the embedded sandbox). */
   taskMs?: number | undefined;
-  /** Hides the account's API key in a text that came from elsewhere. */
+  /** Masks the account's API key in text from the service. */
   maskKey: (text: string) => string;
 }
 
-/** What buying, awaiting and saving need from the world. */
+/** What submitting a request, waiting for its task and saving its images depend on. */
 export interface TaskDeps {
   connection: Connection;
   ledger: Ledger;
   schedules: PollingSchedules;
-  /** The names that this run's images have under --overwrite. */
+  /** The names that this run's images were given under --overwrite. */
   published: RunFileNames;
   clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
@@ -34,7 +34,7 @@ export interface TaskDeps {
   onProgress: OnTaskProgress;
   /** Mode of saved files, the umask applied. */
   fileMode: number;
-  /** Where `-o -` puts the image's bytes. Rejects where they could not all be written. */
+  /** Writes the image's bytes to standard output, for `-o -`. Rejects if not all of them could be written. */
   writeOut: (bytes: AsyncIterable<Buffer>) => Promise<void>;
   /** Uniform in [0, 1). */
   random: () => number;

@@ -1,21 +1,21 @@
 import { type Charged, type ErrorFacts, ImggenError } from "../lib/errors.ts";
 
-/** The wait is over and the task is not: it is still running, and can be picked up later. */
+/** The wait ended before the task did: it is still running, and can be resumed. */
 export class PendingError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Another process found this one overdue, and has the task now. Nothing was submitted since. */
+/** Another process took the task over because this one's claim had run out. This process has submitted nothing since. */
 export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
-/** An image is paid for but could not be fetched or written; or the output place is unusable beforehand. */
+/** A charged image could not be downloaded or written; or the output folder is unusable, found before the submit. */
 export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
 }
 
-/** One image could not be downloaded. The disk is not at fault, so the task's other images may still be saved. */
+/** One image could not be downloaded. The disk works, so the task's other images can still be saved. */
 export class DownloadFailedError extends SaveFailedError {
   /** Why, and the URL without its query. */
   readonly reason: string;
@@ -26,7 +26,7 @@ export class DownloadFailedError extends SaveFailedError {
   }
 }
 
-/** The request would cost more than the user allows, or nobody can say what it costs. */
+/** The request would cost more than the user allows, or its cost is not documented. */
 export class BudgetExceededError extends ImggenError {
   readonly type = "budget_exceeded";
 }
@@ -44,7 +44,7 @@ export class InterruptedError extends ImggenError {
   }
 }
 
-/** An aborted signal as a task's error, with what the task has cost by then. Any other reason counts as Ctrl-C. */
+/** The error of a task whose signal was aborted, with what is charged so far. Any other reason counts as Ctrl-C. */
 export function interruption({ reason }: AbortSignal, charged: Charged): InterruptedError {
   const signal = reason instanceof InterruptedError ? reason.signal : "SIGINT";
   return new InterruptedError(signal, { charged, cause: reason });

@@ -150,11 +150,11 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     shows: { scenario: BATCHES.fresh, at: /^kill at submit: charged$/ },
   },
   {
-    bug: "a request that is bought again is not put aside",
+    bug: "a request that is submitted again is not dismissed first",
     edits: [
       {
         file: "core/batch/resume-row.ts",
-        find: '    if (resubmits && !(await putAside(owned.record, run))) return "again";\n',
+        find: '    if (resubmits && !(await dismissToResubmit(owned.record, run))) return "again";\n',
         replace: "",
       },
     ],

@@ -3,25 +3,25 @@ import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
 
-/** Where the attempts at rows are looked up. */
+/** Where the attempts at rows are read from. */
 export interface AttemptDeps {
   claims: Pick<BatchClaims, "attempt" | "read">;
   ledger: Pick<LedgerReader, "read">;
 }
 
-/** What is known of an attempt; null where nothing of it was ever begun. */
+/** What is known of an attempt; null where its task was never begun. */
 export type Attempt = LedgerEntry | LostTask | null;
 
-/** A row's name, and its attempts as the claims tell them. */
+/** A row's key, and its attempts as recorded by the claims. */
 export interface Attempted {
   key: string;
-  /** The ledger's names of the tasks it became, first attempt first; a damaged claim stands there as its path. */
+  /** Ledger ids of the row's tasks, first attempt first; for a damaged claim, the path of the claim. */
   attempts: string[];
 }
 
 /**
- * What became of an attempt: what its task's file says, or where the ledger has that no more, what its claim says.
- * @param at 0 for the first
+ * The state of an attempt: from its task file, or from its claim if the ledger no longer has the file.
+ * @param at index of the attempt, from 0
  * @throws StateFolderError
  */
 export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps): Promise<Attempt> {
@@ -30,7 +30,7 @@ export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps)
   return (await deps.ledger.read(id)) ?? deps.claims.read(row.key, at + 1);
 }
 
-/** Without hard links a claim may be seen before it is whole: one that was damaged may be whole by now. */
+/** Without hard links a claim is visible before it is complete, so a claim that looked damaged is read once more. */
 async function taskOf({ key, attempts }: Attempted, at: number, { claims }: AttemptDeps): Promise<string> {
   const known = attempts[at] ?? "";
   if (isId(known)) return known;
@@ -39,8 +39,8 @@ async function taskOf({ key, attempts }: Attempted, at: number, { claims }: Atte
   return now;
 }
 
-/** The task of another command that was submitted in a row's place. @throws StateFolderError */
+/** The task that another command submitted in place of a row. @throws StateFolderError */
 export async function readReplacement(id: string, { ledger }: AttemptDeps): Promise<Attempt> {
-  // Its file alone says what became of it: where that was removed, it may have been charged.
+  // It has no claim, only its task file. If that was removed, the task may have been charged.
   return (await ledger.read(id)) ?? { kind: "lost", file: id, record: null };
 }

@@ -6,13 +6,13 @@ import { SaveFailedError } from "../errors.ts";
 
 /** The batch that an output folder belongs to. */
 export interface FoundBatch {
-  /** The id that the folder shows; null where it shows none. */
+  /** The id in the folder; null if it has none. */
   id: string | null;
-  /** The path that the batch's claims go by: where this ledger first saw its folder. */
+  /** The path that the batch's claims are named after: where this ledger first saw the folder. */
   origin: string;
-  /** Whether other ledgers may have submitted rows into the folder, of which this one knows nothing. */
+  /** Whether other ledgers may have submitted rows into the folder that this one does not know. */
   isForeign: boolean;
-  /** Whether this ledger knows the folder's id; true where it shows none. */
+  /** Whether this ledger knows the folder's id; true if the folder has none. */
   isKnown: boolean;
 }
 
@@ -31,15 +31,15 @@ export interface FolderDeps {
   nowMs: number;
   /** Whether several ledgers share the folder on purpose. */
   isShard: boolean;
-  /** Whether a folder that other ledgers know more of is to be this ledger's too. @throws what says no */
+  /** Asks whether to use a folder that other ledgers may have filled. @throws if the answer is no */
   agree: (found: FoundBatch) => Promise<boolean>;
 }
 
 /**
- * Makes sure that the folder of a batch is known by an id, before anything is submitted into it. The ledger knows
- * an id before the folder shows it: so whoever sees it there, in whatever process of this ledger, knows it too.
+ * Gives the folder of a batch an id before anything is submitted into it. The ledger records the id before the folder
+ * shows it, so any process of this ledger that reads the id in the folder finds it in the ledger too.
  * @param planned the batch that the rows were planned for
- * @throws SaveFailedError where the folder takes no file; UsageError where it is another batch's by now
+ * @throws SaveFailedError if no file can be created in the folder; UsageError if it now belongs to another batch
  */
 export async function identifyBatch(
   folder: string,
@@ -49,10 +49,10 @@ export async function identifyBatch(
   let found = await findBatch(folder, folders);
   if (found.id === null) {
     const id = newFolderId();
-    // Of a batch that is sharded, other ledgers may do their shards in the same folder.
+    // Other ledgers may run their shards of the same batch into the same folder.
     await folders.recordId(id, { origin: planned.origin, isShared: isShard });
     await showId(folder, id, nowMs);
-    // Another process may have been first: then its id is the folder's.
+    // Another process may have been first; then the folder keeps that id.
     found = await findBatch(folder, folders);
   }
   if (found.origin !== planned.origin) throw replaced(folder);

@@ -11,9 +11,9 @@ export interface BatchRow {
   /** Where it stands in the manifest. */
   line: number;
   checked: CheckedRequest;
-  /** Its file's name below the output folder; null leaves it to the template. */
+  /** Path of its file below the output folder; null: named by the template. */
   output: string | null;
-  /** What the row is, whatever line it stands on: equal rows are told apart by a count. */
+  /** Identifies the row by its content, not by its line; equal rows are distinguished by a count. */
   key: string;
 }
 
@@ -29,7 +29,7 @@ export class RowKeys {
   }
 }
 
-/** Whether the row of this key is the equal of an earlier one. */
+/** Whether an earlier row has the same content. */
 export function isRepeat(key: string): boolean {
   return !key.endsWith("-1");
 }
@@ -43,8 +43,8 @@ export interface OutputFolder {
 }
 
 /**
- * A batch is what fills one folder from one service: the same command again resumes it, whatever the manifest is
- * called and in whatever order its rows come by then.
+ * A batch is identified by its output folder and the service, so the same command resumes it even if the manifest was
+ * renamed or its rows were reordered.
  * @param origin the path at which the ledger first saw the folder, wherever it is now
  */
 export function batchId(baseUrl: string, origin: string): string {
@@ -60,8 +60,8 @@ export function destinationOf(
 }
 
 /**
- * Where the images of a row's task go, whose folder is not any more where it was when the task was submitted: the
- * same names in the folder of today. Null where nothing has moved.
+ * Where a row's images go if the output folder was moved after the task was submitted: the same names, in the folder's
+ * current place. Null if the folder was not moved.
  */
 export function movedDestination(
   row: BatchRow,
@@ -70,7 +70,7 @@ export function movedDestination(
 ): Destination | null {
   const { destination } = intent;
   const today = destinationOf(row, place);
-  // What was submitted by other means in the row's place keeps its own destination.
+  // A task that another command submitted in place of the row keeps its own destination.
   if (destination.kind !== today.kind || folderOf(destination) === folderOf(today)) return null;
   if (destination.kind === "file") return { ...today, overwrite: destination.overwrite };
   return { ...destination, folder: place.folder };

@@ -7,7 +7,7 @@ import { OutputNames } from "../manifest/output-name.ts";
 import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { inShard, rowDigest, type Shard } from "./shard.ts";
 
-/** What holds for every row that does not say otherwise. */
+/** Values for rows that do not set their own. */
 export interface RowDefaults {
   values: Omit<RequestDraft, "prompt">;
   /** Where the defaults come from, for messages about them. */
@@ -16,13 +16,13 @@ export interface RowDefaults {
   shard: Shard | null;
 }
 
-/** Something in the manifest that keeps the whole batch from being sent. */
+/** A problem in the manifest; with any, nothing of the batch is sent. */
 export interface ManifestProblem {
   line: number;
   message: string;
 }
 
-/** What a row calls its own values in messages. */
+/** How messages name a value that the row itself sets. */
 const ROW_LABELS: Labels = {
   prompt: "prompt",
   model: "model",
@@ -33,8 +33,8 @@ const ROW_LABELS: Labels = {
 };
 
 /**
- * Checks a manifest's rows against the model matrix, one after the other, in memory that grows only with their
- * output names. Rows of other shards are checked too, and then left out.
+ * Checks a manifest's rows against the model matrix as they are read; only their output names are kept in memory.
+ * Rows of other shards are checked too, and then left out.
  */
 export async function* checkRows(
   entries: AsyncIterable<ManifestEntry>,
@@ -62,7 +62,7 @@ export async function* checkRows(
   }
 }
 
-/** Whether what was read is a row, and no problem. */
+/** Whether this is a row, not a problem. */
 export function isRow(each: BatchRow | ManifestProblem): each is BatchRow {
   return "checked" in each;
 }
@@ -79,7 +79,7 @@ function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaul
   }
 }
 
-/** A value that the row does not set is named as what set it. */
+/** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */
 function labelsOfDefaults(own: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
   const inherited = Object.entries(labels).filter(([name]) => own[name as keyof typeof own] === undefined);
   return Object.fromEntries(inherited);

@@ -7,14 +7,14 @@ import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
 import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { rowDigest } from "./shard.ts";
 
-/** What is compared: every model with every ratio and every quality. An empty list leaves it to the service. */
+/** What is compared: every model with every ratio and every quality. An empty list: the service's default. */
 export interface Axes {
   models: readonly string[];
   ratios: readonly string[];
   qualities: readonly string[];
 }
 
-/** One place in the product, as the user named it. */
+/** One combination, with values as the user wrote them. */
 export interface Cell {
   model: string | undefined;
   ratio: string | undefined;
@@ -28,8 +28,8 @@ export interface Comparison {
 }
 
 /**
- * A value that no model has is a mistake, which must not be skipped while money is spent on the rest. One that only
- * does not go with another value is a cell that is skipped.
+ * Rejects values that no model supports: such a value is a typo, and skipping it would charge for the other cells. A
+ * value that is only invalid in combination with another is not rejected here; its cell is skipped.
  * @throws UsageError for the first
  */
 export function requireKnownValues({ models, ratios, qualities }: Axes): void {
@@ -45,8 +45,8 @@ export function requireKnownValues({ models, ratios, qualities }: Axes): void {
 
 /**
  * The product of the axes: the cells that the matrix allows as the rows of a batch, the others with the reason.
- * A cell that comes twice, under two names of one model, is one.
- * @param shared what all cells have in common
+ * A cell that occurs twice, under two names of one model, is kept once.
+ * @param shared the values that all cells have in common
  */
 export function compareCells(
   prompt: string,

@@ -6,8 +6,8 @@ import { reportOf } from "../task/report.ts";
 const TASKS_AT_ONCE = 16;
 
 /**
- * Notes the names of all images that earlier runs of a batch have saved, those of rows included that have been edited
- * out of the manifest: --overwrite must not replace them, because they are paid for by the same batch.
+ * Collects the names of all images that earlier runs of a batch saved, including those of rows since removed from the
+ * manifest: --overwrite must not replace them, because the same batch was charged for them.
  */
 export async function noteEarlierImages(
   claims: Pick<BatchClaims, "load">,

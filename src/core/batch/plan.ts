@@ -6,17 +6,17 @@ import { type Attempt, type Attempted, readAttempt, readReplacement } from "./at
 import type { BatchRow } from "./batch-row.ts";
 import { type RowState, rowStateOf } from "./row-state.ts";
 
-/** A row, and what earlier runs have made of it. */
+/** A row with its state after earlier runs. */
 export interface PlannedRow extends BatchRow, Attempted {
   state: RowState;
   /**
-   * The attempt that the user wants submitted again: it was of unknown outcome when this run was planned. null for
-   * none. What becomes unknown later is not submitted again by this run.
+   * Id of the attempt to submit again because its outcome was unknown when this run was planned; null for none. A row
+   * whose outcome becomes unknown later is not submitted again by this run.
    */
   resubmit: string | null;
 }
 
-/** A sum of documented costs, and how many costs are missing in it. */
+/** A sum of documented costs, and the number of costs that are not documented. */
 export interface Cost {
   rows: number;
   credits: number;
@@ -24,30 +24,30 @@ export interface Cost {
   undocumented: number;
 }
 
-/** What is to be done, before anything is. */
+/** What a run is going to do. */
 export interface BatchPlan {
-  /** What is charged and unfinished comes first. */
+  /** Charged and unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: Cost;
   /** What may have been charged for these rows in earlier runs. */
   charged: Cost;
-  /** What may have been charged for rows of the batch that are not among these any more. */
+  /** What may have been charged for rows since removed from the manifest. */
   chargedForOthers: Cost;
 }
 
 const ROWS_AT_ONCE = 16;
 
-/** Where a batch's earlier runs are looked up. */
+/** Where the results of earlier runs are read from. */
 export interface PlanDeps {
   claims: Pick<BatchClaims, "load" | "attempt" | "read">;
   ledger: Pick<Ledger, "read" | "isUnderWay">;
-  /** Whether rows of unknown outcome are bought again. */
+  /** Whether rows of unknown outcome are submitted again. */
   resubmitUnknown: boolean;
-  /** Says of the keys of rows that are not in the plan whether what they have cost counts; null where none does. */
+  /** Whether the cost of a row that is not in the plan counts, by its key; null: no such cost counts. */
   countsKey: ((key: string) => boolean) | null;
 }
 
-/** Looks every row up in the ledger. */
+/** Plans a run: reads every row's state from the ledger. */
 export async function planBatch(rows: readonly BatchRow[], deps: PlanDeps): Promise<BatchPlan> {
   const tasks = await deps.claims.load();
   const charged = noCost();
@@ -62,12 +62,12 @@ export async function planBatch(rows: readonly BatchRow[], deps: PlanDeps): Prom
     return { ...row, ...attempted, state, resubmit };
   });
   const chargedForOthers = await chargesOfOthers(rows, tasks, deps);
-  const paidFirst = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
-  const ordered = planned.toSorted((a, b) => paidFirst(a) - paidFirst(b));
+  const rank = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
+  const ordered = planned.toSorted((a, b) => rank(a) - rank(b));
   return { rows: ordered, toSubmit, charged, chargedForOthers };
 }
 
-/** What rows that were edited out of the manifest have cost: the budget is that of the batch, not of its rows of today. */
+/** The cost of rows since removed from the manifest: the budget covers the whole batch, not only its current rows. */
 async function chargesOfOthers(
   rows: readonly BatchRow[],
   tasks: ReadonlyMap<string, string[]>,
@@ -86,8 +86,8 @@ async function chargesOfOthers(
 
 /**
  * Adds what a row's attempts may have cost.
- * @param credits what an attempt counts as of which nobody can tell what it was
- * @returns the last one
+ * @param credits the cost of an attempt whose own record cannot be read
+ * @returns the last attempt
  */
 async function addCharges(
   row: Attempted,
@@ -105,21 +105,21 @@ async function addCharges(
   return last;
 }
 
-/** Whether an attempt of unknown outcome will stay so: no process is at its submit, and it can be read. */
+/** Whether an attempt's unknown outcome is final: its record can be read, and no process is submitting it. */
 function isSettled(entry: Attempt, { ledger }: PlanDeps): boolean {
   if (entry?.kind === "lost") return entry.record === null || !ledger.isUnderWay(entry.record);
   return entry?.kind === "task" && !ledger.isUnderWay(entry.record);
 }
 
-/** An attempt, and what the claims or the user call it. */
+/** An attempt with its id. */
 interface NamedAttempt {
   id: string | null;
   entry: Attempt;
 }
 
 /**
- * The tasks of a row: its attempts, and what the user bought by other means in the place of the last of them, of
- * which the claims do not know yet.
+ * The tasks of a row: its attempts, then the tasks that the user submitted in place of the last attempt with another
+ * command (`rerun`), which the claims do not name yet.
  */
 async function* withReplacements(row: Attempted, deps: PlanDeps): AsyncGenerator<NamedAttempt> {
   const seen = new Set(row.attempts);
@@ -140,7 +140,7 @@ function replacementOf(entry: Attempt): string | null {
   return entry.record.state.replacement;
 }
 
-/** Whether it can be told what became of a task. Where not, it may have been charged. */
+/** Whether a task's record can be read. If not, the task may have been charged. */
 function isReadable({ kind }: NonNullable<Attempt>): boolean {
   return kind === "task" || kind === "stub";
 }
@@ -149,7 +149,7 @@ export function noCost(): Cost {
   return { rows: 0, credits: 0, undocumented: 0 };
 }
 
-/** Adds one request's cost. @param credits null where it is not documented */
+/** Adds one request's cost. @param credits null if it is not documented */
 export function add(cost: Cost, credits: number | null): void {
   cost.rows += 1;
   if (credits === null) cost.undocumented += 1;

@@ -1,10 +1,10 @@
 import { ratioShape } from "../../models/ratio.ts";
 import type { TaskReport } from "../task/report.ts";
 
-/** Pixels come in whole blocks, so a picture is never quite of its ratio. In natural logarithms: about 5 %. */
+/** Image sides are multiples of a block, so no image has its ratio exactly. A difference of natural logarithms: about 5 %. */
 const TOLERANCE = 0.05;
 
-/** Where what came is not what was asked for: another shape, or another number of images. */
+/** Warnings where the result differs from the request: another aspect ratio, or another number of images. */
 export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" | "files">): string[] {
   if (request === null || files.length === 0) return [];
   const { ratio, maxImages } = request;

@@ -17,7 +17,7 @@ import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts
 import type { BatchContext, Step } from "./run-context.ts";
 import { submitRow } from "./submit-row.ts";
 
-/** Goes on with a row that has a task, from where that stands. */
+/** Continues a row that has a task, from the task's state. */
 export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   switch (record.state.name) {
     case "saved":
@@ -45,7 +45,10 @@ async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchContext)
   return resultOf(row, await finishOwned(owned, resumeOptions(row, record, run), resumeDeps(run)), false);
 }
 
-/** A task that was put away has come to an end; one that is where it was all the same has lost its last lines. */
+/**
+ * Another process moved the task to `done`, so the row is planned again. If its record is unchanged, the file lost
+ * its last lines, and how the task ended cannot be read.
+ */
 async function finishedElsewhere(
   row: PlannedRow,
   { id, state }: TaskRecord,
@@ -56,7 +59,7 @@ async function finishedElsewhere(
   return isCutOff ? unreadable(row, entry, null) : "again";
 }
 
-/** A row whose process was killed while it waited out a 429 may be submitted; one that still waits is held. */
+/** A row whose process was killed while it waited after a 429 may be submitted; while that process lives, it is held. */
 async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const owned = await run.deps.ledger.claim(record);
   if (owned === "held") return "held";
@@ -69,8 +72,8 @@ async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext)
 async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const { name } = record.state;
   if (record.state.name === "dismissed" && record.state.replacement !== null)
-    return goOnAs(record.state.replacement, row, run);
-  // What has become unknown since this run was planned is the user's to decide on, once more.
+    return adoptReplacement(record.state.replacement, row, run);
+  // If the outcome became unknown after this run was planned, the user decides again.
   const resubmits = row.resubmit === record.id;
   if (name === "unknown" && !resubmits) return leftUnknown(row, record);
   if (name !== "dismissed") {
@@ -80,46 +83,46 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext
     await owned.release().catch((error: unknown) => {
       throw new StateFolderError(run.deps.ledger.folder, error);
     });
-    // It may have come further since it was read.
+    // Another process may have advanced it since it was read.
     if (!isUnknown(owned.record)) return "again";
-    if (resubmits && !(await putAside(owned.record, run))) return "again";
+    if (resubmits && !(await dismissToResubmit(owned.record, run))) return "again";
   }
   if (resubmits) return submitRow(row, null, run);
   return leftUnknown(row, record);
 }
 
-/** The user bought the row again by other means: that task is the row's now. */
-async function goOnAs(id: string, row: PlannedRow, { claims }: BatchContext): Promise<Step> {
+/** The user submitted the row's request again with another command: that task now belongs to the row. */
+async function adoptReplacement(id: string, row: PlannedRow, { claims }: BatchContext): Promise<Step> {
   row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, id));
   return "again";
 }
 
-/** Whether this process is the one that puts a request of unknown outcome aside, to buy it again. */
-async function putAside(record: TaskRecord, { deps }: BatchContext): Promise<boolean> {
+/** Dismisses a request of unknown outcome before it is submitted again. @returns false if another process did so */
+async function dismissToResubmit(record: TaskRecord, { deps }: BatchContext): Promise<boolean> {
   try {
     await dismissTask(record, { why: "resubmitted by the user", replacement: null }, deps);
     return true;
   } catch (error) {
-    // Another process was quicker, or is at it.
+    // Another process has dismissed it, or is about to.
     if (error instanceof PendingError || error instanceof UsageError) return false;
     throw error;
   }
 }
 
 /**
- * A saved row costs nothing more: its files are there, or they are downloaded again. A file that was changed
- * since is its owner's.
+ * A saved row is never submitted again: its files are there, or they are downloaded again. A file that the user
+ * changed since is left as it is.
  */
 async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const report = reportOf(record);
   const moved = movedDestination(row, record, run.place);
-  const files = await Promise.all(report.files.map((file) => whereItIs(file, record, moved)));
+  const files = await Promise.all(report.files.map((file) => findFile(file, record, moved)));
   if (files.every((file) => file !== null)) return savedEarlier(row, { ...report, files });
   return resultOf(row, await resumeFound(record, resumeOptions(row, record, run), resumeDeps(run)), false);
 }
 
-/** A saved file where it is now: in the folder as it was moved, or where it was saved; null where it is gone. */
-async function whereItIs(
+/** The current place of a saved file: in the moved folder, or where it was saved; null if it is gone. */
+async function findFile(
   file: SavedFile,
   { intent }: TaskRecord,
   moved: Destination | null,
@@ -133,7 +136,7 @@ async function whereItIs(
 }
 
 async function isThere(file: string | null): Promise<boolean> {
-  // Where the disk does not say, fetching it again does: what is still there is not saved twice.
+  // On a disk error the file is downloaded again; if it exists after all, it is not saved a second time.
   return file !== null && (await nameIsTaken(file).catch(() => false));
 }
 
@@ -142,9 +145,9 @@ function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, place }: Bat
   return { wait, destination, fallback: () => destinationOf(row, place) };
 }
 
-/** Tasks of earlier runs are waited for at the pace of all. */
+/** Tasks of earlier runs share the batch's rate limiter. */
 function resumeDeps({ deps, admission }: BatchContext): ResumeDeps {
-  const paced = {
+  const limited = {
     ...deps,
     connection: { ...deps.connection, service: new AdmittedService(admission, null) },
   };
@@ -152,7 +155,7 @@ function resumeDeps({ deps, admission }: BatchContext): ResumeDeps {
     ledger: deps.ledger,
     async depsFor(service, taskId) {
       if (service) requireSameAccount(service, deps.connection.identity, taskId);
-      return paced;
+      return limited;
     },
   };
 }

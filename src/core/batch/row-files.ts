@@ -10,7 +10,7 @@ import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./pla
 
 const FILES_AT_ONCE = 32;
 
-/** A folder's address with all links followed, as far as it exists: the same however it was reached. */
+/** A folder's path with all links resolved, as far as it exists: the same for every path that leads to it. */
 export async function realFolder(folder: string): Promise<string> {
   try {
     return await promises.realpath(folder);
@@ -22,7 +22,7 @@ export async function realFolder(folder: string): Promise<string> {
   }
 }
 
-/** A plan, and what in it has no place. */
+/** A plan, and the rows whose output file cannot be used. */
 export async function planWithFiles(
   rows: readonly BatchRow[],
   place: OutputFolder,
@@ -32,14 +32,14 @@ export async function planWithFiles(
   for (;;) {
     const plan = await planBatch(rows, deps);
     const found = await findMisplaced(plan.rows, place);
-    // What is in the way may just have been saved for that very row, by another process: then the next plan knows.
+    // Another process may have just saved the file for this very row; then the next plan has the row as saved.
     const misplaced = found.filter(({ line }) => suspects.has(line));
     if (found.length === 0 || misplaced.length > 0) return { plan, misplaced };
     suspects = new Set(found.map(({ line }) => line));
   }
 }
 
-/** Rows whose exact file is taken by something else, or whose folder leads out of the batch's own. */
+/** Rows whose exact file exists already, or whose folder is outside the output folder. */
 export async function findMisplaced(
   rows: readonly PlannedRow[],
   place: OutputFolder,
@@ -59,10 +59,10 @@ async function misplaced(row: PlannedRow, place: OutputFolder): Promise<Manifest
   return { line, message: `output ${JSON.stringify(output)} exists already.` };
 }
 
-/** Proves that images can be written to every folder that rows are saved in. @throws SaveFailedError */
+/** Checks that images can be written to every folder that rows are saved in. @throws SaveFailedError */
 export async function prepareFolders(rows: readonly BatchRow[], place: OutputFolder): Promise<void> {
   const folders = new Map<string, BatchRow>();
   for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
-  // One after the other: where one cannot be used, no other is left half tried.
+  // One after the other, so that an unusable folder leaves no other check unfinished.
   for (const row of folders.values()) await prepareDestination(destinationOf(row, place));
 }

@@ -12,27 +12,35 @@ import { type RowState, rowStateAfter } from "./row-state.ts";
 export interface RowResult {
   row: PlannedRow;
   state: RowState;
-  /** Whether an earlier run has saved it, so that this one had nothing to do. */
+  /** Whether an earlier run had saved it. */
   isSkipped: boolean;
-  /** null for a row of which nothing was begun. */
+  /** null for a row that has no task. */
   report: TaskReport | null;
   error: ImggenError | null;
-  /** Whether this run bought it, or tried to. */
-  bought: boolean;
-  /** Where the images differ from what was asked. */
-  drift: string[];
+  /** Whether this run submitted it, or tried to. */
+  isSubmitted: boolean;
+  /** Where the images differ from what was requested. */
+  mismatches: string[];
 }
 
-/** A row that was taken as far as its report says. */
-export function resultOf(row: PlannedRow, report: TaskReport, bought: boolean): RowResult {
-  const drift = mismatchWarnings(report);
-  const warnings = [...report.warnings, ...drift];
+/** The result of a row that has a task. */
+export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
+  const mismatches = mismatchWarnings(report);
+  const warnings = [...report.warnings, ...mismatches];
   const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
   const state = rowStateAfter(report);
-  return { row, state, isSkipped: false, report: { ...report, error, warnings }, error, bought, drift };
+  return {
+    row,
+    state,
+    isSkipped: false,
+    report: { ...report, error, warnings },
+    error,
+    isSubmitted,
+    mismatches,
+  };
 }
 
-/** The service could not finish a row's task. Unlike `generate`, the same batch does not buy it anew. */
+/** The service failed a row's task. Running the same batch again does not submit it again; running `generate` would. */
 class RowFailedError extends GenerationFailedError {
   constructor({ error, charged }: TaskReport) {
     super(error?.message ?? "", {
@@ -45,22 +53,22 @@ class RowFailedError extends GenerationFailedError {
 }
 
 export function savedEarlier(row: PlannedRow, report: TaskReport): RowResult {
-  return { row, state: "saved", isSkipped: true, report, error: null, bought: false, drift: [] };
+  return { row, state: "saved", isSkipped: true, report, error: null, isSubmitted: false, mismatches: [] };
 }
 
-/** A row that nothing can be reported of but an error. */
+/** A row with nothing to report but an error. */
 export function endedWithout(state: RowState, row: PlannedRow, error: ImggenError): RowResult {
-  return { row, state, isSkipped: false, report: null, error, bought: false, drift: [] };
+  return { row, state, isSkipped: false, report: null, error, isSubmitted: false, mismatches: [] };
 }
 
-/** A row that is not sent any more. @param why what ended it for another row, or for all */
+/** A row that is not submitted because the batch stopped. @param why the error that stopped it; null: an outage */
 export function notSent(row: PlannedRow, why: ImggenError | null): RowResult {
   return endedWithout("new", row, why === null ? new NetworkError(DOWN) : new NotSentError(why));
 }
 
 const DOWN = "The service cannot be reached; this row was not sent.";
 
-/** What ended the batch, said of a row that cost nothing by it. */
+/** The error that stopped the batch, for a row that was not submitted and not charged. */
 class NotSentError extends ImggenError {
   readonly type: ErrorType;
 
@@ -72,13 +80,13 @@ class NotSentError extends ImggenError {
   }
 }
 
-/** A row whose task another process has, and does not let go of. */
+/** A row whose task another process is still working on. */
 export function stillHeld(row: PlannedRow): RowResult {
   const error = new PendingError("Another process is working on this row.", { charged: "unknown" });
   return endedWithout("waiting", row, error);
 }
 
-/** A row that may have been bought, as nobody knows: it is left to the user. */
+/** A row of unknown outcome: the user decides. */
 export function leftUnknown(row: PlannedRow, record: TaskRecord): RowResult {
   const report = reportOf(record);
   return resultOf(row, { ...report, error: report.error ?? dismissed(record) }, false);
@@ -91,7 +99,7 @@ function dismissed({ id }: TaskRecord): OutcomeUnknownError {
 }
 
 /**
- * A row of which cannot be read what became of it: it may well have been charged, so it is left to the user too.
+ * A row whose record cannot be read. It may have been charged, so the user decides.
  * @param same a task for the same request, which may be this row's
  */
 export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | null): RowResult {

@@ -25,11 +25,11 @@ const ROW_STATES: Readonly<Record<StateName, RowState>> = {
 /** @param entry the latest attempt; null where the row has none, or nothing of it was begun */
 export function rowStateOf(entry: Attempt): RowState {
   if (entry === null) return "new";
-  // What cannot be read may well have been charged.
+  // A task that cannot be read may have been charged.
   return entry.kind === "task" ? ROW_STATES[standingOf(entry.record.state)] : "unknown";
 }
 
-/** How a row stands once this run is done with it: what was refused is not submitted again by the same run. */
+/** A row's state at the end of a run: a refused row counts as failed, because the same run does not submit it again. */
 export function rowStateAfter({ state, error }: Pick<TaskReport, "state" | "error">): RowState {
   const isRefused = state === "refused";
   const isSavedInVain = state === "saved" && error !== null;

@@ -7,21 +7,21 @@ import { runRow } from "./run-row.ts";
 export interface RunOptions {
   /** Rows under way at once. */
   concurrency: number;
-  /** Rows that another process has are waited for this long after everything else is done, milliseconds. */
+  /** How long to wait for rows that another process holds, after all others have ended, milliseconds. */
   patienceMs: number;
-  /** Told of each row as it ends. */
+  /** Called for each row as it ends. */
   onEnd: (end: RowResult) => Promise<void>;
-  /** Told when a row begins. */
+  /** Called when a row begins. */
   onStart: (row: PlannedRow) => void;
 }
 
 const LOOK_AGAIN_MS = 300;
 
 /**
- * Runs the rows of a batch, several at once. Ends when every row has ended, or with the signal: rows that were
- * not begun by then are not told of. Where something unforeseen happens, such as a result that nobody takes, no
- * more rows are begun, and it is thrown once those under way have ended.
- * @returns the rows that were not told of
+ * Runs the rows of a batch, several at once, until every row has ended or the signal aborts; rows not begun by then
+ * are not reported. After an unexpected error, such as `onEnd` rejecting, no more rows are begun, and the error is
+ * thrown once the running ones have ended.
+ * @returns the rows that were not reported
  */
 export async function runRows(
   rows: readonly PlannedRow[],
@@ -40,7 +40,7 @@ export async function runRows(
   return [];
 }
 
-/** Goes through the rows once. @returns those that were not told of */
+/** Goes through the rows once. @returns those that were not reported */
 async function runOnce(
   rows: readonly PlannedRow[],
   options: RunOptions,
@@ -56,7 +56,7 @@ async function runOnce(
     }
   };
   const fail = (error: unknown) => void failures.push(error);
-  // Each of them to its own end: what is under way is paid for.
+  // Every running row is finished: it has been charged.
   const workers = Array.from({ length: Math.min(options.concurrency, rows.length) }, () =>
     worker().catch(fail),
   );
@@ -65,7 +65,7 @@ async function runOnce(
   return left;
 }
 
-/** @returns whether the row has ended, and was told of */
+/** @returns whether the row has ended and was reported */
 async function runTold(
   row: PlannedRow,
   { onStart, onEnd }: Pick<RunOptions, "onStart" | "onEnd">,
@@ -75,7 +75,7 @@ async function runTold(
   if (signal.aborted) return false;
   onStart(row);
   const end = await runRow(row, run).catch((error: unknown) => {
-    // The signal came before anything of the row was begun.
+    // The signal aborted before the row was begun.
     if (signal.aborted) return null;
     throw error;
   });

@@ -13,9 +13,9 @@ export interface BatchContext {
   claims: BatchClaims;
   admission: Admission;
   deps: TaskDeps;
-  /** Why the service could not be reached, when it last could not. */
+  /** The last error that kept a submit from being sent. */
   outage: { error: ImggenError | null };
 }
 
-/** Whether another process was quicker, so that the row has to be looked at again. */
+/** `held`: another process is working on the row. `again`: the row changed, so its next step is decided again. */
 export type Step = RowResult | "held" | "again";

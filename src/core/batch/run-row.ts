@@ -12,7 +12,7 @@ import { rowStateOf } from "./row-state.ts";
 import type { BatchContext, Step } from "./run-context.ts";
 import { submitRow } from "./submit-row.ts";
 
-/** Errors that say of the account, or of its limits, that no further row can be bought. */
+/** Errors of the account or its limits: every further row would fail in the same way. */
 const STOPS: ReadonlySet<ErrorType> = new Set([
   "auth_required",
   "insufficient_credits",
@@ -20,31 +20,31 @@ const STOPS: ReadonlySet<ErrorType> = new Set([
   "budget_exceeded",
 ]);
 
-/** What a disk answers that will take no other image either. */
+/** Disk errors that the next image would meet too. */
 const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
 
-/** Whether to buy further rows would be in vain. What is under way is finished all the same. */
+/** Whether the batch submits no more rows after this error. Running rows are finished. */
 function endsAll(error: ImggenError): boolean {
   if (STOPS.has(error.type) || isCertificateError(error)) return true;
   return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
 }
 
 /**
- * Takes one row as far as it goes: buys it, or goes on from where an earlier run left it.
+ * Runs one row to its end: submits it, or continues from its state after an earlier run.
  * @returns "held" while another process is at work on it
- * @throws the signal's reason, where nothing was begun
+ * @throws the signal's reason, if nothing was begun
  */
 export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowResult | "held"> {
   for (;;) {
-    const step = await nextStep(row, run).catch((error: unknown) => troubled(row, error, run));
+    const step = await nextStep(row, run).catch((error: unknown) => failedRow(row, error, run));
     if (step === "again") continue;
     if (step !== "held" && step.error && endsAll(step.error)) run.admission.stop(step.error);
     return step;
   }
 }
 
-/** One row's trouble, such as another account's task, is not the others'. */
-function troubled(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
+/** An error of one row, such as a task of another account, does not end the batch. */
+function failedRow(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
   return endedWithout("failed", row, error);
 }
@@ -54,7 +54,7 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   const id = row.attempts.at(-1);
   const entry =
     id === undefined ? null : await readAttempt(row, row.attempts.length - 1, { claims: run.claims, ledger });
-  // What waits out a 429, or did, is to be claimed first: its owner may be there all the same.
+  // A task in its wait after a 429 must be claimed first: the process that submits it may be alive.
   const waits = entry?.kind === "task" && entry.record.state.name === "rate_limited";
   if (!waits && rowStateOf(entry) === "new") return submitRow(row, entry === null ? (id ?? null) : null, run);
   if (entry?.kind === "lost") {
@@ -69,12 +69,12 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   }
   return resumeRow(row, record, run).catch((error: unknown) => {
     if (!(error instanceof ImggenError) || error === run.deps.signal.reason) throw error;
-    // Whatever went wrong now, what an earlier run has paid for it, or may have, is not undone.
+    // The error is this run's; what the record says was charged stays true.
     return resultOf(row, { ...reportOf(record), error }, false);
   });
 }
 
-/** The newest task for a row's request that is none of its attempts: it may be the one that a damaged claim named. */
+/** The newest task for the row's request that is not one of its attempts: perhaps the one that a damaged claim named. */
 async function sameRequest(
   { checked, attempts }: PlannedRow,
   { deps }: BatchContext,

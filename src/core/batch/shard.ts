@@ -3,7 +3,7 @@ import { UsageError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../task/request-fields.ts";
 
-/** One of several equal parts of a batch, for several machines to do one each. */
+/** One of several equal parts of a batch, so that several machines can run one part each. */
 export interface Shard {
   /** 1 for the first. */
   index: number;
@@ -12,7 +12,7 @@ export interface Shard {
 
 const MOST_SHARDS = 10_000;
 
-/** `2/4` is the second of four. @throws UsageError where the text means no shard */
+/** `2/4` is the second of four. @throws UsageError if the text is not a shard */
 export function parseShard(text: string): Shard {
   const [, index, count] = /^(\d{1,9})\/(\d{1,9})$/.exec(text.trim()) ?? [];
   const shard = { index: Number(index), count: Number(count) };
@@ -22,21 +22,21 @@ export function parseShard(text: string): Shard {
   });
 }
 
-/** A batch knows its rows by their digests, so these are in each of them, set or not, and in this order for good. */
+/** Fields that are in every digest, set or not. Digests identify rows across releases, so this order must never change. */
 const IN_EVERY_DIGEST: readonly FieldName[] = ["prompt", "model", "ratio", "image", "maxImages", "quality"];
 
-/** Fields that came later are in a digest only where they are set: what lacks them keeps the digest it had. */
+/** Fields that were added later are in a digest only if they are set, so that older rows keep their digests. */
 const LATER_FIELDS = FIELD_NAMES.filter((name) => !IN_EVERY_DIGEST.includes(name)).toSorted();
 
 /**
- * What a row is, as 32 hexadecimal digits: the same for the same request and output name, on every machine,
- * wherever the row stands. One reference image as a string is the same as a list of that one.
+ * Identifies a row by its content, as 32 hexadecimal digits: the same for the same request and output name, on every
+ * machine and every line. One reference image as a string is the same as a list with that one.
  */
 export function rowDigest(request: GenerationRequest, output: string | undefined): string {
   const digested = (name: FieldName) =>
     REQUEST_FIELDS[name] === "texts" ? [request[name] ?? []].flat() : (request[name] ?? null);
   const later = LATER_FIELDS.filter((name) => request[name] !== undefined);
-  // A list, as its order is fixed; what is not set is null, and no value that can be set.
+  // A list has a fixed order. A field that is not set is null, which no set value can be.
   const content = [
     ...IN_EVERY_DIGEST.map(digested),
     output ?? null,
@@ -45,7 +45,7 @@ export function rowDigest(request: GenerationRequest, output: string | undefined
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32);
 }
 
-/** As many digits as a number holds exactly. */
+/** Hexadecimal digits that fit into a number exactly. */
 const DIGITS = 12;
 
 /** Whether a row belongs to a shard. Each row is in exactly one, and equal rows are in the same. */

@@ -9,8 +9,8 @@ import { notSent, resultOf } from "./row-result.ts";
 import type { BatchContext, Step } from "./run-context.ts";
 
 /**
- * Submits a row, once admission lets it through.
- * @param begun the task that the row's latest claim names and nobody has begun; null claims a new one
+ * Submits a row once admission lets it through.
+ * @param begun id of the task that the row's latest claim names and that was never begun; null claims a new one
  */
 export async function submitRow(row: PlannedRow, begun: string | null, run: BatchContext): Promise<Step> {
   const { deps, admission } = run;
@@ -24,7 +24,7 @@ export async function submitRow(row: PlannedRow, begun: string | null, run: Batc
     const report = await submitAndFinish(owned, order, { ...deps, connection });
     if (report.error instanceof TakenOverError) return "again";
     if (!isOutage(report, run)) return resultOf(row, report, true);
-    // It never left, and that is on the disk: it is bought when the service is back.
+    // It was not sent, and the ledger says so: the row is submitted when the service is back.
     run.outage.error = report.error;
     return "again";
   } finally {

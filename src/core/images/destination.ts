@@ -18,19 +18,19 @@ export interface DestinationOptions {
   /** Template of `--name`. */
   name?: string | undefined;
   overwrite: boolean;
-  /** Makes a path absolute. @throws SaveFailedError where the working folder is needed and gone */
+  /** Makes a path absolute. @throws SaveFailedError if it is relative and the working folder is gone */
   resolvePath: (file: string) => string;
 }
 
 /**
- * Where the images are to go. Looks at the disk and changes nothing.
- * @throws UsageError where an exact path is taken, or a name cannot be used on this platform
+ * Turns `--output` and `--name` into a destination. Reads the disk and changes nothing.
+ * @throws UsageError if an exact path exists, or a name cannot be used on this platform
  */
 export async function resolveDestination(
-  wish: DestinationOptions,
+  options: DestinationOptions,
   onPlatform: NodeJS.Platform = platform(),
 ): Promise<Destination> {
-  const { output, name, overwrite, resolvePath } = wish;
+  const { output, name, overwrite, resolvePath } = options;
   const problem = name === undefined ? null : templateProblem(name);
   if (problem) throw new UsageError(`--name ${JSON.stringify(name)}: ${problem}.`);
   const template = name ?? DEFAULT_TEMPLATE;
@@ -57,8 +57,8 @@ export async function resolveDestination(
 }
 
 /** As `resolveDestination`, for commands whose standard output is for people. @throws UsageError */
-export function resolveFileDestination(wish: DestinationOptions): Promise<Destination> {
-  if (wish.output !== "-") return resolveDestination(wish);
+export function resolveFileDestination(options: DestinationOptions): Promise<Destination> {
+  if (options.output !== "-") return resolveDestination(options);
   throw new UsageError("--output - is for generate; here it takes a file or a folder.");
 }
 
@@ -72,7 +72,7 @@ export function requireFolderForSeveral(destination: Destination | null, tasks: 
 }
 
 async function refuseTaken(target: string, output: string, overwrite: boolean): Promise<void> {
-  // A name without an extension gets one, and the longest of them must find room.
+  // A name without an extension gets one, so there must be room for the longest.
   const name = path.extname(target) === "" ? `${path.basename(target)}.avif` : path.basename(target);
   if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
     throw new UsageError(`--output: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`);
@@ -89,7 +89,8 @@ async function refuseTaken(target: string, output: string, overwrite: boolean): 
 }
 
 /**
- * Makes the output folder and proves that a file can be written there, so that nothing is bought in vain.
+ * Creates the output folder and checks that a file can be written there, so that nothing is charged for an image that
+ * cannot be saved.
  * @throws SaveFailedError
  */
 export async function prepareDestination(
@@ -100,7 +101,7 @@ export async function prepareDestination(
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   try {
     await makeFolder(folder, 0o777);
-    await proveRoom(folder, processes);
+    await checkWritable(folder, processes);
   } catch (error) {
     throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
       hint: "Nothing was sent. Choose another --output.",
@@ -112,10 +113,10 @@ export async function prepareDestination(
 const PROBE: OwnedKind = { prefix: ".imggen-", extension: ".probe" };
 
 /**
- * Writes a file and removes it. Its name is nobody else's, so that no other user's file or folder is in its way. What
- * killed processes have left of it is removed, so that it never adds up.
+ * Writes a file and removes it. Its name is this process's own, so that no other user's file or folder is in the way.
+ * Such files of killed processes are removed.
  */
-async function proveRoom(folder: string, processes: Processes): Promise<void> {
+async function checkWritable(folder: string, processes: Processes): Promise<void> {
   await removeAbandoned(folder, PROBE, processes, Date.now());
   const probe = path.join(folder, ownedName(PROBE, processes.self));
   const file = DiskFile.createExclusive(probe, 0o600);

@@ -9,7 +9,7 @@ import type { TaskDeps } from "../deps.ts";
 import { DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { FileSink } from "./file-sink.ts";
 
-/** A whole, checked image in a temporary file, synced and ready for its final name. */
+/** A complete, checked image in a temporary file, synced and ready to be published. */
 export interface DownloadedImage {
   temporary: string;
   url: string;
@@ -20,9 +20,9 @@ export interface DownloadedImage {
 
 export interface ImageSource {
   url: string;
-  /** The task that it is of. */
+  /** The id of its task. */
   taskId: string;
-  /** Asks the service for the URL again, after this one has stopped working; null where it has none. */
+  /** Polls for a new URL after this one has stopped working; null if the service has none. */
   freshUrl: () => Promise<string | null>;
 }
 
@@ -31,14 +31,13 @@ type FetchDeps = Pick<
   "connection" | "clock" | "signal" | "onProgress" | "random" | "fileMode" | "downloadIdleMs"
 >;
 
-/** Waits that the service asks for in the middle of a download are followed up to this length. */
+/** The longest Retry-After that a download honours. */
 const MOST_PATIENCE_MS = 120_000;
 
 /**
- * Downloads one result to `temporary`, a name that nobody else uses, and checks it: a type from the bytes, complete
- * to the end. Up to 6 attempts; a URL that is gone is asked for again once.
- * @throws DownloadFailedError, SaveFailedError where the disk is at fault, or the signal's reason; the task is still
- *   resumable
+ * Downloads one result to `temporary`, a name that no other process uses, and checks it: the type comes from the bytes,
+ * which must be complete. Up to 6 attempts; for a URL that is gone, a new one is polled for once.
+ * @throws DownloadFailedError; SaveFailedError for a disk error; or the signal's reason. The task stays resumable
  */
 export async function downloadImage(
   source: ImageSource,
@@ -75,7 +74,7 @@ function notSaved(why: string, url: string): DownloadFailedError {
 
 type Attempt = DownloadedImage | Exclude<DownloadReply, { outcome: "done" }>;
 
-/** One attempt, which leaves a file behind only where it is whole. */
+/** One attempt. It leaves a file behind only if the image is complete. */
 async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
   let attempt: Attempt | null = null;
   try {
@@ -104,7 +103,7 @@ async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Pr
     const sha256 = await onDisk(temporary, () => sink.finish());
     return await check(file, arriving, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
   } finally {
-    await sink.settle();
+    await sink.abandon();
     await onDisk(temporary, () => file.close());
   }
 }
@@ -141,7 +140,7 @@ async function onDisk<Result>(file: string, action: () => Result | Promise<Resul
   }
 }
 
-/** The paid image is safe at the service; only this disk is at fault. */
+/** A disk error: the charged image is still at the service. */
 export function diskFailure(file: string, cause: unknown): SaveFailedError {
   return new SaveFailedError(`The image could not be written to ${file}: ${errorText(cause)}.`, {
     charged: "yes",

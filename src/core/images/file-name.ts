@@ -2,32 +2,32 @@ import path from "node:path";
 import type { GenerationRequest } from "../../task/request.ts";
 import { isReserved } from "./portable-name.ts";
 
-/** The name of a saved image where the user gives none. */
+/** The default of `--name`. */
 export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";
 
 const PLACEHOLDERS = ["slug", "model", "ratio", "quality", "task", "index", "date", "time", "ext"] as const;
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** What file systems take for one name, in bytes. */
+/** The longest file name that common file systems allow, in bytes. */
 export const LONGEST_NAME_BYTES = 255;
-// Room for a number (`-12345`), so that a name stays whole when it has to give way to another.
+// Leaves room for a number (`-12345`), so that a name need not be cut when it is taken.
 const NUMBER_BYTES = 6;
 const SLUG_CHARACTERS = 48;
 const SHORT_ID_CHARACTERS = 8;
 
 export interface NameFacts {
-  /** null for a task of which this machine knows only the id. */
+  /** null if only the id of the task is known. */
   request: GenerationRequest | null;
   taskId: string;
   /** 1 for a task's first image. */
   index: number;
   /** Without a dot, from the image's bytes. */
   extension: string;
-  /** Local time that the name tells. */
+  /** The time for `{date}` and `{time}`, shown in local time. */
   date: Date;
 }
 
-/** What is wrong with a template, in words; null where it is fine. */
+/** The problem of a template; null if it is valid. */
 export function templateProblem(template: string): string | null {
   if (/[/\\]/.test(template)) return "must not contain a path separator; --output names the folder";
   if (/\p{Cc}/u.test(template)) return "must not contain a control character";
@@ -42,7 +42,7 @@ function isPlaceholder(name: string): name is Placeholder {
 
 const NAMES_ITS_TYPE = /\.(\{ext\}|png|jpe?g|webp|gif|avif)$/i;
 
-/** A template's file name for one image: safe on every platform, at most 255 bytes, extension included. */
+/** The file name that a template gives one image: valid on every platform, at most 255 bytes with its extension. */
 export function renderName(template: string, facts: NameFacts): string {
   const values = placeholderValues(facts);
   const withExtension = NAMES_ITS_TYPE.test(template) ? template : `${template}.{ext}`;
@@ -71,7 +71,7 @@ function placeholderValues({
   };
 }
 
-/** The prompt's words as a name: letters and digits of any script, the rest as hyphens. */
+/** The prompt as part of a file name: letters and digits of any script; everything else becomes hyphens. */
 export function slugOf(prompt: string): string {
   const words = prompt
     .normalize("NFC")
@@ -81,15 +81,15 @@ export function slugOf(prompt: string): string {
   return cut.replace(/-+$/, "") || "image";
 }
 
-/** The tail of a task id, where ids differ most, reduced to letters and digits. */
+/** The end of a task id, where ids differ most; letters and digits only. */
 export function shortTaskId(taskId: string): string {
   return taskId.replace(/[^A-Za-z0-9]/g, "").slice(-SHORT_ID_CHARACTERS) || "task";
 }
 
-/** What counts as an extension: short, so that a name can be cut to fit before it. */
+/** An extension is short, so that there is room to cut the name before it. */
 const EXTENSION = /\.[^.\s]{1,16}$/;
 
-/** A file name that every platform takes: no separator, no control character, no reserved name. */
+/** A file name that is valid on every platform: no separator, no control character, no reserved name. */
 export function safeName(name: string): string {
   const clean = withoutTail(name.replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-"));
   const extension = EXTENSION.exec(clean)?.[0] ?? "";
@@ -98,7 +98,7 @@ export function safeName(name: string): string {
   return cutToBytes(free, LONGEST_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
 }
 
-/** A name without the dots and blanks at its end, which some platforms drop. */
+/** A name without dots and spaces at its end, which some platforms drop. */
 function withoutTail(name: string): string {
   let end = name.length;
   while (end > 0 && /[.\s]/.test(name.charAt(end - 1))) end -= 1;
@@ -125,7 +125,7 @@ export function numberedPath(file: string, number: number): string {
   const tail = `-${number}${extension}`;
   const room = LONGEST_NAME_BYTES - Buffer.byteLength(tail);
   const stem = cutToBytes(base.slice(0, base.length - extension.length), room);
-  // A name that is as long as can be, and ends in this very number.
+  // The name has the maximum length and ends in this same number.
   const other = `${stem}${tail}` === base ? [...stem].slice(0, -1).join("") : stem;
   return path.join(dir, other + tail);
 }

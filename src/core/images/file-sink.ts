@@ -2,15 +2,15 @@ import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../../api/download.ts";
 import type { DiskFile } from "../../lib/disk-file.ts";
 
-// Large writes, hashed while the one before is on its way to the disk, are what makes this fast.
+// Large writes are fast, and each chunk is hashed while the one before is written.
 const WRITE_BYTES = 1024 * 1024;
 const MOST_QUEUED_BYTES = 4 * WRITE_BYTES;
-// What is sent to the disk while the rest is still on its way need not be waited for at the end.
+// Syncing during the download shortens the sync at its end.
 const FLUSH_BYTES = 8 * WRITE_BYTES;
 
 type Target = Pick<DiskFile, "writeChunks" | "sync" | "syncData">;
 
-/** Writes a download to an open file as it arrives, in bounded memory, and hashes it on the way. */
+/** Writes a download to an open file as it arrives, in bounded memory, and hashes it. */
 export class FileSink implements ByteSink {
   readonly #file: Target;
   readonly #hash: Hash = createHash("sha256");
@@ -27,7 +27,7 @@ export class FileSink implements ByteSink {
     this.#file = file;
   }
 
-  /** What the disk said, once it refused a write; null while all is well. */
+  /** The error of the first failed write; null if there is none. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -45,15 +45,15 @@ export class FileSink implements ByteSink {
     }
   }
 
-  /** Gives up what is not being written yet, and waits for what is: before that is over no file may be closed. */
-  async settle(): Promise<void> {
+  /** Discards what is not being written yet and waits for the current write: until then the file must stay open. */
+  async abandon(): Promise<void> {
     this.#queue = [];
     this.#queuedBytes = 0;
     await this.#writing;
     await this.#flushing;
   }
 
-  /** Waits for the disk. @returns the SHA-256 of all bytes, in hex. @throws what the disk said */
+  /** Waits until everything is written. @returns the SHA-256 of all bytes, in hex. @throws the disk's error */
   async finish(): Promise<string> {
     while (this.#failure === null && (this.#writing || this.#queue.length > 0)) {
       this.#startWriting();

@@ -1,10 +1,10 @@
-/** Characters that Windows allows in no name. Elsewhere they are characters like any other. */
+/** Characters that Windows forbids in names. Other platforms allow them. */
 const NOT_ON_WINDOWS = /[<>:"|?*]/;
 
-/** Names of devices on Windows, with whatever extension. */
+/** Device names on Windows, with any extension. */
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
-/** Why one name in a path cannot be used on Windows, in words; null where it can. */
+/** Why one name in a path cannot be used on Windows; null if it can. */
 export function portableNameProblem(name: string): string | null {
   const character = NOT_ON_WINDOWS.exec(name)?.[0];
   if (character !== undefined) return `a name cannot contain ${character}, which Windows does not allow`;
@@ -13,15 +13,15 @@ export function portableNameProblem(name: string): string | null {
   return isReserved(name) ? `${JSON.stringify(name)} is a reserved name on Windows` : null;
 }
 
-/** Whether a name stands for a device on Windows. */
+/** Whether a name is a device name on Windows. */
 export function isReserved(name: string): boolean {
   return RESERVED.test(name);
 }
 
-/** What a Windows path may begin with: `\\?\`, `C:\`, or both. `C:name` is no drive and folder, but ambiguous. */
+/** The root of a Windows path: `\\?\`, `C:\`, or both. `C:name` has none: it is relative to the drive's current folder. */
 const ROOT = /^(?:[/\\]{2}[?.][/\\])?(?:[a-z]:(?=[/\\]|$))?/i;
 
-/** Why a path cannot be used on a platform, in words; null where it can. */
+/** Why a path cannot be used on a platform; null if it can. */
 export function pathProblem(file: string, platform: NodeJS.Platform): string | null {
   if (platform !== "win32") return null;
   const names = file.replace(ROOT, "").split(/[/\\]/);

@@ -8,11 +8,11 @@ import { foldedName } from "./published-names.ts";
 const PREFIX = ".imggen-";
 
 /**
- * Reserves an image's name where there are no hard links, so that of several processes only one gives it away.
- * Reserved is a hidden file beside it, created exclusively, not the name itself: whoever is killed in between would
- * leave an empty file under the final name, and that must be a whole image or nothing. The reservation names its
- * owner, so that one that was left behind is passed over.
- * @returns what gives the reservation up; null while another process has it
+ * Reserves an image's name on a file system without hard links, so that only one of several processes uses it. The
+ * reservation is a hidden file beside it, created exclusively, and not the name itself: a process that is killed in
+ * between would leave an empty file under the final name, which must be a complete image or nothing. The reservation
+ * names its owner, so that one left behind by a dead process is ignored.
+ * @returns releases the reservation; null while another process has it
  */
 export async function claimName(file: string, processes: Processes): Promise<(() => Promise<void>) | null> {
   const digest = createHash("sha256").update(foldedName(file)).digest("hex").slice(0, 16);
@@ -21,16 +21,16 @@ export async function claimName(file: string, processes: Processes): Promise<(()
 }
 
 /**
- * Nobody here can tell whether a process of another machine is alive, and to take its reservation would replace its
- * image. What one leaves behind costs no more than a number.
+ * Whether a process of another machine is alive is not known here, and taking over its reservation could replace its
+ * image. If it is dead, the image gets a number instead, which is harmless.
  */
 function patient({ self, isAlive }: Processes): Processes {
   return { self, isAlive: (other) => !isSameMachine(other, self) || isAlive(other) };
 }
 
 /**
- * Removes what processes have left that were killed while they made a reservation. A whole one stays: it is passed
- * over and removed by whoever reserves the name next, as the task does whose process was killed.
+ * Removes unfinished reservations of killed processes. A finished one stays: the next process that reserves the name
+ * ignores and removes it.
  */
 export async function sweepReservations(folder: string, processes: Processes): Promise<void> {
   const names = await promises.readdir(folder).catch(() => []);

@@ -21,22 +21,22 @@ export interface SaveOrder {
   request: GenerationRequest | null;
   destination: Destination;
   urls: string[];
-  /** What an earlier run saved, by the position of its URL: downloaded again only where its file is gone or changed. */
+  /** The files of an earlier run, by the position of their URL; downloaded again only if the file is gone or changed. */
   saved: readonly (SavedFile | null)[];
-  /** Asks the service for all result URLs again; null where it gives none. */
+  /** Polls for all result URLs again; null if the service gives none. */
   freshUrls: () => Promise<string[] | null>;
-  /** Begins the names of the temporary files; the same in every process that works on this task. */
+  /** Start of the temporary files' names; the same in every process that works on this task. */
   stem: string;
-  /** Whether this process alone may work on the task. */
+  /** Whether this process has claimed the task. */
   owned: boolean;
-  /** The time that names tell: the submit's, so that a recovery finds the same name. */
+  /** The time of the submit, for names: a resumed task then gets the same name. */
   date: Date;
-  /** A file that a former process published just before it ended is recognised, not saved again. */
+  /** Whether a file that an earlier process published just before it ended is recognised, not saved again. */
   recovering: boolean;
 }
 
 export interface SaveResult {
-  /** One entry per result URL, in their order; null for an image that is not saved. */
+  /** One entry for each result URL, in their order; null for an image that is not saved. */
   files: (SavedFile | null)[];
   warnings: string[];
 }
@@ -47,9 +47,9 @@ export const MOST_IMAGES = 16;
 const MOST_NAMED = 4;
 
 /**
- * Fetches, checks and publishes every image of a task, and adds each to `result` as it is published. An image that
- * cannot be downloaded does not keep the others from being saved; a signal or a failing disk ends it at once.
- * @throws SaveFailedError, or the signal's reason; what was saved is in `result` all the same
+ * Downloads, checks and publishes every image of a task, and adds each to `result` as it is published. If one cannot be
+ * downloaded, the others are still saved; a signal or a disk error ends it at once.
+ * @throws SaveFailedError, or the signal's reason; what was saved until then is in `result`
  */
 export async function saveImages(order: SaveOrder, result: SaveResult, deps: TaskDeps): Promise<void> {
   const urls = order.urls.slice(0, MOST_IMAGES);
@@ -89,17 +89,17 @@ function severalFailed(failures: readonly DownloadFailedError[], images: number)
 }
 
 /**
- * The file of an image that an earlier run saved, where it is still whole: its URL may have expired since, which
- * must not keep the task from being finished.
+ * The file of an image that an earlier run saved, if it is still complete: its URL may have expired since, which must
+ * not keep the task from finishing.
  */
 async function findSaved(url: string, at: number, { saved }: SaveOrder): Promise<SavedFile | null> {
   const file = saved[at];
-  // The query may hold a signature, which changes from poll to poll.
+  // Compared without the query: it may hold a signature, which changes with every poll.
   if (!file || withoutQuery(file.url) !== withoutQuery(url)) return null;
   return (await isWhole(file)) ? file : null;
 }
 
-/** Whether a file is still where it was saved, byte for byte. What went to standard output is the user's. */
+/** Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged. */
 export async function isWhole({ path: file, ...saved }: SavedFile): Promise<boolean> {
   return file === null || (await isFileOf(file, saved).catch(() => false));
 }
@@ -121,7 +121,7 @@ async function saveImage(
   const { processes } = deps.ledger;
   const kind = { prefix: `.imggen-${order.stem}-${index}-`, extension: ".part" };
   if (order.recovering && order.owned) await removeLeftovers(folder, kind, deps);
-  // Of this process alone: whoever else is at the same task must never write into what is published here.
+  // Named after this process: another process on the same task must never write into a file that this one publishes.
   const temporary = path.join(folder, ownedName(kind, processes.self));
   const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
   const fetched = await downloadImage({ url, taskId: order.taskId, freshUrl }, temporary, deps);
@@ -132,7 +132,7 @@ async function saveImage(
   return file;
 }
 
-/** What a process that has ended left half done; what may be another's work is left alone. */
+/** Removes temporary files of dead processes; those that may be in use are left alone. */
 async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock }: TaskDeps): Promise<void> {
   await removeAbandoned(folder, kind, ledger.processes, clock.now());
   await sweepReservations(folder, ledger.processes);
@@ -143,7 +143,7 @@ function savedFile({ url, image, bytes, sha256 }: DownloadedImage, file: string 
   return { path: file, url, mediaType, bytes, sha256, width, height };
 }
 
-/** The folder of the final name, so that publishing never crosses a file system. */
+/** The folder of the final name, so that publishing stays within one file system. */
 function stagingFolder(destination: Destination, index: number, deps: TaskDeps): string {
   if (destination.kind === "file") return path.dirname(destination.path);
   if (destination.kind === "stdout" && index === 1) return deps.ledger.folder;
@@ -169,13 +169,13 @@ async function place(
     await syncFolder(path.dirname(file));
     return { path: file, warnings: typeWarnings(file, fetched) };
   } catch (error) {
-    // It is fetched again by whoever goes on; until then it would only lie about.
+    // The next run downloads it again.
     removeIfPossible(fetched.temporary);
     throw diskFailure(wanted, error);
   }
 }
 
-/** The path an image gets where nothing is in its way. */
+/** The path of an image if the name is free. */
 function finalPath(fetched: DownloadedImage, index: number, order: SaveOrder): string {
   const { destination, taskId, request } = order;
   const { extension } = fetched.image;
@@ -186,7 +186,7 @@ function finalPath(fetched: DownloadedImage, index: number, order: SaveOrder): s
   return path.join(destination.folder, name);
 }
 
-/** Publishes under the first free number, or, under `--overwrite`, under the number that is the image's own. */
+/** Publishes under the first free number; with `--overwrite`, under the image's own number. */
 async function publishNumbered(
   fetched: DownloadedImage,
   wanted: string,
@@ -200,7 +200,7 @@ async function publishNumbered(
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
     const file = numberedPath(wanted, number);
     if ((await publishAs(fetched.temporary, file, order, deps)) === "published") return file;
-    // Where two images of a task are equal, the file of the first is not taken for the second.
+    // If two images of a task are equal, the first one's file must not count as the second's.
     const isOurs = files.some((saved) => saved?.path === file);
     if (order.recovering && !isOurs && (await isFileOf(file, fetched))) {
       await whileInUse(() => promises.unlink(fetched.temporary));
@@ -217,7 +217,7 @@ async function publishAs(
 ): Promise<"published" | "exists"> {
   const reserve = (name: string) => claimName(name, deps.ledger.processes);
   if (!order.destination.overwrite) return publish(temporary, file, reserve);
-  // Two processes that both find an old file, or none, would replace one another's image.
+  // Without the reservation, two processes that both find an old file would replace each other's image.
   const giveUp = await reserve(file);
   if (giveUp === null) return "exists";
   try {
@@ -235,7 +235,7 @@ async function replace(
 ): Promise<"published" | "exists"> {
   if (!(await published.take(file, date.getTime()))) return "exists";
   try {
-    // Its age tells other processes that it is new: the time of its last byte may lie before they began.
+    // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
     const now = new Date(clock.now());
     await promises.utimes(temporary, now, now);
     await whileInUse(() => promises.rename(temporary, file));
@@ -246,7 +246,7 @@ async function replace(
   }
 }
 
-/** A name that the user chose is kept, even where the bytes are of another type. */
+/** A name that the user chose is kept even if the bytes are of another type; this warns about it. */
 function typeWarnings(file: string, { image }: DownloadedImage): string[] {
   const named = path.extname(file).slice(1).toLowerCase();
   if (named === image.extension || (named === "jpeg" && image.extension === "jpg")) return [];

@@ -12,8 +12,8 @@ import { RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 const PATIENCE_MS = 180_000;
 
 /**
- * What all rows of a batch share on their way to the service: one pace, one breaker, and one end, when the
- * account can pay for no more.
+ * Decides when a row of a batch may be submitted. All rows share one rate limiter, one circuit breaker and one stop,
+ * for when the account cannot pay for more.
  */
 export class Admission {
   readonly service: ImageService;
@@ -30,7 +30,7 @@ export class Admission {
     this.breaker = new CircuitBreaker(deps);
   }
 
-  /** Why no more rows are submitted; null while they are. */
+  /** Why no more rows are submitted; null while rows are submitted. */
   get stopped(): ImggenError | null {
     return this.#stopped;
   }
@@ -40,9 +40,9 @@ export class Admission {
   }
 
   /**
-   * Waits until a row may be bought: before anything of it is written down, so that a row that waits is not
-   * taken for one that was sent. The pass must be given back.
-   * @returns null where nothing is submitted any more
+   * Waits until a row may be submitted. Call it before the intent is recorded: otherwise a row that only waits would
+   * look as if it may have been sent. Release the result when done.
+   * @returns null if nothing more is submitted
    * @throws the signal's reason
    */
   async admit(signal: AbortSignal): Promise<AdmittedService | null> {
@@ -55,7 +55,7 @@ export class Admission {
     return null;
   }
 
-  /** Waits for the breaker and for a place. @returns null where it will never come @throws the signal's reason */
+  /** Waits for the breaker and for a place. @returns null if nothing more is submitted @throws the signal's reason */
   async enter(signal: AbortSignal): Promise<Ticket | null> {
     const ticket = await this.breaker.enter(signal);
     if (ticket === null) return null;
@@ -68,22 +68,22 @@ export class Admission {
     }
   }
 
-  /** Gives a place back, used or not. */
+  /** Returns a place, used or not. */
   leave(ticket: Ticket): void {
     this.rateLimiter.leave();
     this.breaker.withdrawn(ticket);
   }
 }
 
-/** A row's way to the service, at the pace of all. */
+/** The service as one row sees it: each submit waits for admission. */
 export class AdmittedService implements ImageService {
   readonly #admission: Admission;
-  /** What its next submit goes with; null where it must wait for its turn first. */
+  /** The ticket of its next submit; null if it must wait for admission first. */
   #ticket: Ticket | null;
-  /** What the service said last. */
+  /** The last reply to a submit. */
   #last: SubmitReply | null = null;
 
-  /** @param ticket what it was admitted with, so that its first submit goes at once */
+  /** @param ticket from `admit`, so that the first submit does not wait; null: it waits */
   constructor(admission: Admission, ticket: Ticket | null) {
     this.#admission = admission;
     this.#ticket = ticket;
@@ -93,7 +93,7 @@ export class AdmittedService implements ImageService {
     return this.#admission.service.submitTimeoutMs;
   }
 
-  /** The next submit goes with the ticket that this waits for. */
+  /** Waits for the ticket of the next submit. */
   async turn(signal: AbortSignal): Promise<SubmitReply | null> {
     if (signal.aborted) return this.#last ?? notTried();
     this.#ticket ??= await this.#further(signal);
@@ -115,7 +115,7 @@ export class AdmittedService implements ImageService {
     }
   }
 
-  /** A turn for a further try; none while the service is down: that is waited for before anything is begun. */
+  /** A ticket for another attempt; null while the service is down, because only `admit` waits for an outage to end. */
   async #further(signal: AbortSignal): Promise<Ticket | null> {
     if (this.#admission.breaker.isDown) return null;
     return this.#admission.enter(signal).catch(() => null);
@@ -125,7 +125,7 @@ export class AdmittedService implements ImageService {
     return pollAtPace(this.#admission.service, this.#admission.rateLimiter, taskId, timeoutMs, signal);
   }
 
-  /** Gives back what was not used. */
+  /** Returns an unused ticket. */
   release(): void {
     if (this.#ticket) this.#admission.leave(this.#ticket);
     this.#ticket = null;
@@ -136,7 +136,7 @@ export class AdmittedService implements ImageService {
     if (reply.outcome === "accepted") pace.speedUp();
     if (reply.outcome === "rate_limited") pace.slowDown(reply.retryAfterMs);
     if (signal.aborted) return;
-    // No outage that passes by itself.
+    // Not an outage: waiting would not help.
     if (reply.outcome === "not_sent" && isCertificateError(reply.cause)) return;
     if (reply.outcome === "not_sent") breaker.unreachable(ticket, connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);

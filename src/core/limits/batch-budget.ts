@@ -3,8 +3,8 @@ import type { BatchPlan, Cost } from "../batch/plan.ts";
 import { BudgetExceededError } from "../errors.ts";
 
 /**
- * Holds a batch to its total budget: what may have been charged in earlier runs, for rows since edited out too, and
- * what is still to be submitted. @throws BudgetExceededError naming both; nothing was sent
+ * Checks a batch against its total budget: what earlier runs may have been charged, including for rows since removed
+ * from the manifest, plus what is still to be submitted. @throws BudgetExceededError with both figures; nothing was sent
  */
 export function checkBatchBudget(
   { toSubmit, charged, chargedForOthers }: Pick<BatchPlan, "toSubmit" | "charged" | "chargedForOthers">,
@@ -32,8 +32,8 @@ export function checkBatchBudget(
 const OVERSPENT = "Nothing was sent. Raise the cap: charges for rows that were taken out since count too.";
 
 /**
- * The most that requests are likely to cost, in credits: what is not documented counts as the highest documented
- * cost of a request. For the question whether a person has to agree, and for no other.
+ * The most that requests are likely to cost, in credits: an undocumented cost counts as the highest documented one.
+ * Used only to decide whether to ask for confirmation.
  */
 export function likelyCredits({ credits, undocumented }: Cost): number {
   return credits + undocumented * HIGHEST_COST;

@@ -3,38 +3,38 @@ import { WaitQueue } from "./wait-queue.ts";
 
 export interface CircuitBreakerDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
-  /** Told when submitting stops, and when it goes on. */
+  /** Called when submitting stops, and when it continues. */
   onOutage: (outage: { down: true; why: string } | { down: false }) => void;
 }
 
-/** Who was let through; whether as the one that tries, while the service is down. */
+/** Permission for one submit. `probe`: it is the one that tries whether the service is back. */
 export type Ticket = { probe: boolean };
 
 interface Outage {
   sinceMs: number;
   /** Aborts when the service has answered. */
   over: AbortController;
-  /** Tries since, in vain. Submits that were under way before do not count. */
+  /** Failed attempts since the outage began. Submits that were already under way then do not count. */
   probes: number;
-  /** Whether submits were lost, each of which may have been charged; else not one could be sent. */
+  /** Whether submits were lost, so that each attempt may be charged; otherwise none could be sent. */
   costly: boolean;
 }
 
-/** A submit that cannot be sent costs nothing, so it may be tried often; the last wait is used again and again. */
+/** Waits between attempts if submits cannot be sent: these cost nothing, so the last wait is repeated. */
 const FREE_WAITS_MS = [500, 1_000, 2_000, 5_000, 10_000];
-/** A submit that is lost may have been charged: after the last of these, no more is risked. */
+/** Waits between attempts if submits are lost: each may be charged, so no attempt follows the last wait. */
 const COSTLY_WAITS_MS = [2_000, 5_000, 15_000, 30_000, 60_000];
-/** So many lost submits in a row are no accident. */
+/** This many lost submits in a row are an outage. */
 const LOST_IN_A_ROW = 3;
 
 const PATIENCE_MS = 300_000;
-/** A service that has never answered is more likely misspelled than down. */
+/** Patience with a service that has never answered: more likely its address is wrong than the service down. */
 const FIRST_PATIENCE_MS = 5_000;
 const FEWEST_PROBES = 3;
 
 /**
- * Stops submitting while the service is down, and goes on when it is back. Down is: it cannot be reached, or
- * several submits in a row were lost. Then one row at a time tries, after longer and longer waits.
+ * Stops submitting while the service is down, and continues when it is back. The service is down if it cannot be
+ * reached, or if several submits in a row were lost. Then one row at a time tries, after longer and longer waits.
  */
 export class CircuitBreaker {
   readonly #deps: CircuitBreakerDeps;
@@ -48,14 +48,14 @@ export class CircuitBreaker {
     this.#deps = deps;
   }
 
-  /** Whether submitting is stopped for now, or for good. */
+  /** Whether submitting is stopped, for now or permanently. */
   get isDown(): boolean {
     return this.#outage !== null;
   }
 
   /**
-   * Waits until a submit may be risked. Whoever is let through must report how it went, with its ticket.
-   * @returns null where the service was down for too long: nothing more is submitted
+   * Waits until a submit may be tried. The caller must report the result with the ticket.
+   * @returns null if the service was down for too long: nothing more is submitted
    * @throws the signal's reason
    */
   async enter(signal: AbortSignal): Promise<Ticket | null> {
@@ -74,7 +74,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** The service gave an answer that makes sense, be it a refusal. */
+  /** The service gave a valid answer, possibly a refusal. */
   answered(): void {
     this.#hasAnswered = true;
     this.#lost = 0;
@@ -92,13 +92,13 @@ export class CircuitBreaker {
     this.#failed(ticket, why, false);
   }
 
-  /** The submit was sent, and nobody knows what became of it. */
+  /** The submit was sent and its reply was lost. */
   lost(ticket: Ticket, why: string): void {
     this.#lost += 1;
     if (this.#outage || this.#lost >= LOST_IN_A_ROW) this.#failed(ticket, why, true);
   }
 
-  /** Whoever was let through did not submit after all. */
+  /** The holder of the ticket did not submit after all. */
   withdrawn(ticket: Ticket): void {
     if (this.#prober !== ticket) return;
     this.#prober = null;
@@ -117,7 +117,7 @@ export class CircuitBreaker {
     this.withdrawn(ticket);
   }
 
-  /** Waits for so long, or until the outage is over. @throws the signal's reason */
+  /** Waits for this long, or until the outage is over. @throws the signal's reason */
   async #rest(ms: number, over: AbortSignal, signal: AbortSignal): Promise<void> {
     try {
       await this.#deps.clock.sleep(ms, AbortSignal.any([over, signal]));
@@ -126,12 +126,12 @@ export class CircuitBreaker {
     }
   }
 
-  /** How long to wait before the next try; null where there is to be none. */
+  /** How long to wait before the next attempt; null if there is none. */
   #waitMs({ sinceMs, probes, costly }: Outage): number | null {
     if (costly) return COSTLY_WAITS_MS[probes] ?? null;
     const patienceMs = this.#hasAnswered ? PATIENCE_MS : FIRST_PATIENCE_MS;
     const isOver = this.#deps.clock.monotonicMs() - sinceMs >= patienceMs;
-    // Each try may take as long as a connection may: a few there are in any case.
+    // An attempt may last as long as the connect timeout, so a few are made however long the outage is.
     if (isOver && probes >= FEWEST_PROBES) return null;
     return FREE_WAITS_MS[probes] ?? (FREE_WAITS_MS.at(-1) as number);
   }

@@ -6,33 +6,32 @@ import { BudgetExceededError } from "../errors.ts";
 type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits">;
 
 /**
- * Whether a purchase that is already in the ledger, and not yet sent, is one too many for the day. Several
- * processes that come to the limit at once each see the others' claims, so that all may withdraw, and never
- * too many stay.
- * @returns what to tell the user; null where it may be sent
+ * Whether a request whose intent is recorded, and which is not sent yet, exceeds the daily limit. Processes that reach
+ * the limit at the same time each see the others' intents: all of them may withdraw, but never do too many stay.
+ * @returns the error for the user; null if it may be sent
  */
 export async function overDailyLimit(record: TaskRecord, deps: LimitDeps): Promise<ImggenError | null> {
   const { dailyCredits, ledger, clock } = deps;
   const { service, credits } = record.intent;
   if (dailyCredits === null || credits === 0) return null;
   try {
-    // Before the others are read: of two that come to the limit at once, each then sees the other.
+    // Recorded before the others are read, so that of two processes at the limit each sees the other.
     await ledger.announce(record);
     const midnight = startOfDay(clock.now());
     if ((await ledger.creditsSince(midnight, service.keyId)) <= dailyCredits) return null;
-    // What others have withdrawn meanwhile may have been counted: before it is refused, that is put right.
+    // The sum may include requests that others have withdrawn meanwhile, so it is read again before refusing.
     const spent = await ledger.recountCreditsSince(midnight, service.keyId);
     return spent <= dailyCredits ? null : exceeded(spent - (credits ?? 0), credits ?? 0, dailyCredits);
   } catch (error) {
-    // Where the day cannot be summed, the limit cannot be kept.
+    // Without the day's sum the limit cannot be enforced.
     if (error instanceof ImggenError) return error;
     throw error;
   }
 }
 
 /**
- * Holds what is about to be bought, all of it, to the daily limit before any of it is written down.
- * @param allowUndocumented whether requests may pass whose cost is not documented, and cannot be counted
+ * Checks everything that is about to be submitted against the daily limit, before any intent is recorded.
+ * @param allowUndocumented whether requests pass whose cost is not documented and so cannot be counted
  * @throws BudgetExceededError; nothing was sent
  */
 export async function checkDailyLimit(
@@ -62,7 +61,7 @@ function exceeded(spent: number, credits: number, limit: number): BudgetExceeded
   );
 }
 
-/** The user's own midnight. */
+/** Midnight in local time. */
 function startOfDay(nowMs: number): number {
   return new Date(nowMs).setHours(0, 0, 0, 0);
 }

@@ -6,16 +6,15 @@ export interface RateLimiterDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** Told when all requests are held back, for how many milliseconds. */
+  /** Called when all requests are paused, with the duration in milliseconds. */
   onPause?: (ms: number) => void;
 }
 
 const RATE_LIMITED: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 1000 };
 
 /**
- * One pace for all requests of a batch. Where the service answers 429, nobody sends anything until the time it
- * asked for has passed, and fewer submits are under way at once from then on; each that is taken after that
- * lets one more through.
+ * Limits the rate of all requests of a batch together. After a 429 nothing is sent until the time that the service
+ * asked for has passed, and fewer submits run at once; each submit accepted after that allows one more.
  */
 export class RateLimiter {
   readonly #deps: RateLimiterDeps;
@@ -30,7 +29,7 @@ export class RateLimiter {
     this.#deps = deps;
   }
 
-  /** How long nobody sends anything, from now; 0 or less where everybody may. */
+  /** How long the pause lasts from now; 0 or less if there is none. */
   get leftMs(): number {
     return this.#pausedUntilMs - this.#deps.clock.monotonicMs();
   }
@@ -40,7 +39,7 @@ export class RateLimiter {
     for (let ms = this.leftMs; ms > 0; ms = this.leftMs) await this.#deps.clock.sleep(ms, signal);
   }
 
-  /** Waits for a place among the submits under way; `leave` gives it back. @throws the signal's reason */
+  /** Waits for a place among the running submits; `leave` returns it. @throws the signal's reason */
   async enter(signal: AbortSignal): Promise<void> {
     while (this.#underWay >= this.#width) await this.#line.wait(signal);
     this.#underWay += 1;
@@ -57,7 +56,7 @@ export class RateLimiter {
     this.#line.wakeOne();
   }
 
-  /** The service answered 429. @param retryAfterMs what it asked for; null where it did not say */
+  /** The service answered 429. @param retryAfterMs from its Retry-After header; null without one */
   slowDown(retryAfterMs: number | null): void {
     this.#refusals += 1;
     const pauseMs = backoffMs(RATE_LIMITED, this.#refusals, retryAfterMs, this.#deps.random);
@@ -66,12 +65,12 @@ export class RateLimiter {
     this.#width = Math.max(1, Math.floor(Math.min(this.#width, this.#underWay) / 2));
   }
 
-  /** The service answered something else than 429: the next 429 begins with a short pause again. */
+  /** The service answered with something other than 429: the next 429 starts with a short pause again. */
   answered(): void {
     this.#refusals = 0;
   }
 
-  /** The service took a submit. */
+  /** The service accepted a submit. */
   speedUp(): void {
     this.#refusals = 0;
     this.#width += 1;

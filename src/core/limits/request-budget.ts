@@ -2,8 +2,8 @@ import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 
 /**
- * Refuses what would cost more than the user allows, before anything is sent.
- * @param allowUndocumented whether a model without a documented cost may pass under a cap
+ * Refuses a request that would cost more than the user allows, before anything is sent.
+ * @param allowUndocumented whether a model without a documented cost passes under a cap
  * @throws BudgetExceededError
  */
 export function checkBudget(

@@ -1,4 +1,4 @@
-/** Those who wait for a thing to change, woken in the order in which they came. */
+/** Waiters for a condition, woken in the order in which they came. */
 export class WaitQueue {
   #waiting: (() => void)[] = [];
 

@@ -9,17 +9,17 @@ export const COLUMNS: readonly Column[] = [...FIELD_NAMES, "output"];
 
 export const COLUMN_LIST = COLUMNS.join(", ");
 
-/** What a row says of each column, before it is known to make sense. `null` and `undefined` are "not set". */
+/** A row's values before they are checked. `null` and `undefined` mean "not set". */
 export type RawValues = Partial<Record<Column, unknown>>;
 
 export function isColumn(name: string): name is Column {
   return name === "output" || isFieldName(name);
 }
 
-/** A file that is not meant to be a manifest has any number of wrong names; nobody reads them all. */
+/** A file that is not a manifest can have any number of unknown names; only the first are shown. */
 const MOST_NAMED = 10;
 
-/** A problem for each name that is none, with the one that was meant where that can be guessed. */
+/** A problem for each unknown name, with the nearest known one. */
 export function unknownNames(names: readonly string[], what: "column" | "key"): string[] {
   const unknown = names.filter((name) => !isColumn(name));
   const named = unknown.slice(0, MOST_NAMED).map((name) => `unknown ${what} ${quoted(name)}${advice(name)}`);
@@ -35,7 +35,7 @@ function advice(name: string): string {
 const MOST_SLIPS = 2;
 const LONGEST_GUESSED = 24;
 
-/** The column that a wrong name is nearest to: spelled in another case, with a hyphen, or with a slip or two. */
+/** The column nearest to an unknown name: another case, a hyphen, or one or two typos. */
 export function nearestColumn(name: string): Column | undefined {
   const plain = name.toLowerCase().replace(/[^a-z]/g, "");
   if (plain === "" || plain.length > LONGEST_GUESSED) return undefined;

@@ -12,13 +12,13 @@ import type { Found } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
 import { checkValues } from "./row-values.ts";
 
-/** A header that names the columns in any order, then a record a row. An empty cell is not set. */
+/** A header that names the columns in any order, then one record for each row. An empty cell is not set. */
 export async function* readCsv(lines: AsyncIterable<ManifestLine>): AsyncGenerator<Found> {
   let columns: string[] | undefined;
   for await (const found of readRecords(lines)) {
     if ("message" in found) {
       yield found;
-      // Below a header that cannot be read, any record would be taken for one.
+      // Without a readable header, the first record would be taken for the header.
       if (columns === undefined) return;
     } else if (columns === undefined) {
       columns = found.cells.map((cell) => cell.trim());
@@ -60,7 +60,7 @@ function cellCountProblem(cells: number, columns: number): string {
   return cells > columns ? `${count}; a cell with a comma in it is put in quotes` : count;
 }
 
-/** The prompt stays as it is written; around everything else blanks mean nothing. */
+/** The prompt is kept as written; other cells are trimmed. */
 function rawValues(cells: readonly string[], columns: readonly string[]): RawValues {
   const raw: RawValues = {};
   columns.forEach((column, index) => {

@@ -11,15 +11,15 @@ export interface CsvRecord {
   cells: string[];
 }
 
-/** Each costs time in proportion to its record, so that a hostile file could keep the reader busy for hours. */
+/** Each takes time in proportion to its record, so a hostile file could keep the parser busy for hours. */
 const MOST_BROKEN_QUOTES = 100;
 
-/** Ends the parsing from within the library; never seen outside. */
+/** Thrown to end parsing inside the library; never leaves this file. */
 const STOP = new Error("the parsing stops here");
 
 /**
- * The records of a CSV manifest (RFC 4180), strictly read: a quote out of place is a problem, and its record is
- * left out. Cells may span lines, whose ends become LF. Blank lines between records are skipped.
+ * The records of a CSV manifest (RFC 4180), parsed strictly: a misplaced quote is a problem, and its record is left
+ * out. Cells may span lines, whose line ends become LF. Blank lines between records are skipped.
  */
 export async function* readRecords(
   lines: AsyncIterable<ManifestLine>,
@@ -28,11 +28,11 @@ export async function* readRecords(
   const pending = new PendingLines();
   const found: (CsvRecord | LineProblem)[] = [];
   const parser = parse(strictly(pending, found)).on("error", () => {
-    // Whoever waits for the parser is told.
+    // Ends the loop below that waits for the parser.
   });
   for await (const line of lines) {
     pending.add(line);
-    // Without the text of a line nobody knows where quotes open and close.
+    // Without the text of one line it is not known which quotes open and which close.
     if (line.cut) pending.stop();
     else await write(parser, line.text, pending);
     for (const each of found.splice(0)) yield each;
@@ -43,7 +43,7 @@ export async function* readRecords(
   yield* pending.rest();
 }
 
-/** The parser's own count of lines is not used: it takes CRLF in quotes for two. It gets LF alone. */
+/** Feeds the parser lines that end in LF. Its own line numbers are not used: it counts CRLF inside quotes twice. */
 async function write(parser: Parser, text: string, pending: PendingLines): Promise<void> {
   const goesOn = parser.write(`${text}\n`);
   if (!goesOn && !pending.stopped) await once(parser, "drain");
@@ -59,14 +59,14 @@ async function end(parser: Parser): Promise<void> {
 function strictly(pending: PendingLines, found: (CsvRecord | LineProblem)[]): Options {
   return {
     record_delimiter: "\n",
-    // To compare cells with the header is the next reader's.
+    // csv-rows.ts compares the number of cells with the header.
     relax_column_count: true,
     skip_empty_lines: true,
     skip_records_with_error: true,
     max_record_size: LONGEST_LINE_BYTES,
     on_record: (cells: string[], { bytes }) => {
-      const { line, troubles } = pending.take(bytes, heightOf(cells));
-      for (const trouble of troubles) found.push(trouble);
+      const { line, problems } = pending.take(bytes, heightOf(cells));
+      found.push(...problems);
       if (line !== null) found.push({ line, cells });
       return null;
     },
@@ -77,7 +77,7 @@ function strictly(pending: PendingLines, found: (CsvRecord | LineProblem)[]): Op
   };
 }
 
-/** How many lines a record takes. */
+/** How many lines a record spans. */
 function heightOf(cells: readonly string[]): number {
   let height = 1;
   for (const cell of cells)
@@ -85,7 +85,7 @@ function heightOf(cells: readonly string[]): number {
   return height;
 }
 
-/** Notes what is wrong, at its line. @throws STOP where going on makes no sense */
+/** Records a problem at its line. @throws STOP if the rest cannot be parsed */
 function blame(error: CsvError, pending: PendingLines): void {
   const [cell, bytes] = [Number(error.column) + 1, Number(error.bytes)];
   if (error.code === "CSV_MAX_RECORD_SIZE") {

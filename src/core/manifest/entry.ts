@@ -1,9 +1,8 @@
 import type { RequestDraft } from "../../task/request.ts";
 
 /**
- * What a row of a manifest sets. What it leaves out is absent, so that the batch's defaults apply; whether the model
- * takes it is for the rules to say. An empty list of images, which only JSON can say, asks for none in spite of a
- * default.
+ * The values that a row of a manifest sets. Values that it does not set are absent, and the batch's defaults apply.
+ * They are not checked against the model yet. An empty list of images, possible in JSON only, overrides a default.
  */
 export interface RowValues extends RequestDraft {
   /** Name below the output folder, which it cannot leave. */
@@ -11,19 +10,19 @@ export interface RowValues extends RequestDraft {
 }
 
 export interface ManifestRow {
-  /** 1 for the first good row; where nothing is wrong, every row is a good one. */
+  /** Number among the valid rows, from 1. */
   row: number;
   /** Where the row starts; the manifest's first line is 1. */
   line: number;
   values: RowValues;
 }
 
-/** What a manifest holds, in its own order. Problems are in words, without their line and without a full stop. */
+/** The content of a manifest in its order. A problem's message has neither its line number nor a full stop. */
 export type ManifestEntry =
   | { kind: "row"; row: ManifestRow }
   | { kind: "problem"; line: number; message: string };
 
-/** What one place in a manifest comes to, before rows are counted. */
+/** A row or a problem, before rows are numbered. */
 export type Found = { line: number; values: RowValues } | LineProblem;
 
 export interface LineProblem {

@@ -12,8 +12,8 @@ const BY_EXTENSION: ReadonlyMap<string, ManifestFormat> = new Map([
 ]);
 
 /**
- * A manifest's format by its extension, in any case. Standard input (`-`) has none, so its text decides.
- * @throws UsageError for an extension that is not known
+ * A manifest's format by its extension, in any case. For standard input (`-`) the text decides.
+ * @throws UsageError for an unknown extension
  */
 export function manifestFormat(file: string): ManifestFormat | "detect" {
   if (file === "-") return "detect";
@@ -26,7 +26,7 @@ export function manifestFormat(file: string): ManifestFormat | "detect" {
   });
 }
 
-/** The format of text that has no name, by its first line that is not blank. It is never taken for CSV. */
+/** The format of text without a file name, by its first line that is not blank; never CSV. */
 export function formatOfText(firstLine: string): ManifestFormat {
   return firstLine.trimStart().startsWith("{") ? "jsonl" : "txt";
 }

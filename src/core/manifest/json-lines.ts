@@ -3,7 +3,7 @@ import type { Found } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
 import { checkValues } from "./row-values.ts";
 
-/** A JSON object a line, with the columns' names for keys. Blank lines are skipped. */
+/** One JSON object on each line, with column names as keys. Blank lines are skipped. */
 export async function* readJsonLines(lines: AsyncIterable<ManifestLine>): AsyncGenerator<Found> {
   for await (const { number: line, text, problem } of lines) {
     if (problem !== null) yield { line, message: problem };

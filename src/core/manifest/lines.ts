@@ -4,15 +4,15 @@ import { firstInvalidByte } from "../../lib/utf8.ts";
 export interface ManifestLine {
   /** 1 for the first. */
   number: number;
-  /** What is no UTF-8 is replaced here; empty where the line is cut. */
+  /** Invalid UTF-8 is replaced here; empty if the line is cut. */
   text: string;
-  /** Why the line cannot be used, in words; null where it can. */
+  /** Why the line cannot be used; null if it can. */
   problem: string | null;
-  /** Whether the line was too long to be kept. */
+  /** Whether the line was too long to keep. */
   cut: boolean;
 }
 
-/** No prompt has a tenth of it; a line beyond that is the wrong file, and must not fill the memory. */
+/** Over ten times the longest prompt: a longer line means a wrong file, and must not fill the memory. */
 export const LONGEST_LINE_BYTES = 1024 * 1024;
 
 const LINE_FEED = 0x0a;
@@ -39,10 +39,10 @@ const UTF16_PROBLEM = "UTF-16 text, which is not read; save it as UTF-8";
 
 class LineCutter {
   #parts: Buffer[] = [];
-  /** Bytes of the line so far, its line end aside, also of those that were not kept. */
+  /** Bytes of the line so far without its line end, including those not kept. */
   #size = 0;
   #number = 0;
-  /** Where in the text the line starts, in bytes. */
+  /** Offset of the line's start in the text, in bytes. */
   #offset = 0;
 
   /** The lines that end in a chunk. */
@@ -67,7 +67,7 @@ class LineCutter {
     else this.#parts.push(part);
   }
 
-  /** One byte more is taken for the carriage return of a line end. */
+  /** One byte more is allowed, for the carriage return of a CRLF. */
   #isTooLong(): boolean {
     return this.#size > LONGEST_LINE_BYTES + 1;
   }
@@ -96,7 +96,7 @@ function decode(bytes: Buffer, offset: number): Pick<ManifestLine, "text" | "pro
   return { text: body.toString("utf8"), problem: byteProblem(body, offset + start) };
 }
 
-/** What no line may hold, whatever the format. Offsets are those of the whole text. */
+/** A problem that makes a line invalid in every format. Offsets count from the start of the text. */
 function byteProblem(bytes: Buffer, offset: number): string | null {
   const invalid = firstInvalidByte(bytes);
   if (invalid !== -1) return `not valid UTF-8 (at byte ${offset + invalid}); save it as UTF-8`;

@@ -3,18 +3,18 @@ import { LONGEST_NAME_BYTES } from "../images/file-name.ts";
 import { portableNameProblem } from "../images/portable-name.ts";
 import { quoted } from "./quoted.ts";
 
-/** Short of what any platform takes for a whole path, as the output folder comes before it. */
+/** Below every platform's limit for a path, because the output folder's path comes first. */
 const LONGEST_OUTPUT_BYTES = 768;
 
-/** An extension that a name may still get, once the image's type is known. */
+/** The longest extension that a name without one may get. */
 const LONGEST_EXTENSION = ".avif";
 
-/** Joiners, which some scripts and many emoji need, are the invisible characters that may stay. */
+/** Invisible characters, except the joiners that some scripts and many emoji need. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 /**
- * Why a row's `output` cannot be a name below the output folder on every platform, in words; null where it
- * can. Folders in it are parted by `/`. Nothing that is accepted leads out of the output folder.
+ * Why a row's `output` cannot be a path below the output folder on every platform; null if it can. Folders in it are
+ * separated by `/`. No accepted path leads out of the output folder.
  */
 export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
@@ -28,7 +28,7 @@ export function outputNameProblem(name: string): string | null {
   return steps.map(stepProblem).find((problem) => problem !== null) ?? lengthProblem(steps);
 }
 
-/** What is wrong with one folder or with the file itself. */
+/** The problem of one folder name or of the file name. */
 function stepProblem(step: string): string | null {
   if (step === "..") return "it must not leave the output folder";
   if (step === "." || step === "") return `it has a step that leads nowhere (${quoted(step)})`;
@@ -42,21 +42,21 @@ function lengthProblem(steps: readonly string[]): string | null {
   return tooLong ? `a name is longer than ${LONGEST_NAME_BYTES} bytes` : null;
 }
 
-/** In capitals, as names are compared. */
+/** In capitals, because names are compared in capitals. */
 const IMAGE_EXTENSION = /\.(?:PNG|JPE?G|WEBP|GIF|AVIF)$/;
 
 /**
- * The rows' output names, so that no two rows end in one file. Names are compared as the file systems of macOS
- * and Windows do, in any case and Unicode form; a name without an extension may yet get any image's.
+ * The rows' output names, so that no two rows write to one file. Names are compared as the file systems of macOS and
+ * Windows do, ignoring case and Unicode form. A name without an extension may still get any image extension.
  */
 export class OutputNames {
-  /** The first line of each file; one that has no extension yet is kept as `name.*`, which no name can be. */
+  /** The first line of each file. One without an extension is kept as `name.*`, which is not a valid name. */
   readonly #files = new Map<string, number>();
   readonly #folders = new Map<string, number>();
-  /** As `name.*`, the files and folders that one without an extension could become. */
+  /** As `name.*`: the files and folders that a name without an extension could become. */
   readonly #typed = new Map<string, number>();
 
-  /** Takes a name for a line. Where an earlier line is in the way, says so in words and takes nothing. */
+  /** Takes a name for a line. @returns the problem if an earlier line has it, and then takes nothing */
   add(line: number, output: string): string | null {
     const name = folded(output);
     const folders = foldersOf(name);
@@ -72,7 +72,7 @@ export class OutputNames {
     return this.#files.get(`${name}.*`) ?? this.#typed.get(`${name}.*`);
   }
 
-  /** The line whose file has exactly this path, or may come to have it. */
+  /** The line whose file has exactly this path, or may get it. */
   #fileAt(place: string): number | undefined {
     return this.#files.get(place) ?? this.#files.get(anyType(place));
   }
@@ -89,7 +89,7 @@ function isBare(name: string): boolean {
   return path.posix.extname(name) === "";
 }
 
-/** `a/fox.*` for `a/fox.png`; what is no image's name stays as it is. */
+/** `a/fox.*` for `a/fox.png`; a name without an image extension is unchanged. */
 function anyType(name: string): string {
   return isBare(name) ? name : name.replace(IMAGE_EXTENSION, ".*");
 }
@@ -100,7 +100,7 @@ function foldersOf(name: string): string[] {
   return steps.map((_, index) => steps.slice(0, index + 1).join("/"));
 }
 
-/** Lower case alone would keep the two small sigmas apart, which have one capital. */
+/** In capitals: in lower case the two Greek small sigmas, which share one capital, would differ. */
 function folded(name: string): string {
   return name.toLowerCase().toUpperCase().normalize("NFC");
 }

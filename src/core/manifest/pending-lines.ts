@@ -3,40 +3,40 @@ import type { ManifestLine } from "./lines.ts";
 
 interface PendingLine {
   number: number;
-  /** Where the line ends in what was fed to the parser, its LF included, in bytes. */
+  /** Offset of the line's end, after its LF, in the bytes fed to the parser. */
   end: number;
   blank: boolean;
   problem: string | null;
 }
 
 /**
- * The lines between the CSV parser's input and its output. The parser tells places in bytes; here they become
- * lines again, and what is wrong with a line keeps its place in the order of records.
+ * The lines that were fed to the CSV parser and are not in a record yet. The parser reports offsets in bytes; this maps
+ * them to lines, and keeps problems in the order of records.
  */
 export class PendingLines {
   #lines: PendingLine[] = [];
   #fed = 0;
-  /** How often a line was blamed. */
+  /** How many problems the parser has reported. */
   blamed = 0;
-  /** Whether nothing more is to be read. */
+  /** Whether reading has stopped. */
   stopped = false;
 
-  /** Remembers a line that is about to be fed with an LF at its end. */
+  /** Adds a line that is about to be fed to the parser with an LF. */
   add({ number, text, problem }: ManifestLine): void {
     this.#fed += Buffer.byteLength(text) + 1;
     this.#lines.push({ number, end: this.#fed, blank: text === "", problem });
   }
 
-  /** Notes a problem at a place, in bytes of what was fed. A line that has one already keeps that. */
+  /** Records a problem at an offset, in bytes fed. A line keeps its first problem. */
   blame(problem: string, place: number): void {
     this.blamed += 1;
-    // What seems wrong once the reading has stopped short is only that.
+    // After reading stopped early, a further problem is only a consequence of that.
     if (this.stopped) return;
     const line = this.#lineAt(place);
     if (line !== undefined) line.problem ??= problem;
   }
 
-  /** Notes at a place, or at the last line, that nothing is read from there on, and why. */
+  /** Records that reading stops at an offset, or at the last line, and why. */
   stop(why?: string, place = this.#fed - 1): void {
     this.stopped = true;
     const line = this.#lineAt(place);
@@ -50,23 +50,23 @@ export class PendingLines {
   }
 
   /**
-   * Lets go of the lines up to the end of a record, of which as many as the record is high are its own: what is
-   * wrong with all of them, and where the record starts, or null where one of its own cannot be used.
+   * Removes the lines up to the end of a record; the last `height` of them are the record's own.
+   * @returns the problems of all removed lines, and the record's first line; null if one of its own is unusable
    */
-  take(end: number, height: number): { line: number | null; troubles: LineProblem[] } {
+  take(end: number, height: number): { line: number | null; problems: LineProblem[] } {
     const after = this.#lines.findIndex((line) => line.end > end);
     const lines = this.#lines.splice(0, after === -1 ? this.#lines.length : after);
     const own = lines.slice(-height);
     const usable = own.every(({ problem }) => problem === null);
-    return { line: usable ? (own[0]?.number ?? null) : null, troubles: lines.flatMap(troubleOf) };
+    return { line: usable ? (own[0]?.number ?? null) : null, problems: lines.flatMap(problemOf) };
   }
 
-  /** What is wrong with the lines that no record came of. */
+  /** The problems of lines that are part of no record. */
   rest(): LineProblem[] {
-    return this.#lines.splice(0).flatMap(troubleOf);
+    return this.#lines.splice(0).flatMap(problemOf);
   }
 }
 
-function troubleOf({ number, problem }: PendingLine): LineProblem[] {
+function problemOf({ number, problem }: PendingLine): LineProblem[] {
   return problem === null ? [] : [{ line: number, message: problem }];
 }

@@ -1,6 +1,6 @@
 const LONGEST_SHOWN = 60;
 
-/** A manifest's own text inside a sentence, cut where it is very long. */
+/** Text from a manifest, quoted for a sentence; very long text is cut. */
 export function quoted(text: string): string {
   if (text.length <= LONGEST_SHOWN) return `"${text}"`;
   return `"${Array.from(text.slice(0, LONGEST_SHOWN + 1))

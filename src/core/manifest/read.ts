@@ -14,9 +14,8 @@ const READERS: Readonly<Record<ManifestFormat, Reader>> = {
 };
 
 /**
- * Reads a manifest as it comes in, of any length in bounded memory: its rows, and everything that is wrong with
- * it, each with its line. Whether a model takes a row's values is not looked at. A manifest without a single
- * row is a problem too.
+ * Reads a manifest of any length as a stream, in bounded memory: its rows and all its problems, each with its line.
+ * Values are not checked against the models. A manifest without rows is a problem too.
  * @throws only what `chunks` throws
  */
 export async function* readManifest(
@@ -40,7 +39,7 @@ async function* readDetected(lines: AsyncGenerator<ManifestLine>): AsyncGenerato
   if (first !== undefined) yield* READERS[formatOfText(first.text)](withFirst(first, lines));
 }
 
-/** The first line that is not blank. The lines are not closed by it. */
+/** The first line that is not blank. The generator stays open. */
 async function firstOf(lines: AsyncGenerator<ManifestLine>): Promise<ManifestLine | undefined> {
   for (let next = await lines.next(); !next.done; next = await lines.next())
     if (next.value.problem !== null || next.value.text.trim() !== "") return next.value;

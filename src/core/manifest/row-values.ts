@@ -11,7 +11,7 @@ import type { RowValues } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
 import { quoted } from "./quoted.ts";
 
-/** A row's values, or all that is wrong with them. What the models take is not looked at. */
+/** A row's values, or all their problems. They are not checked against the models. */
 export function checkValues(raw: RawValues): { values: RowValues } | { problems: string[] } {
   const reader = new ValueReader(raw);
   const prompt = reader.prompt();
@@ -23,7 +23,7 @@ export function checkValues(raw: RawValues): { values: RowValues } | { problems:
   return { values: { ...fields, prompt, ...(output !== undefined && { output }) } };
 }
 
-/** How a value is read, and what the column takes, in words. */
+/** How a value is read, and what messages say that the column takes. */
 interface Reader<Value> {
   as: (value: unknown) => Value | undefined;
   takes: string;
@@ -42,7 +42,7 @@ const TEXTS: Reader<string[]> = {
   takes: "a URL or a list of URLs",
 };
 
-/** A number, or its digits as text: a CSV has nothing else. */
+/** A number, or its digits as text, because CSV cells are text. */
 const WHOLE_NUMBER: Reader<number> = {
   as: (value) => {
     const number = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : value;
@@ -65,7 +65,7 @@ class ValueReader {
     this.#raw = raw;
   }
 
-  /** A column's value; undefined where it is not set, or is not what the column takes. */
+  /** A column's value; undefined if it is not set or not valid. */
   read<Value>(column: Column, { as, takes }: Reader<Value>): Value | undefined {
     const raw = this.#raw[column] ?? undefined;
     if (raw === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { ManifestLine } from "./lines.ts";
 
 const BLANK_OR_COMMENT = /^\s*(?:#|$)/;
 
-/** A prompt a line, as it stands. Blank lines, and those that begin with `#`, are skipped. */
+/** One prompt on each line, unchanged. Blank lines and lines that begin with `#` are skipped. */
 export async function* readPrompts(lines: AsyncIterable<ManifestLine>): AsyncGenerator<Found> {
   for await (const { number: line, text, problem } of lines) {
     if (problem !== null) yield { line, message: problem };

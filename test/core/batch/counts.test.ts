@@ -4,14 +4,14 @@ import { BatchCounts } from "../../../src/core/batch/counts.ts";
 import { PendingError } from "../../../src/core/errors.ts";
 import { endOf, newRow, newRows, REPORT } from "./some-rows.ts";
 
-const newTally = () => new BatchCounts(({ line }) => `line ${line}`);
+const newCounts = () => new BatchCounts(({ line }) => `line ${line}`);
 
-describe("a batch's tally", () => {
-  it("is complete while every row is saved, by whichever run", () => {
-    const tally = newTally();
-    tally.add(endOf());
-    tally.add(endOf({ isSkipped: true, bought: false }));
-    expect(tally).toMatchObject({ saved: 1, skipped: 1, isComplete: true, troubles: [], drifts: [] });
+describe("the counts of a batch", () => {
+  it("is complete while every row is saved, by this run or an earlier one", () => {
+    const counts = newCounts();
+    counts.add(endOf());
+    counts.add(endOf({ isSkipped: true, isSubmitted: false }));
+    expect(counts).toMatchObject({ saved: 1, skipped: 1, isComplete: true, errors: [], mismatches: [] });
   });
 
   it.each([
@@ -21,60 +21,60 @@ describe("a batch's tally", () => {
     ["waiting", "pending"],
     ["new", "notSent"],
   ] as const)("is not with a row that is %s, which counts as %s", (state, count) => {
-    const tally = newTally();
-    tally.add(endOf());
-    tally.add(endOf({ state, error: new NetworkError("No.") }));
-    expect(tally.isComplete).toBe(false);
-    expect(tally[count]).toBe(1);
+    const counts = newCounts();
+    counts.add(endOf());
+    counts.add(endOf({ state, error: new NetworkError("No.") }));
+    expect(counts.isComplete).toBe(false);
+    expect(counts[count]).toBe(1);
   });
 
-  it("sums what this run has bought, or may have: not what was refused, nor what an earlier run bought", () => {
-    const tally = newTally();
-    tally.add(endOf());
-    tally.add(endOf({ report: { ...REPORT, credits: null } }));
-    tally.add(endOf({ state: "unknown", report: { ...REPORT, charged: "unknown", credits: 4 } }));
-    tally.add(endOf({ state: "failed", report: { ...REPORT, charged: "no", credits: 8 } }));
-    tally.add(endOf({ state: "new", report: null, bought: false }));
-    tally.add(endOf({ isSkipped: true, bought: false }));
-    expect(tally.cost).toEqual({ rows: 3, credits: 6, undocumented: 1 });
+  it("sums what this run was or may have been charged: not refused rows, nor the charges of earlier runs", () => {
+    const counts = newCounts();
+    counts.add(endOf());
+    counts.add(endOf({ report: { ...REPORT, credits: null } }));
+    counts.add(endOf({ state: "unknown", report: { ...REPORT, charged: "unknown", credits: 4 } }));
+    counts.add(endOf({ state: "failed", report: { ...REPORT, charged: "no", credits: 8 } }));
+    counts.add(endOf({ state: "new", report: null, isSubmitted: false }));
+    counts.add(endOf({ isSkipped: true, isSubmitted: false }));
+    expect(counts.cost).toEqual({ rows: 3, credits: 6, undocumented: 1 });
   });
 
   it("counts the failed that cost nothing, so that the next run tries them again", () => {
-    const tally = newTally();
+    const counts = newCounts();
     const error = new GenerationFailedError("No.", { charged: "unknown" });
-    tally.add(endOf({ state: "failed", error, report: { ...REPORT, charged: "unknown" } }));
-    tally.add(endOf({ state: "failed", error, report: { ...REPORT, charged: "no" } }));
-    tally.add(endOf({ state: "failed", error: new NetworkError("Down."), report: null }));
-    tally.add(endOf({ state: "failed", error, report: null }));
-    expect(tally).toMatchObject({ failed: 4, refused: 2 });
+    counts.add(endOf({ state: "failed", error, report: { ...REPORT, charged: "unknown" } }));
+    counts.add(endOf({ state: "failed", error, report: { ...REPORT, charged: "no" } }));
+    counts.add(endOf({ state: "failed", error: new NetworkError("Down."), report: null }));
+    counts.add(endOf({ state: "failed", error, report: null }));
+    expect(counts).toMatchObject({ failed: 4, refused: 2 });
   });
 
   it("says once what is wrong with many rows, the most frequent first, and names the first few", () => {
-    const tally = newTally();
-    tally.add(endOf({ state: "failed", error: new NetworkError("The cable is out.") }));
+    const counts = newCounts();
+    counts.add(endOf({ state: "failed", error: new NetworkError("The cable is out.") }));
     const rows = newRows(...Array.from({ length: 9 }, (_, index) => `fox ${index}`));
     for (const row of rows) {
       const error = new PendingError(`Task ${row.row} is still running.`);
-      tally.add(endOf({ row, state: "unfinished", error }));
+      counts.add(endOf({ row, state: "unfinished", error }));
     }
-    expect(tally.troubles).toMatchObject([
+    expect(counts.errors).toMatchObject([
       { count: 9, names: ["line 1", "line 2", "line 3", "line 4", "line 5"], error: { type: "pending" } },
       { count: 1, names: ["line 1"], error: { type: "network" } },
     ]);
   });
 
   it("keeps what the service calls by different keys apart, up to a number of them", () => {
-    const tally = newTally();
+    const counts = newCounts();
     for (let key = 0; key < 80; key++)
-      tally.add(endOf({ state: "failed", error: new NetworkError("No.", { key: `key.${key}` }) }));
-    expect(tally.failed).toBe(80);
-    expect(tally.troubles).toHaveLength(50);
+      counts.add(endOf({ state: "failed", error: new NetworkError("No.", { key: `key.${key}` }) }));
+    expect(counts.failed).toBe(80);
+    expect(counts.errors).toHaveLength(50);
   });
 
   it("counts each way in which images differ from what was asked", () => {
-    const tally = newTally();
-    for (const drift of [["too wide"], [], ["too wide", "too few"]]) tally.add(endOf({ drift }));
-    expect(tally.drifts).toEqual([
+    const counts = newCounts();
+    for (const mismatches of [["too wide"], [], ["too wide", "too few"]]) counts.add(endOf({ mismatches }));
+    expect(counts.mismatches).toEqual([
       ["too wide", 2],
       ["too few", 1],
     ]);
@@ -87,17 +87,17 @@ describe("a batch's tally", () => {
     ["failed", "failed"],
     ["unknown", "unknown"],
   ] as const)("counts a row that this run did not come to as it stood: %s is %s", (state, count) => {
-    const tally = newTally();
-    tally.leave({ ...newRow(), state });
-    expect(tally[count]).toBe(1);
-    expect(tally.cost.rows).toBe(0);
+    const counts = newCounts();
+    counts.leave({ ...newRow(), state });
+    expect(counts[count]).toBe(1);
+    expect(counts.cost.rows).toBe(0);
   });
 
   it("counts what a row may have cost that was begun and not told of", () => {
-    const tally = newTally();
-    tally.abandon({ ...newRow(), state: "new" });
-    tally.abandon({ ...newRow(), state: "unknown", resubmit: "an attempt" });
-    tally.abandon({ ...newRow(), state: "unfinished" });
-    expect([tally.unknown, tally.pending, tally.cost.rows]).toEqual([2, 1, 2]);
+    const counts = newCounts();
+    counts.abandon({ ...newRow(), state: "new" });
+    counts.abandon({ ...newRow(), state: "unknown", resubmit: "an attempt" });
+    counts.abandon({ ...newRow(), state: "unfinished" });
+    expect([counts.unknown, counts.pending, counts.cost.rows]).toEqual([2, 1, 2]);
   });
 });

@@ -138,7 +138,7 @@ describe("a row that another process is at work on", () => {
     };
     expect(await batch.go(rows)).toEqual([]);
     expect(batch.ends).toMatchObject([
-      { state: "saved", report: { taskId: "task-of-the-other" }, bought: false },
+      { state: "saved", report: { taskId: "task-of-the-other" }, isSubmitted: false },
     ]);
     expect(batch.server.submits()).toEqual([]);
     await task.release();
@@ -150,7 +150,7 @@ describe("a row that another process is at work on", () => {
     const { claims, other, processes } = batch;
     const id = await claimedOnly(claims, other.deps.ledger, row, processes.as(2).self);
     expect(await batch.go([{ ...row, attempts: [id] }])).toEqual([]);
-    expect(batch.ends).toMatchObject([{ state: "saved", bought: true, report: { ledgerId: id } }]);
+    expect(batch.ends).toMatchObject([{ state: "saved", isSubmitted: true, report: { ledgerId: id } }]);
   });
 
   it("is bought anew where that one was refused meanwhile", async () => {
@@ -160,7 +160,9 @@ describe("a row that another process is at work on", () => {
     await task.file.record(EVENTS.refused);
     await finishTask(batch.other.deps.ledger, task);
     expect(await batch.go([row])).toEqual([]);
-    expect(batch.ends).toMatchObject([{ state: "saved", bought: true, row: { attempts: { length: 2 } } }]);
+    expect(batch.ends).toMatchObject([
+      { state: "saved", isSubmitted: true, row: { attempts: { length: 2 } } },
+    ]);
   });
 
   it("is told of as unfinished when patience ends, and is not bought", async () => {

@@ -37,7 +37,7 @@ describe("a row that is new", () => {
     const row = newRow();
     expect(await ended(row, run)).toMatchObject({
       state: "saved",
-      bought: true,
+      isSubmitted: true,
       error: null,
       report: { taskId: "task-a-fox", charged: "yes", files: { length: 1 } },
     });
@@ -65,7 +65,7 @@ describe("a row that is new", () => {
     await writeFile(claim, "");
     const attempts = (await claims.load()).get(row.key) ?? [];
     const end = await ended({ ...row, attempts }, run);
-    expect(end).toMatchObject({ state: "unknown", bought: false, error: { type: "outcome_unknown" } });
+    expect(end).toMatchObject({ state: "unknown", isSubmitted: false, error: { type: "outcome_unknown" } });
     expect(end.error?.message).toContain(`: ${claim}.`);
     expect(server.submits()).toHaveLength(1);
   });
@@ -76,10 +76,10 @@ describe("a row that is new", () => {
     const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
     expect(await ended(row, hurried)).toMatchObject({
       state: "unfinished",
-      bought: true,
+      isSubmitted: true,
       report: { charged: "yes" },
     });
-    expect(await ended(again(row), run)).toMatchObject({ state: "saved", bought: false });
+    expect(await ended(again(row), run)).toMatchObject({ state: "saved", isSubmitted: false });
     expect(server.submits()).toHaveLength(1);
   });
 
@@ -90,7 +90,7 @@ describe("a row that is new", () => {
     const row = newRow();
     expect(await ended(row, run)).toMatchObject({
       state: "failed",
-      bought: true,
+      isSubmitted: true,
       report: { charged: "no" },
     });
     expect(run.admission.stopped).toBeNull();
@@ -130,8 +130,8 @@ describe("a row that is new", () => {
     const row = newRow();
     row.checked.request.ratio = "21:9";
     const end = await ended(row, run);
-    expect(end.drift).toEqual([expect.stringContaining("21:9")]);
-    expect(end.report?.warnings).toEqual(end.drift);
+    expect(end.mismatches).toEqual([expect.stringContaining("21:9")]);
+    expect(end.report?.warnings).toEqual(end.mismatches);
   });
 });
 
@@ -148,7 +148,7 @@ describe("a row that an earlier run has saved", () => {
     const { run, row, server, requests } = await saved();
     expect(await ended(again(row), run)).toMatchObject({
       isSkipped: true,
-      bought: false,
+      isSubmitted: false,
       error: null,
       report: { taskId: "task-a-fox", files: { length: 1 } },
     });
@@ -158,7 +158,7 @@ describe("a row that an earlier run has saved", () => {
   it("is fetched again where its image is gone, and not bought again", async () => {
     const { run, row, server, file, world } = await saved();
     await rm(file);
-    expect(await ended(again(row), run)).toMatchObject({ state: "saved", bought: false });
+    expect(await ended(again(row), run)).toMatchObject({ state: "saved", isSubmitted: false });
     expect(await readdir(world.output)).toEqual(["a-fox.png"]);
     expect(server.submits()).toHaveLength(1);
   });
@@ -184,7 +184,7 @@ describe("a row of unknown outcome", () => {
     for (let time = 0; time < 2; time++) {
       expect(await ended(again(row), run)).toMatchObject({
         state: "unknown",
-        bought: false,
+        isSubmitted: false,
         error: { type: "outcome_unknown", charged: "unknown" },
       });
     }
@@ -196,7 +196,7 @@ describe("a row of unknown outcome", () => {
     const second = resubmitted(row);
     expect(await ended(second, run)).toMatchObject({
       state: "saved",
-      bought: true,
+      isSubmitted: true,
     });
     expect(second.attempts).toHaveLength(2);
     expect(server.submits()).toHaveLength(2);
@@ -207,7 +207,7 @@ describe("a row of unknown outcome", () => {
     const { run, row, server } = await lost();
     expect(await ended({ ...again(row), resubmit: "20260131T120000000-0badcafe" }, run)).toMatchObject({
       state: "unknown",
-      bought: false,
+      isSubmitted: false,
     });
     expect(server.submits()).toHaveLength(1);
   });
@@ -291,7 +291,7 @@ describe("a row whose claim was damaged", () => {
     async (content) => {
       const { run, row, claim, server } = await damaged(content);
       const end = await ended(again(row), run);
-      expect(end).toMatchObject({ state: "unknown", bought: false });
+      expect(end).toMatchObject({ state: "unknown", isSubmitted: false });
       expect(end.error?.message).toContain(claim);
       expect(end.error?.message).toContain("Task task-a-fox has the same request.");
       expect(end.error?.hint).toContain("--resubmit-unknown");
@@ -319,7 +319,7 @@ describe("a row whose task was removed from the ledger", () => {
     const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
     expect(await ended(row, hurried)).toMatchObject({ state: "unfinished" });
     await rm(path.join(world.stateFolder, "tasks", "open"), { recursive: true });
-    expect(await ended(again(row), run)).toMatchObject({ state: "saved", bought: false });
+    expect(await ended(again(row), run)).toMatchObject({ state: "saved", isSubmitted: false });
     expect(server.submits()).toHaveLength(1);
   });
 
@@ -378,7 +378,7 @@ describe("a row that was turned away with 429", () => {
   it("is submitted once its owner is dead, whose attempt is put away as not sent", async () => {
     const { row, run, server, processes } = await turnedAway(EVENTS.rate_limited);
     processes.die(2);
-    expect(await ended(row, run)).toMatchObject({ state: "saved", bought: true });
+    expect(await ended(row, run)).toMatchObject({ state: "saved", isSubmitted: true });
     expect(server.submits()).toHaveLength(1);
     expect(await run.deps.ledger.unfinished()).toEqual([]);
     const entry = await run.deps.ledger.read(row.attempts[0] ?? "");

@@ -51,8 +51,8 @@ export function endOf(end: Partial<RowResult> = {}): RowResult {
     isSkipped: false,
     report: REPORT,
     error: null,
-    bought: true,
-    drift: [],
+    isSubmitted: true,
+    mismatches: [],
     ...end,
   };
 }

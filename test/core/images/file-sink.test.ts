@@ -131,7 +131,7 @@ describe("a download on its way to the disk", () => {
     const sink = new FileSink(doing(disk, { writeChunks }));
     for (let sent = 0; sent < 3; sent++) sink.write(Buffer.alloc(MIB), sender());
     expect(writing).toBe(1);
-    await sink.settle();
+    await sink.abandon();
     expect(writing).toBe(0);
   });
 

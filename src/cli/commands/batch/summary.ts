@@ -18,11 +18,11 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
   ].filter(Boolean);
   const spent = cost.rows === 0 ? "Nothing was charged." : `Charged in this run: ${costText(cost)}.`;
   const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spent}`];
-  for (const { error, names, count } of tally.troubles) {
+  for (const { error, names, count } of tally.errors) {
     const more = count > names.length ? ", …" : "";
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}${more})`);
   }
-  for (const [what, count] of tally.drifts) lines.push(`  warning: ${what} (${rowsText(count)})`);
+  for (const [what, count] of tally.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
   if (stopped) lines.push(`Stopped: ${stopped.message}`);
   return [...lines, ...nextSteps(tally, session)];
 }
