@@ -32,6 +32,7 @@ export { PollingSchedules } from "./polling/schedules.ts";
 export type { WaitSettings } from "./polling/wait-settings.ts";
 export { type GenerateOrder, generate } from "./task/generate.ts";
 export { recentTasks } from "./task/history.ts";
+export type { HistoryFilter, HistoryStatus } from "./task/history-filter.ts";
 export type { OnTaskProgress, TaskProgressEvent } from "./task/progress-events.ts";
 export type { TaskReport } from "./task/report.ts";
 export { type ResumeDeps, type ResumeOptions, resumeById, resumeRecord } from "./task/resume.ts";

@@ -47,7 +47,7 @@ const COMMANDS: Record<string, CommandEntry> = {
   history: {
     group: "Tasks",
     summary: "list the tasks charged from this machine",
-    load: () => import("../commands/history.ts"),
+    load: () => import("../commands/history/history.ts"),
   },
   models: {
     group: "Models",

@@ -3,23 +3,53 @@ import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { isSameRequest, type ServiceIdentity } from "../../task/intent.ts";
 import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
+import { type HistoryFilter, matches } from "./history-filter.ts";
+
+/** A file in the ledger's way that wants a word. */
+export type Oddity = Exclude<LedgerEntry, { kind: "task" }>;
 
 /** What the ledger holds, and the files in its way that want a word. */
 export interface Recent {
   records: TaskRecord[];
-  oddities: Exclude<LedgerEntry, { kind: "task" }>[];
+  oddities: Oddity[];
+  /** How many tasks were passed over, of those that were read, because they are at another service. */
+  elsewhere: number;
 }
 
-/** The tasks that were or may have been paid for, newest first. Reads no more of the ledger than it must. */
-export async function recentTasks(ledger: Ledger, limit: number): Promise<Recent> {
-  const recent: Recent = { records: [], oddities: [] };
+/** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
+export async function recentTasks(
+  ledger: Ledger,
+  limit: number,
+  filter: HistoryFilter = {},
+): Promise<Recent> {
+  const recent: Recent = { records: [], oddities: [], elsewhere: 0 };
   if (limit === 0) return recent;
-  for await (const entry of ledger.newestFirst()) {
-    if (entry.kind !== "task") recent.oddities.push(entry);
-    else if (mayBeCharged(entry.record)) recent.records.push(entry.record);
+  for await (const found of chargedTasks(ledger, filter)) {
+    if (found === "elsewhere") recent.elsewhere += 1;
+    else if ("kind" in found) recent.oddities.push(found);
+    else recent.records.push(found);
     if (recent.records.length >= limit) break;
   }
   return recent;
+}
+
+/** Every task that a filter lets through, newest first, each read only when it is asked for; and what is in the way. */
+export async function* chargedTasks(
+  ledger: Ledger,
+  filter: HistoryFilter,
+): AsyncGenerator<TaskRecord | Oddity | "elsewhere"> {
+  const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
+  for await (const entry of ledger.newestFirst()) {
+    if (entry.kind !== "task") {
+      yield entry;
+      continue;
+    }
+    const { record } = entry;
+    // All that follow are older still.
+    if (Date.parse(record.submittedAt) < sinceMs) return;
+    if (!mayBeCharged(record) || !matches(record, filter)) continue;
+    yield isOfService(record.intent.service) ? record : "elsewhere";
+  }
 }
 
 /** An earlier task for the very same request of the same account that is unfinished, or of unknown outcome. */

@@ -1,0 +1,94 @@
+import type { Command } from "commander";
+import { openLedger } from "../../../client/open-ledger.ts";
+import { recentTasks } from "../../../core/task/history.ts";
+import { reportOf, reportStatus } from "../../../core/task/report.ts";
+import { UsageError } from "../../../lib/errors.ts";
+import { wholeNumberOption } from "../../../lib/whole-number.ts";
+import type { TaskRecord } from "../../../task/record.ts";
+import type { RunWith } from "../../app/command.ts";
+import type { Session } from "../../app/session.ts";
+import { describeUnreadable } from "../../output/unreadable-entries.ts";
+import { clientContext } from "../../tasks/client-context.ts";
+import { addFilterOptions, type FilterFlags, filterOf, isFiltered } from "./filter-flags.ts";
+
+interface HistoryFlags extends FilterFlags {
+  limit?: string;
+  all?: boolean;
+  summary?: boolean;
+}
+
+const DEFAULT_LIMIT = 20;
+
+const EXAMPLES = `
+Examples:
+  $ imggen history
+  $ imggen history --search fox --since 7d
+  $ imggen history --status unfinished --limit 5
+  $ imggen history --summary --since 2026-01-01
+  $ imggen history --all --json | jq '[.[].credits] | add'`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .option("--limit <n>", `how many to show (default: ${DEFAULT_LIMIT})`)
+    .option("--all", "show every task")
+    .option("--summary", "show credits and images by day and model");
+  addFilterOptions(command).addHelpText("after", EXAMPLES).action(runWith(runHistory));
+}
+
+async function runHistory(session: Session, flags: HistoryFlags): Promise<number> {
+  const limit = limitOf(flags);
+  const filter = filterOf(flags, session);
+  if (flags.summary) {
+    const { showSummary } = await import("./summary.ts");
+    const { tasks, elsewhere } = await showSummary(filter, session);
+    if (tasks === 0) await tellNone(elsewhere, flags, session);
+    return 0;
+  }
+  const ledger = openLedger(clientContext(session));
+  const { records, oddities, elsewhere } = await recentTasks(ledger, limit, filter);
+  for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
+  if (session.options.json) await session.json(records.map(historyJson));
+  else if (records.length > 0) {
+    const { showTasks } = await import("./task-table.ts");
+    await showTasks(records.map(reportOf), session);
+  }
+  if (records.length === 0) await tellNone(elsewhere, flags, session);
+  return 0;
+}
+
+/** How many tasks to show at most. @throws UsageError */
+function limitOf({ limit, all, summary }: HistoryFlags): number {
+  if (limit !== undefined && summary)
+    throw new UsageError("--summary counts every task that matches, so it takes no --limit.");
+  const most = limit === undefined ? DEFAULT_LIMIT : wholeNumberOption("--limit", limit, { min: 1 });
+  return all ? Number.POSITIVE_INFINITY : most;
+}
+
+/** Says why there is nothing to show, and where the tasks are that there are. */
+async function tellNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
+  const none = isFiltered(flags) ? "No task matches" : "No task was charged yet";
+  const isSandbox = session.options.sandbox === true;
+  const here = isSandbox ? "in the sandbox" : "at a real service";
+  const [there, how] = isSandbox
+    ? ["at a real service", "imggen history"]
+    : ["in the sandbox", "imggen history --sandbox"];
+  const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
+  await session.console.note(`${none} ${here}${others}`);
+}
+
+function historyJson(record: TaskRecord): object {
+  const report = reportOf(record);
+  const { ledgerId, taskId, request, credits, charged, files, submittedAt, completedAt } = report;
+  return {
+    id: ledgerId,
+    taskId,
+    status: reportStatus(report),
+    request,
+    credits,
+    charged,
+    files,
+    submittedAt,
+    completedAt,
+    service: record.intent.service.baseUrl,
+  };
+}

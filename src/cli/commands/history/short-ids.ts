@@ -1,0 +1,11 @@
+/** So much of an id tells it from the others of most ledgers. */
+const SHORTEST = 13;
+
+/** The beginnings of ids by which they can be told from each other: all as long as the longest that is needed. */
+export function shortIds(ids: readonly string[]): string[] {
+  const distinct = new Set(ids).size;
+  const longest = Math.max(0, ...ids.map((id) => id.length));
+  let length = SHORTEST;
+  while (length < longest && new Set(ids.map((id) => id.slice(0, length))).size < distinct) length += 1;
+  return ids.map((id) => id.slice(0, length));
+}

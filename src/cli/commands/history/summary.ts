@@ -1,0 +1,51 @@
+import { openLedger } from "../../../client/open-ledger.ts";
+import { chargedTasks } from "../../../core/task/history.ts";
+import type { HistoryFilter } from "../../../core/task/history-filter.ts";
+import { HistorySummary, type Totals } from "../../../core/task/history-summary.ts";
+import type { Session } from "../../app/session.ts";
+import { showTable } from "../../output/table.ts";
+import type { Column } from "../../output/table-layout.ts";
+import { describeUnreadable } from "../../output/unreadable-entries.ts";
+import { clientContext } from "../../tasks/client-context.ts";
+
+const COLUMNS: readonly Column[] = [
+  { heading: "DAY" },
+  { heading: "MODEL" },
+  { heading: "TASKS" },
+  { heading: "IMAGES" },
+  { heading: "CREDITS", keep: true },
+];
+
+/**
+ * Shows what tasks made and cost, by day and model.
+ * @returns how many tasks were passed over because they are at another service, and how many were counted
+ */
+export async function showSummary(
+  filter: HistoryFilter,
+  session: Session,
+): Promise<{ tasks: number; elsewhere: number }> {
+  const summary = new HistorySummary();
+  let elsewhere = 0;
+  for await (const found of chargedTasks(openLedger(clientContext(session)), filter)) {
+    if (found === "elsewhere") elsewhere += 1;
+    else if ("kind" in found) await session.console.warn(describeUnreadable(found));
+    else summary.add(found);
+  }
+  const { days, total } = summary;
+  if (session.options.json) await session.json({ ok: true, days, total });
+  else if (total.tasks > 0) {
+    const rows = days.map((each) => [each.day, each.model, ...figures(each)]);
+    await showTable(COLUMNS, [...rows, ["total", "", ...figures(total)]], session);
+  }
+  return { tasks: total.tasks, elsewhere };
+}
+
+function figures({ tasks, images, credits, undocumented }: Totals): string[] {
+  return [String(tasks), String(images), creditsCell(credits, undocumented, tasks)];
+}
+
+/** `12`, `?` where no cost is documented, `12 + ?` where some are not. */
+function creditsCell(credits: number, undocumented: number, tasks: number): string {
+  if (undocumented === 0) return String(credits);
+  return undocumented === tasks ? "?" : `${credits} + ?`;
+}

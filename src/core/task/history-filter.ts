@@ -1,0 +1,39 @@
+import type { ServiceIdentity } from "../../task/intent.ts";
+import { isResumable, type StateName, standingOf } from "../../task/lifecycle.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { type ReportStatus, reportStatus } from "./report.ts";
+
+/** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
+export interface HistoryFilter {
+  /** A part of the prompt, in any case. */
+  search?: string | undefined;
+  status?: HistoryStatus | undefined;
+  /** The canonical id. */
+  model?: string | undefined;
+  /** Begun at this moment or later, milliseconds since the epoch. */
+  sinceMs?: number | undefined;
+  isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
+}
+
+/** How a task stands, in a word: what is charged and not saved is `unfinished`, whatever the service says of it. */
+export type HistoryStatus = ReportStatus | "unfinished";
+
+export function historyStatus(state: StateName): HistoryStatus {
+  return isResumable(state) ? "unfinished" : reportStatus({ state, isAwaited: true });
+}
+
+/** Whether a task is wanted, as far as its request and its state say. */
+export function matches(
+  { intent: { request }, state }: TaskRecord,
+  { search, status, model }: HistoryFilter,
+): boolean {
+  if (search !== undefined && !request.prompt.toLowerCase().includes(search.toLowerCase())) return false;
+  if (model !== undefined && request.model !== model) return false;
+  return status === undefined || hasStatus(standingOf(state), status);
+}
+
+/** `running` is the word of the JSON output, for a part of what is unfinished. */
+function hasStatus(state: StateName, status: HistoryStatus): boolean {
+  const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
+  return isRunning || historyStatus(state) === status;
+}

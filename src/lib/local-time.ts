@@ -1,0 +1,42 @@
+const UNITS_MS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 24 * 3_600_000,
+  w: 7 * 24 * 3_600_000,
+};
+
+/** A day as the clock on the wall has it: `2026-01-31`. */
+export function localDay(date: Date): string {
+  const [year, month, day] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  return [String(year).padStart(4, "0"), twoDigits(month), twoDigits(day)].join("-");
+}
+
+/** A minute as the clock on the wall has it: `2026-01-31 12:05`. */
+export function localMinute(date: Date): string {
+  return `${localDay(date)} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, "0");
+}
+
+/**
+ * The moment that somebody means who asks for what came since: an age (`30m`, `12h`, `7d`, `2w`), a day, or a time as
+ * `2026-01-31T12:05`; without a zone, here.
+ * @returns milliseconds since the epoch, or null for anything else
+ */
+export function parseSince(text: string, nowMs: number): number | null {
+  const [, count, unit = ""] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return nowMs - Number(count) * (UNITS_MS[unit] ?? 0);
+  const [, day, time = "T00:00"] =
+    /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
+  if (day === undefined || !isOfCalendar(day)) return null;
+  const ms = Date.parse(`${day}${time.replace(" ", "T")}`);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** Whether a day is in the calendar: to `Date`, February has 31 days. */
+function isOfCalendar(day: string): boolean {
+  const date = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
+}

@@ -1,0 +1,198 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { shortIds } from "../../../src/cli/commands/history/short-ids.ts";
+import { localDay, localMinute } from "../../../src/lib/local-time.ts";
+import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
+import { success } from "../../support/scripted-server.ts";
+import { stillRunning, taskIs } from "../../support/scripts.ts";
+
+const SANDBOX_FOX = ["generate", "a sandbox fox", "-m", "z-image", "--sandbox"];
+
+async function taskIds(world: CommandWorld, ...args: string[]): Promise<string[]> {
+  const { code, document } = await world.json(["history", ...args]);
+  expect(code).toBe(0);
+  return Object.values(document).map(({ taskId }) => String(taskId));
+}
+
+describe("history keeps play money and real money apart", () => {
+  it("lists real services, and with --sandbox the sandbox", async () => {
+    const world = await commandWorld();
+    await world.run(SANDBOX_FOX);
+    await world.run(["generate", "a fox"]);
+    expect((await world.json(["history"])).document).toMatchObject([
+      { taskId: "task-1", service: world.server.baseUrl },
+    ]);
+    expect((await world.json(["history", "--sandbox"])).document).toMatchObject([
+      { request: { prompt: "a sandbox fox" }, service: "sandbox" },
+    ]);
+  });
+
+  it("says in one line where there are only the others", async () => {
+    const world = await commandWorld();
+    await world.run(SANDBOX_FOX);
+    expect(await world.run(["history"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "No task was charged yet at a real service; 1 in the sandbox: imggen history --sandbox\n",
+    });
+    const other = await commandWorld();
+    await other.run(["generate", "a fox"]);
+    expect((await other.run(["history", "--sandbox"])).stderr).toBe(
+      "No task was charged yet in the sandbox; 1 at a real service: imggen history\n",
+    );
+  });
+
+  it("fills its limit past the others", async () => {
+    const world = await commandWorld();
+    for (const prompt of ["a fox", "a hare"]) await world.run(["generate", prompt, "--no-wait"]);
+    await world.run(SANDBOX_FOX);
+    expect(await taskIds(world, "--limit", "2")).toEqual(["task-2", "task-1"]);
+  });
+});
+
+describe("history finds", () => {
+  /** A saved fox of z-image, an unfinished hare of gamma-image-2, a failed owl. */
+  async function threeTasks() {
+    const world = await commandWorld();
+    await world.run(["generate", "a red Fox", "-m", "z-image"]);
+    await world.run(["generate", "a hare", "-m", "gamma-image-2", "-q", "1K", "--no-wait"]);
+    const failing = await commandWorld({
+      submit: (_request, socket) => void socket.write(success({ taskId: "task-3" })),
+      poll: taskIs({ status: "failed", errorCode: 7 }),
+    });
+    const env = { IMGGEN_BASE_URL: failing.server.baseUrl };
+    await world.run(["generate", "an owl", "-m", "gamma-image-2", "-q", "2K"], { env });
+    return world;
+  }
+
+  it.each([
+    [["--search", "fox"], ["task-1"]],
+    [
+      ["--search", "A"],
+      ["task-3", "task-2", "task-1"],
+    ],
+    [["--status", "completed"], ["task-1"]],
+    [["--status", "unfinished"], ["task-2"]],
+    [["--status", "running"], ["task-2"]],
+    [["--status", "Failed"], ["task-3"]],
+    [["--status", "unknown"], []],
+    [
+      ["--model", "GAMMA-image-2"],
+      ["task-3", "task-2"],
+    ],
+    [["--model", "gamma-image-2", "--search", "owl"], ["task-3"]],
+    [
+      ["--since", "1h"],
+      ["task-3", "task-2", "task-1"],
+    ],
+    [["--since", "2126-01-01"], []],
+    [["--limit", "1", "--search", "r"], ["task-2"]],
+  ])("%j", async (args, expected) => {
+    expect(await taskIds(await threeTasks(), ...args)).toEqual(expected);
+  });
+
+  it("nothing, and says so", async () => {
+    const world = await threeTasks();
+    const { stderr } = await world.run(["history", "--search", "a whale"]);
+    expect(stderr).toBe("No task matches at a real service.\n");
+  });
+
+  it.each([
+    ["--limit", "0"],
+    ["--limit", "-1"],
+    ["--status", "lost"],
+    ["--since", "soon"],
+    ["--summary", "--limit", "3"],
+  ])("no meaning in %j %j", async (...args) => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(["history", ...args]);
+    expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
+  });
+
+  it("totals by day and model", async () => {
+    const world = await threeTasks();
+    const day = localDay(new Date());
+    const gamma = { day, model: "gamma-image-2", tasks: 2, images: 0, credits: 6, undocumented: 0 };
+    const zImage = { day, model: "z-image", tasks: 1, images: 1, credits: 0, undocumented: 1 };
+    expect((await world.json(["history", "--summary"])).document).toEqual({
+      ok: true,
+      days: [gamma, zImage],
+      total: { tasks: 3, images: 1, credits: 6, undocumented: 1 },
+    });
+    expect(
+      (await world.run(["history", "--summary"])).stdout.split("\n").map((line) => line.split(/ {2,}/)),
+    ).toEqual([
+      ["DAY", "MODEL", "TASKS", "IMAGES", "CREDITS"],
+      [day, "gamma-image-2", "2", "0", "6"],
+      [day, "z-image", "1", "1", "?"],
+      ["total", "3", "1", "6 + ?"],
+      [""],
+    ]);
+    expect(
+      (await world.json(["history", "--summary", "--status", "completed"])).document.total,
+    ).toMatchObject({
+      tasks: 1,
+    });
+  });
+});
+
+describe("history's table", () => {
+  const columnsOf = (line = "") => line.split(/ {2,}/);
+
+  it("has the local time, the task, its status, credits, prompt and file", async () => {
+    const world = await commandWorld();
+    await world.run(["generate", "a fox", "-m", "gamma-image-2", "-q", "2K", "-o", "pictures/fox.png"]);
+    const { submittedAt } = (await world.json(["history"])).document[0] ?? {};
+    const { stdout } = await world.run(["history"]);
+    const [headings, row] = stdout.split("\n");
+    expect(columnsOf(headings)).toEqual(["SUBMITTED", "TASK", "STATUS", "CREDITS", "PROMPT", "FILE"]);
+    const time = localMinute(new Date(String(submittedAt)));
+    expect(columnsOf(row)).toEqual([time, "task-1", "completed", "4", "a fox", "pictures/fox.png"]);
+  });
+
+  it("shows a file by its whole path where that is shorter", async () => {
+    const world = await commandWorld();
+    await world.run(["generate", "a fox", "-o", "fox.png"]);
+    const file = path.join(world.cwd, "fox.png");
+    const { stdout } = await world.run(["history"], {
+      cwd: "/usr/share/doc/of/some/length/that/is/far/away",
+    });
+    expect(stdout).toContain(`  ${file}\n`);
+  });
+
+  it("shows as much of an id on a terminal as finds its task, and in a pipe all of it", async () => {
+    const ids = ["0123456789abcdef-one", "0123456789abcdef-two"];
+    let tasks = 0;
+    const world = await commandWorld({
+      submit: (_request, socket) => void socket.write(success({ taskId: ids[tasks++] })),
+      poll: stillRunning,
+    });
+    await world.run(["generate", "a fox", "--no-wait"]);
+    expect((await world.run(["history"], { terminal: true })).stdout).toMatch(/ 0123456789abc /);
+    await world.run(["generate", "a hare", "--no-wait"]);
+    expect((await world.run(["history"], { terminal: true })).stdout).toMatch(/ 0123456789abcdef-t /);
+    expect((await world.run(["history"])).stdout).toContain("0123456789abcdef-two ");
+    expect((await world.json(["status", "0123456789abcdef-t"])).document).toMatchObject({ taskId: ids[1] });
+  });
+
+  it("shortens ids to what tells them apart, equal ones too", () => {
+    expect(shortIds([])).toEqual([]);
+    expect(shortIds(["short", "short"])).toEqual(["short", "short"]);
+    expect(shortIds(["a".repeat(20), `${"a".repeat(15)}b`])).toEqual(["a".repeat(16), `${"a".repeat(15)}b`]);
+  });
+});
+
+it("the last tasks are found without reading the rest of the ledger", async () => {
+  const world = await commandWorld();
+  for (const prompt of ["a fox", "a hare", "an owl"]) await world.run(["generate", prompt]);
+  const names = (await world.listing()).filter((name) => name.includes("/done/") && name.endsWith(".jsonl"));
+  expect(names).toHaveLength(3);
+  // What cannot be read is only told of where it is come to.
+  const oldest = names.toSorted((a, b) => path.basename(a).localeCompare(path.basename(b)))[0] ?? "";
+  const file = path.join(path.dirname(world.home), oldest);
+  expect(await readFile(file, "utf8")).toContain("a fox");
+  await writeFile(file, "damaged\n");
+  expect((await world.run(["history", "--limit", "2"])).stderr).toBe("");
+  expect((await world.run(["history", "--limit", "3"])).stderr).toContain("is damaged");
+});
