@@ -126,10 +126,10 @@ const OWNERS: Record<string, string[]> = {
   ],
   "ipaddr.js": ["api/public-address.ts"],
   conf: ["store/settings.ts"],
-  ora: ["cli/output/progress.ts"],
+  ora: ["cli/output/live-line.ts"],
   chalk: ["cli/output/colors.ts"],
   commander: ["cli/"],
-  "string-width": ["cli/output/table-layout.ts"],
+  "string-width": ["cli/output/columns.ts"],
   "zod/mini": ["store/task-lines.ts", "sandbox/"],
   "csv-parse": ["core/manifest/csv.ts"],
   hono: ["sandbox/http.ts"],
@@ -175,7 +175,7 @@ describe("text that goes out", () => {
     const escaping = FILES.filter(({ imports }) => imports.some(({ to }) => to === "lib/escape.ts"));
     const owners = [
       "cli/output/console.ts",
-      "cli/output/progress.ts",
+      "cli/output/live-line.ts",
       "cli/output/table-layout.ts",
       "lib/shell-word.ts",
     ];

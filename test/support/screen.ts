@@ -129,7 +129,8 @@ export class Screen {
   }
 }
 
-const KEEP_EXIT_CODE = 'trap : INT; "$@"; echo $? > "$0"';
+/** As after a shell's prompt there are lines above, which a narrower window pushes out at the top in place of ours. */
+const KEEP_EXIT_CODE = String.raw`printf '\n\n\n\n'; trap : INT; "$@"; echo $? > "$0"`;
 
 /** All styles off, the terminal's own foreground and background. */
 const RESETS: ReadonlySet<number> = new Set([0, 39, 49]);

@@ -5,7 +5,7 @@ import type { OutputStream } from "./output-stream.ts";
  * What a colour means, everywhere. Only the terminal's own basic colours: its theme makes them legible on its
  * background, light or dark. They go on marks and labels, and never carry a meaning alone.
  */
-const STYLES = {
+export const STYLES = {
   saved: "green",
   warning: "yellow",
   error: "red",

@@ -131,6 +131,11 @@ export class Console {
     });
   }
 
+  /** Takes rows off the terminal that were ours, from the one above the cursor upwards. */
+  clearAbove(rows: number): void {
+    if (rows > 0) void write(this.#streams.stderr, UP_AND_CLEAR.repeat(rows));
+  }
+
   /** A word to the person at the terminal; not under `--quiet`. */
   async note(text: Text): Promise<void> {
     if (!this.quiet) await this.error(text);
@@ -155,6 +160,8 @@ export class Console {
     return error;
   }
 }
+
+const UP_AND_CLEAR = "\u001b[1A\u001b[2K";
 
 /** Text for a terminal. Colours are put on last, so that they are the only escape sequences in it. */
 function escaped(text: Text, paint: Paint = (line) => line): string {

@@ -6,6 +6,9 @@ import { errorCode } from "../../lib/error-code.ts";
 export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  /** Tells of a terminal whose size has changed. */
+  on?(event: "resize", listener: () => void): unknown;
+  off?(event: "resize", listener: () => void): unknown;
   write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;
 }
 

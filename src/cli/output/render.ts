@@ -3,6 +3,9 @@ import { describeFailure, failureLines, resumeCommand } from "../../client/failu
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../app/session.ts";
+import { columnsOf, roomOn } from "./columns.ts";
+import { shortPath } from "./short-path.ts";
+import { hasSymbols, SAVED_MARK } from "./symbols.ts";
 import { creditsText } from "./text.ts";
 
 /** The exit code that a report means. */
@@ -23,11 +26,19 @@ export async function renderReport(report: TaskReport, session: Session, which =
       `Submitted, ${creditsText(report.credits)}. Resume with: ${resumeCommand(report.taskId)}`,
     );
   }
-  for (const file of report.files) if (file.path !== null) await console.resultLine({ path: file.path });
+  const isOneScreen = which === "" && isLiveTerminal(session);
+  for (const { path } of isOneScreen ? [] : report.files)
+    if (path !== null) await console.resultLine({ path });
   for (const warning of report.warnings) await console.warn(which + warning);
+  if (isOneScreen && report.files.length > 0) await console.note(savedLines(report, session));
   if (report.error) return renderFailure(report.error, report, session, which);
-  if (report.files.length > 0)
+  if (!isOneScreen && report.files.length > 0)
     await console.note(which === "" ? savedLine(report) : which + lowerFirst(savedLine(report)));
+}
+
+/** Whether both streams end on one screen: then a line that names the file and says more is enough. */
+function isLiveTerminal({ console, context: { stdout, stderr } }: Session): boolean {
+  return stdout.isTTY === true && stderr.isTTY === true && !console.quiet;
 }
 
 async function renderFailure(
@@ -37,6 +48,25 @@ async function renderFailure(
   which: string,
 ): Promise<void> {
   await session.console.error(failureLines(describeFailure(error, report), which));
+}
+
+/** What was saved, for a person at a terminal: each image, and for several what they cost together. */
+function savedLines({ files, credits, elapsedMs }: TaskReport, { context }: Session): string[] {
+  const mark = hasSymbols(context.env) ? `${SAVED_MARK} ` : "";
+  const costs = [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
+  const lines = files.flatMap(({ path, width, height }) => {
+    const name = path === null ? "to standard output" : shortPath(path, context);
+    const facts = [...(width ? [`${width}×${height}`] : []), ...(files.length === 1 ? costs : [])];
+    return withFacts(`${mark}Saved ${name}`, facts.join(", "), roomOn(context.stderr));
+  });
+  return files.length === 1 ? lines : [...lines, `${files.length} images, ${costs.join(", ")}`];
+}
+
+/** Facts in brackets after a text, or below it where there is no room beside it. */
+function withFacts(text: string, facts: string, columns: number): string[] {
+  if (facts === "") return [text];
+  const beside = `${text} (${facts})`;
+  return columnsOf(beside) <= columns ? [beside] : [text, `  ${facts}`];
 }
 
 function savedLine({ files, credits, elapsedMs }: TaskReport): string {

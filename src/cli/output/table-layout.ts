@@ -1,5 +1,5 @@
-import stringWidth from "string-width";
 import { printable } from "../../lib/escape.ts";
+import { columnsOf, cutTo } from "./columns.ts";
 
 /** A column by its heading, and what becomes of it where the terminal is too narrow for all of them. */
 export interface Column {
@@ -26,7 +26,7 @@ export function layOut(
   room: number,
 ): Layout {
   const safe = [columns.map(({ heading }) => heading), ...rows.map((row) => row.map(printable))];
-  const wanted = columns.map((_, at) => Math.max(...safe.map((row) => stringWidth(row[at] ?? ""))));
+  const wanted = columns.map((_, at) => Math.max(...safe.map((row) => columnsOf(row[at] ?? ""))));
   const widths = widthsWithin(columns, wanted, room);
   const shown = columns.flatMap((column, at) => {
     const width = widths[at] ?? 0;
@@ -72,20 +72,5 @@ function shrink(widths: number[], which: readonly number[], narrowest: number, e
 
 function fitCell(cell: string, width: number, { cut }: Column): { text: string; padding: string } {
   const text = cutTo(cell, width, cut);
-  return { text, padding: " ".repeat(Math.max(0, width - stringWidth(text))) };
-}
-
-/** A text in so many columns of a terminal, with an ellipsis where something is missing. */
-export function cutTo(text: string, width: number, cut: "start" | "end" = "end"): string {
-  if (stringWidth(text) <= width) return text;
-  const graphemes = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
-  if (cut === "start") graphemes.reverse();
-  let used = 1;
-  let fitting = "";
-  for (const grapheme of graphemes) {
-    used += stringWidth(grapheme);
-    if (used > width) break;
-    fitting = cut === "start" ? grapheme + fitting : fitting + grapheme;
-  }
-  return cut === "start" ? `…${fitting}` : `${fitting}…`;
+  return { text, padding: " ".repeat(Math.max(0, width - columnsOf(text))) };
 }

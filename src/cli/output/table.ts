@@ -1,5 +1,6 @@
 import type { Session } from "../app/session.ts";
 import type { StyleName } from "./colors.ts";
+import { roomOn } from "./columns.ts";
 import { BETWEEN, type Column, layOut } from "./table-layout.ts";
 import { wrapWords } from "./wrap.ts";
 
@@ -29,11 +30,6 @@ export async function showTable(
   if (leftOut.length === 0) return;
   const note = `Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`;
   await session.console.note(wrapWords(note.split(" "), { columns: room, indent: 0 }));
-}
-
-/** The columns that text on a stream may take: any number where it is no terminal. */
-export function roomOn({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
-  return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
 
 function joined(cells: readonly string[]): string {

@@ -9,7 +9,8 @@ import type { TaskReport } from "../../core/task/report.ts";
 import { ImggenError } from "../../lib/errors.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { Session } from "../app/session.ts";
-import { withTasks } from "./with-tasks.ts";
+import { createProgress } from "../output/progress.ts";
+import { withTasksShown } from "./with-tasks.ts";
 
 interface BuyOrder extends GenerateOrder {
   /** The task that is bought once more on the user's word: no reason for a warning. */
@@ -27,7 +28,8 @@ interface BuyOrder extends GenerateOrder {
  */
 export async function submitRequest(order: BuyOrder, session: Session): Promise<TaskReport> {
   const { repeated, requestTimeoutMs, early } = order;
-  return withTasks(session, { requestTimeoutMs, early }, async ({ current }) => {
+  const progress = await createProgress(session.console, session.context, order.checked);
+  return withTasksShown(session, { requestTimeoutMs, early }, progress, async ({ current }) => {
     const deps = await current();
     const { ledger, connection } = deps;
     const warnings = [...order.checked.warnings];

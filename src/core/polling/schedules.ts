@@ -35,6 +35,7 @@ export class PollingSchedules {
   readonly #ledger: LedgerReader;
   readonly #service: Pick<ServiceIdentity, "baseUrl">;
   readonly #expected: PollingSchedule | null;
+  readonly #expectedMs: number | null;
   readonly #kinds = new Map<string, Promise<Kind>>();
 
   /** @param taskMs how long the service's tasks take, where that is known and nothing needs to be learned */
@@ -42,6 +43,7 @@ export class PollingSchedules {
     this.#ledger = ledger;
     this.#service = service;
     this.#expected = taskMs === undefined ? null : expectedSchedule(taskMs);
+    this.#expectedMs = taskMs ?? null;
   }
 
   /** When to poll a request's task. @param request null where this machine does not know it */
@@ -50,6 +52,15 @@ export class PollingSchedules {
     if (request === null) return defaultSchedule;
     const kind = await this.#kind(request);
     return kind.history.length === 0 ? unknownSchedule(kind) : currentSchedule(kind);
+  }
+
+  /** How long such tasks usually take, in milliseconds; null where this machine has not seen any end. */
+  async usualMs(request: GenerationRequest | null): Promise<number | null> {
+    if (this.#expectedMs !== null) return this.#expectedMs;
+    if (request === null) return null;
+    const { history } = await this.#kind(request);
+    const middles = history.map(({ pendingMs, seenMs }) => ((pendingMs ?? 0) + seenMs) / 2);
+    return middles.toSorted((a, b) => a - b)[Math.floor(middles.length / 2)] ?? null;
   }
 
   /** Takes note of a task that was seen to complete, where that tells how long such tasks take. */

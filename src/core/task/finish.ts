@@ -53,9 +53,10 @@ export async function awaitTask(
   wait: WaitSettings,
   deps: TaskDeps,
 ): Promise<WaitResult> {
-  deps.onProgress({ type: "waiting", taskId });
   const ageMs = acceptedAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.now() - acceptedAtMs;
   const schedule = wait.schedule ?? (await deps.schedules.of(request));
+  const usualMs = wait.schedule ? null : await deps.schedules.usualMs(request);
+  deps.onProgress({ type: "waiting", taskId, usualMs });
   const options = { schedule, timeoutMs: waitTimeoutMs(wait, request), ageMs, pollAtOnce: recovering };
   return waitForTask(taskId, options, deps);
 }

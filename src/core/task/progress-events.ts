@@ -7,7 +7,8 @@ export type TaskProgressEvent =
   /** A signal came while the reply to the submit was under way; its id is waited for, for a while. */
   | { type: "submit_interrupted"; waitMs: number }
   | { type: "accepted"; taskId: string }
-  | { type: "waiting"; taskId: string }
+  /** `usualMs`: how long such tasks usually take; null where that is not known. */
+  | { type: "waiting"; taskId: string; usualMs: number | null }
   | { type: "poll_trouble"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }
   | { type: "download_retry"; taskId: string; why: string; delayMs: number }

@@ -59,7 +59,8 @@ async function look(
   if (wait === null) return seen(await pollOnce(taskId, known.charged, deps), known);
   const schedule = wait.schedule ?? (await deps.schedules.of(known.request));
   const timeoutMs = waitTimeoutMs(wait, known.request);
-  deps.onProgress({ type: "waiting", taskId });
+  const usualMs = wait.schedule ? null : await deps.schedules.usualMs(known.request);
+  deps.onProgress({ type: "waiting", taskId, usualMs });
   const waited = await waitForTask(taskId, { schedule, timeoutMs, ageMs, pollAtOnce: true }, deps);
   switch (waited.outcome) {
     case "completed":

@@ -171,7 +171,7 @@ describe("confirmAbove", () => {
     const { code, stderr } = await world.run(batch, { input: "" });
     expect(code).toBe(2);
     expect(stderr).toContain(
-      "13 to submit: cost not documented. For confirmAbove each counts as 8 credits: 104 in all.",
+      "13 to submit: cost unknown. For confirmAbove each counts as 8 credits: 104 in all.",
     );
     expect(stderr).toMatch(/may cost 104 credits, more than 100 \(confirmAbove\)/);
     const { document } = await world.json(batch, { input: "" });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import stringWidth from "string-width";
 import { expect, it } from "vitest";
-import { type Column, cutTo, layOut } from "../../../src/cli/output/table-layout.ts";
+import { columnsOf, cutTo } from "../../../src/cli/output/columns.ts";
+import { type Column, layOut } from "../../../src/cli/output/table-layout.ts";
 
 const COLUMNS: readonly Column[] = [
   { heading: "MODEL", keep: true },
@@ -57,7 +57,7 @@ it("no line is longer than the terminal, in any script, and no cell loses text w
   const rows = fc.array(fc.tuple(cell, cell, cell, cell), { maxLength: 5 });
   fc.assert(
     fc.property(rows, fc.integer({ min: 30, max: 300 }), (some, room) => {
-      for (const line of shown(room, some)) expect(stringWidth(line)).toBeLessThanOrEqual(room);
+      for (const line of shown(room, some)) expect(columnsOf(line)).toBeLessThanOrEqual(room);
       expect(shown(300, some)).toEqual(shown(Number.POSITIVE_INFINITY, some));
     }),
   );

@@ -54,6 +54,22 @@ describe("the schedule of a request", () => {
       expect(looks(await schedules.of(request))).toEqual(looks(expectedSchedule(600)));
   });
 
+  it("comes with how long such tasks usually take, which is not known without any that ended", async () => {
+    const { ledger, schedules, remember } = await newLedger();
+    expect(await schedules.usualMs(FOX)).toBeNull();
+    await remember(
+      FOX,
+      { pendingMs: 8000, seenMs: 10_000 },
+      { pendingMs: 1000, seenMs: 2000 },
+      { pendingMs: 60_000, seenMs: 61_000 },
+    );
+    const later = new PollingSchedules(ledger, INTENT.service);
+    expect(await later.usualMs(FOX)).toBe(9000);
+    expect(await later.usualMs({ ...FOX, quality: "2K" })).toBeNull();
+    expect(await later.usualMs(null)).toBeNull();
+    expect(await new PollingSchedules(ledger, INTENT.service, 600).usualMs(FOX)).toBe(600);
+  });
+
   it("is the automatic one where the request is not known", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));

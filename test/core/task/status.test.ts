@@ -57,7 +57,7 @@ describe("a look at a task", () => {
 
   it("that waits says so, for whoever shows it", async () => {
     const { events } = await looking({}, { wait: WAIT });
-    expect(events).toContainEqual({ type: "waiting", taskId: "task-1" });
+    expect(events).toContainEqual({ type: "waiting", taskId: "task-1", usualMs: null });
   });
 
   it("tells that it is running, and is no error", async () => {

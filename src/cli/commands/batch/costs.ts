@@ -19,8 +19,8 @@ export interface Allowance {
 /** `1160 credits`, with what nobody can say. */
 export function costText({ rows, credits, undocumented }: Cost): string {
   if (undocumented === 0) return creditsText(credits);
-  if (undocumented === rows) return "cost not documented";
-  return `${creditsText(credits)}, and ${undocumented} rows whose cost is not documented`;
+  if (undocumented === rows) return "cost unknown";
+  return `${creditsText(credits)}, and ${undocumented} rows of unknown cost`;
 }
 
 /**

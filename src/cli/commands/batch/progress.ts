@@ -4,7 +4,7 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
-import { createStatusLine } from "../../output/progress.ts";
+import { createStatusLine } from "../../output/status-line.ts";
 import { creditsText } from "../../output/text.ts";
 import { rowWord } from "./row-word.ts";
 

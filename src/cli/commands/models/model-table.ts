@@ -1,6 +1,7 @@
 import type { Model } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
-import { roomOn, showTable } from "../../output/table.ts";
+import { roomOn } from "../../output/columns.ts";
+import { showTable } from "../../output/table.ts";
 import type { Column } from "../../output/table-layout.ts";
 import { wrapWords } from "../../output/wrap.ts";
 

@@ -2,8 +2,9 @@ import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
-import { createProgress, createStatusLine, type Progress } from "../../output/progress.ts";
+import { createProgress, type Progress } from "../../output/progress.ts";
 import { renderReport } from "../../output/render.ts";
+import { createStatusLine } from "../../output/status-line.ts";
 
 /** Shows how tasks are being finished: one as everywhere, several on one line together. */
 export interface ResumeProgress extends Shown {

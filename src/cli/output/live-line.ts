@@ -1,0 +1,81 @@
+import type { Ora } from "ora";
+import { printable } from "../../lib/escape.ts";
+import type { Context } from "../app/context.ts";
+import { type Paint, PLAIN, STYLES } from "./colors.ts";
+import { columnsOf, cutTo } from "./columns.ts";
+import type { Console } from "./console.ts";
+
+/** A line, or lines made for so many columns. */
+export type StatusText = string | ((columns: number) => readonly string[]);
+
+/** Lines at the end of the terminal that are rewritten as things go on; nothing where there is no terminal. */
+export interface StatusLine {
+  /** Whether anybody sees it. */
+  readonly isLive: boolean;
+  set(text: StatusText): void;
+  stop(): void;
+}
+
+const SPINNER_COLUMNS = 2;
+const DEFAULT_COLUMNS = 80;
+
+/** A spinner and a few lines of text that stay at the end of a terminal, whatever else is written to it. */
+export async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
+  const { default: ora } = await import("ora");
+  const { stderr } = context;
+  const hasColors = (await console.style("stderr")) !== PLAIN;
+  const spinner: Ora = ora({
+    stream: stderr as unknown as NodeJS.WritableStream,
+    discardStdin: false,
+    color: hasColors ? STYLES.activity : false,
+  });
+  const columns = () => stderr.columns || DEFAULT_COLUMNS;
+  let resting = true;
+  let text: StatusText = "";
+  let drawn: string[] = [];
+  let drawnAt = columns();
+  const draw = () => {
+    drawnAt = columns();
+    const room = drawnAt - SPINNER_COLUMNS;
+    const lines = typeof text === "string" ? [text] : text(room);
+    drawn = lines.map((line) => cutTo(printable(line), room));
+    const indent = " ".repeat(SPINNER_COLUMNS);
+    spinner.text = drawn.map((line, at) => (at === 0 ? "" : indent) + paint(line, at)).join("\n");
+  };
+  // The terminal has broken the lines anew, and the spinner only knows how many there were.
+  const onResize = () => {
+    const rows = drawn.reduce((sum, line) => sum + rowsOf(line, columns()), 0) - drawn.length;
+    if (!resting) {
+      spinner.stop();
+      if (columns() < drawnAt) console.clearAbove(rows);
+      draw();
+      spinner.start();
+    }
+  };
+  stderr.on?.("resize", onResize);
+  console.beforeWrite = () => {
+    if (!resting) spinner.stop();
+  };
+  console.afterWrite = () => {
+    if (!resting) spinner.start();
+  };
+  return {
+    isLive: true,
+    set(next) {
+      text = next;
+      draw();
+      if (resting) spinner.start();
+      resting = false;
+    },
+    stop() {
+      stderr.off?.("resize", onResize);
+      resting = true;
+      spinner.stop();
+    },
+  };
+}
+
+/** How many rows of a terminal a line takes that begins with a spinner or as far in. */
+function rowsOf(line: string, columns: number): number {
+  return Math.max(1, Math.ceil((columnsOf(line) + SPINNER_COLUMNS) / columns));
+}

@@ -1,0 +1,74 @@
+import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import { creditsText } from "./text.ts";
+
+/** What the spinner says of the request that a task is for. */
+export interface RequestFacts {
+  request: GenerationRequest;
+  /** null where the cost is not documented. */
+  credits: number | null;
+}
+
+/** What the spinner shows. */
+export interface TaskView {
+  verb: string;
+  /** When that began, by the monotonic clock. */
+  sinceMs: number;
+  usualMs: number | null;
+  taskId: string | null;
+}
+
+export function newView(): TaskView {
+  return { verb: "", sinceMs: 0, usualMs: null, taskId: null };
+}
+
+/** Takes an event into what is shown. @returns whether that has changed */
+export function advance(view: TaskView, event: TaskProgressEvent, nowMs: number): boolean {
+  switch (event.type) {
+    case "submitting":
+      return begin(view, "Submitting", nowMs);
+    case "accepted":
+      view.taskId = event.taskId;
+      return begin(view, "Generating", nowMs);
+    case "waiting":
+      view.taskId = event.taskId;
+      view.usualMs = event.usualMs;
+      return view.verb === "Generating" || begin(view, "Generating", nowMs);
+    case "downloading":
+      return begin(
+        view,
+        event.count === 1 ? "Downloading" : `Downloading ${event.index} of ${event.count}`,
+        nowMs,
+      );
+    default:
+      return false;
+  }
+}
+
+function begin(view: TaskView, verb: string, nowMs: number): true {
+  view.verb = verb;
+  view.sinceMs = nowMs;
+  return true;
+}
+
+/** The spinner's line: whole, or without the cost, or without the model too, as the columns allow. */
+export function lineOf(view: TaskView, ageMs: number, facts: RequestFacts | null, columns: number): string {
+  const { verb, usualMs } = view;
+  const time = timeText(ageMs, verb === "Generating" ? usualMs : null);
+  const kind = facts === null ? "" : [facts.request.model, facts.request.quality].filter(Boolean).join(" ");
+  const cost = facts === null ? "" : creditsText(facts.credits);
+  const choices = [[verb, kind, time, cost], [verb, kind, time], [verb, time], [verb]];
+  const lines = choices.map((choice) => choice.filter((part) => part !== "").join(" · "));
+  return lines.find((line) => line.length <= columns) ?? verb;
+}
+
+function timeText(ageMs: number, usualMs: number | null): string {
+  const age = ageMs < 1000 ? "" : wholeSeconds(ageMs);
+  if (usualMs === null || usualMs < 1000) return age;
+  return age === "" ? `about ${wholeSeconds(usualMs)}` : `${age} of about ${wholeSeconds(usualMs)}`;
+}
+
+function wholeSeconds(ms: number): string {
+  return formatDuration(Math.round(ms / 1000) * 1000);
+}

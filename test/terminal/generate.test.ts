@@ -1,0 +1,90 @@
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
+import { liveService } from "../support/live-server.ts";
+import { hasScreen, Screen } from "../support/screen.ts";
+import { stillRunning } from "../support/scripts.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const FOX = ["generate", "a red fox", "-m", "gamma-image-2", "-q", "1K", "--sandbox"];
+const SLOW_FOX = ["generate", "a red fox [sandbox:slow=4s]", "-m", "gamma-image-2", "-q", "1K", "--sandbox"];
+
+/** Green, yellow, red, cyan, bold, dim: what every theme makes legible on its background. No background is set. */
+const LEGIBLE = new Set([1, 2, 31, 32, 33, 36]);
+
+describe.skipIf(!hasScreen)("generate on a real terminal", () => {
+  it.each([100, 80])("leaves one line in %d columns, which names the file from here", async (columns) => {
+    const [line, ...more] = await Screen.after(FOX, { columns });
+    expect(line).toMatch(/^✓ Saved a-red-fox-\w+\.png \(1024×1024, 2 credits, \d.+ m?s\)$/);
+    expect(more).toEqual([]);
+  });
+
+  it("puts what does not fit 40 columns on a line of its own", async () => {
+    const lines = await Screen.after(FOX, { columns: 40 });
+    expect(lines).toEqual([
+      expect.stringMatching(/^✓ Saved a-red-fox-\w+\.png$/),
+      expect.stringMatching(/^ {2}1024×1024, 2 credits, \d.+ m?s$/),
+    ]);
+  });
+
+  it("shows what is generated while it waits, with the seconds, and takes it away again", async () => {
+    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
+    await screen.shows(/^\S Generating · gamma-image-2 1K · 2 s · 2 credits$/m);
+    expect(await screen.lines()).toHaveLength(1);
+    expect(await screen.end()).toBe(0);
+    expect(await screen.lines()).toEqual([expect.stringMatching(/^✓ Saved a-red-fox\S+ \(/)]);
+  });
+
+  it("leaves nothing stale behind when the window is made narrower and wider in the middle", async () => {
+    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
+    await screen.shows(/Generating · gamma-image-2/);
+    for (const columns of [30, 50, 20, 100]) {
+      await screen.resize(columns);
+      await screen.shows(columns === 20 ? /^\S Generating · \d s$/m : /Generating/);
+    }
+    expect(await screen.end()).toBe(0);
+    const lines = await screen.lines();
+    expect(lines.filter((line) => line.includes("Generating"))).toEqual([]);
+    expect(lines).toEqual([expect.stringMatching(/^✓ Saved/)]);
+  });
+
+  it("has only colours that can be read on a light and on a dark background, on marks alone", async () => {
+    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
+    await screen.shows(/Generating/);
+    const styles = await screen.styles();
+    expect(styles.size).toBeGreaterThan(0);
+    for (const style of styles) expect(LEGIBLE).toContain(style);
+    await screen.end();
+    expect(await screen.colored()).toMatch(/^\u001b\[32m✓\u001b\[39m Saved/m);
+    const refused = await Screen.start(["generate", "a fox", "--timeout", "soon"], { columns: 80 });
+    await refused.end();
+    expect(await refused.colored()).toMatch(/^\u001b\[31merror:\u001b\[39m --timeout "soon"/m);
+  });
+
+  it("is plain under NO_COLOR, with the spinner; a dumb terminal gets lines and no control", async () => {
+    const plain = await Screen.start(SLOW_FOX, { columns: 80, env: { NO_COLOR: "1" } });
+    await plain.shows(/Generating/);
+    expect(await plain.styles()).toEqual(new Set());
+    await plain.end();
+    expect(await plain.lines()).toEqual([expect.stringMatching(/^✓ Saved/)]);
+    const dumb = await Screen.start(FOX, { columns: 80, env: { TERM: "dumb" } });
+    await dumb.end();
+    expect(await dumb.styles()).toEqual(new Set());
+    expect(await dumb.lines()).toEqual([
+      expect.stringMatching(/^Task task_\w+ accepted\.$/),
+      expect.stringMatching(/^Saved a-red-fox-/),
+    ]);
+  });
+
+  it("names the task where it is needed: when the wait is interrupted", async () => {
+    const server = await liveService(PICTURE, { poll: stillRunning });
+    const home = path.join(await temporaryFolder(), "home");
+    const env = { IMGGEN_HOME: home, IMGGEN_BASE_URL: server.baseUrl, IMGGEN_API_KEY: "sk-test" };
+    const screen = await Screen.start(["generate", "a fox"], { columns: 100, env });
+    const waiting = await screen.shows(/Generating/);
+    expect(waiting.join("\n")).not.toContain("task-1");
+    await screen.type("C-c");
+    expect(await screen.end()).toBe(130);
+    expect((await screen.lines()).join("\n")).toContain("imggen resume task-1");
+  });
+});
