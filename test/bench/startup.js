@@ -23,6 +23,7 @@ const COMMANDS = [
   { name: "generate --dry-run --json", args: [BIN, ...PROMPT, "--dry-run", "--json"], most: 2 },
 ];
 const WIRE = { name: "generate, submit on the wire", most: 2.5 };
+const EXIT = { name: "generate --no-wait, from the reply to the exit", most: 1 };
 
 function nodes() {
   const listed = process.env.IMGGEN_BENCH_NODES?.split(path.delimiter).filter(Boolean);
@@ -49,7 +50,7 @@ function time(node, args) {
   return performance.now() - start;
 }
 
-/** From exec to the first byte of the submit at a server. */
+/** From exec to the first byte of the submit at a server, and from its reply to the exit. */
 async function timeToWire(node, server) {
   const { port } = server.address();
   const start = performance.now();
@@ -60,18 +61,20 @@ async function timeToWire(node, server) {
   const ended = new Promise((resolve) => child.once("close", resolve));
   const socket = await new Promise((resolve) => server.once("connection", resolve));
   await new Promise((resolve) => socket.once("data", resolve));
-  const elapsed = performance.now() - start;
+  const wireMs = performance.now() - start;
   const body = JSON.stringify({ code: 0, message: "ok", data: { taskId: `task-${Math.random()}` } });
+  const replied = performance.now();
   socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
   await ended;
+  const exitMs = performance.now() - replied;
   // What was not waited for is unfinished, and the next run would look at it.
   rmSync(path.join(env.IMGGEN_HOME, "state", "tasks", "open"), { recursive: true });
-  return elapsed;
+  return { wireMs, exitMs };
 }
 
 async function measureOn(node, server) {
   const samples = new Map(
-    ["empty", ...COMMANDS.map(({ name }) => name), WIRE.name].map((name) => [name, []]),
+    ["empty", ...[...COMMANDS, WIRE, EXIT].map(({ name }) => name)].map((name) => [name, []]),
   );
   // Twice without counting: files are read for the first time, and newer versions of Node keep compiled code once
   // there is a state folder.
@@ -82,7 +85,9 @@ async function measureOn(node, server) {
   for (let round = 0; round < ROUNDS; round++) {
     samples.get("empty").push(time(node, [empty]));
     for (const { name, args } of COMMANDS) samples.get(name).push(time(node, args));
-    samples.get(WIRE.name).push(await timeToWire(node, server));
+    const { wireMs, exitMs } = await timeToWire(node, server);
+    samples.get(WIRE.name).push(wireMs);
+    samples.get(EXIT.name).push(exitMs);
   }
   return samples;
 }
@@ -90,7 +95,7 @@ async function measureOn(node, server) {
 function report(node, samples) {
   const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
   const base = median(samples.get("empty"));
-  const rows = [...COMMANDS, WIRE].map(({ name, most }) => {
+  const rows = [...COMMANDS, WIRE, EXIT].map(({ name, most }) => {
     const ms = median(samples.get(name));
     return goal(name, ms / base, { most, unit: "×", peer: shown(ms, "ms") });
   });

@@ -1,9 +1,11 @@
 import type { ClientContext } from "../../client/context.ts";
 import type { Session } from "../app/session.ts";
 import { traceOf } from "../output/trace.ts";
+import { keepFirstTierWasm } from "./first-tier-wasm.ts";
 
 /** What a command's tasks stand on. */
 export function clientContext(session: Session): ClientContext {
+  keepFirstTierWasm();
   const { settings, published, options } = session;
   const { env, fileMode, clock, processes, random } = session.context;
   const { folders } = session;
