@@ -2,26 +2,26 @@ import { type LookupAddress, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { bareHost, isLoopbackHost } from "./host.ts";
 
-/** Whether a URL's host is, by what it says, on the public internet (a name may yet resolve to another place). */
+/** Whether a URL's host appears to be on the public internet (a name may still resolve to a private address). */
 export async function looksPublic(hostname: string): Promise<boolean> {
   const host = bareHost(hostname);
   return isIP(host) ? allPublic([host]) : !isLoopbackHost(host);
 }
 
-/** The library that knows the registries is started by the first download: before the submit it would only cost time. */
+/** The library that knows IANA's registries is loaded for the first download: before the submit it would only cost time. */
 async function allPublic(addresses: readonly string[]): Promise<boolean> {
   const { isPublicAddress } = await import("./public-address.ts");
   return addresses.every(isPublicAddress);
 }
 
-/** A host that a public service has no business to send anyone to. */
+/** A private address that a public service must not make this machine connect to. */
 export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
 }
 
 /**
  * A resolver for downloads that refuses every address that is not public, unless the service itself is at such an
- * address. Asked at each connection, so a name cannot change its mind in between.
+ * address. It runs at each connection, so a name cannot resolve differently after the check.
  */
 export function guardedLookup(serviceHost: string): LookupFunction {
   return (hostname, options, callback) => {
@@ -44,7 +44,7 @@ async function requireAllowed(hostname: string, found: LookupAddress[], serviceH
   if (await allPublic(own)) throw new BlockedAddressError(`${hostname} is not a public address`);
 }
 
-/** None where the name cannot be looked up. */
+/** No addresses if the name cannot be resolved. */
 function addressesOf(host: string): Promise<string[]> {
   return new Promise((resolve) => {
     lookup(host, { all: true }, (error, found) => resolve(error ? [] : found.map(({ address }) => address)));

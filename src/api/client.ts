@@ -11,25 +11,25 @@ export interface HttpClientOptions {
   proxies?: Proxies | undefined;
   /** Resolves host names, and may refuse the address found. Default: the system's. */
   lookup?: LookupFunction;
-  /** What the first request with a connection of its own goes over, where that is not through a proxy. */
+  /** Used by the first request with a connection of its own, unless that goes through a proxy. */
   early?: EarlyConnection | null;
-  /** Told of every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
+  /** Called for every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
 
 interface ExchangeSummary {
   method: string;
   url: URL;
-  /** The HTTP status, or what went wrong in place of one. */
+  /** The HTTP status, or the error in place of one. */
   result: number | string;
   elapsedMs: number;
 }
 
-/** HTTP without opinions: one request, one reply, no redirect, no retry. */
+/** Plain HTTP: one request, one reply, no redirects, no retries. */
 export class HttpClient {
-  /** For requests that share connections, one after the other. */
+  /** For requests that reuse connections. */
   readonly #shared: Routes;
-  /** For requests with a connection of their own: no other ever goes over it. */
+  /** For requests with a connection of their own, which is never reused. */
   readonly #single: Routes;
   readonly #onExchange: HttpClientOptions["onExchange"];
 
@@ -62,7 +62,7 @@ export class HttpClient {
     }
   }
 
-  /** Drops every connection, used or idle, so that the process can end. */
+  /** Closes every connection, used or idle, so that the process can end. */
   async close(): Promise<void> {
     await Promise.all([this.#shared.close(), this.#single.close()]);
   }
@@ -79,7 +79,7 @@ function dispatch(dispatcher: Dispatcher, request: HttpRequest, receiver: ReplyR
         method: request.method,
         headers: { "user-agent": `imggen/${VERSION}`, ...request.headers },
         body: request.body ?? null,
-        // The connection is closed after it, and the service is told so.
+        // Sends `Connection: close`: the connection is not used again.
         ...(request.ownConnection && { reset: true }),
       },
       exchange,

@@ -1,7 +1,7 @@
 import { TransportError } from "./exchange.ts";
 
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
-/** What else keeps a connection from being encrypted. */
+/** Other errors of a TLS handshake. */
 const HANDSHAKE = /ERR_TLS|ERR_SSL|EPROTO/;
 
 const PLAIN: Record<string, string> = {
@@ -17,7 +17,7 @@ const PLAIN: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
 };
 
-/** A connection's failure in words, with the next step; `hint` is what to do where nothing better is known. */
+/** Describes a connection error, with the next step; `hint` is the step for errors without one of their own. */
 export function describeConnectionError(
   error: unknown,
   service: URL,
@@ -36,17 +36,17 @@ export function describeConnectionError(
   };
 }
 
-/** Whether a certificate was not accepted: it will not be at the next try either. */
+/** Whether a certificate was rejected: retrying would not help. */
 export function isCertificateError(error: unknown): boolean {
   return CERTIFICATE.test(deepestCode(error));
 }
 
-/** What broke an exchange, in a few plain words. */
+/** The error of an exchange in a few words. */
 export function connectionErrorText(error: unknown): string {
   return PLAIN[deepestCode(error)] ?? (error instanceof Error ? error.message : String(error));
 }
 
-/** The code of the innermost cause that has one: outer layers wrap it in their own. */
+/** The code of the innermost cause that has one: outer errors wrap it in codes of their own. */
 function deepestCode(error: unknown): string {
   let code = error instanceof TransportError && error.timedOut && !error.sent ? "ETIMEDOUT" : "";
   for (let each = error; each instanceof Error; each = innerError(each)) {

@@ -1,8 +1,8 @@
 /**
- * A reply's body without its Content-Encoding. None is asked for, but some proxies and services compress all the same.
- * A body that was cut short is decoded as far as it goes. What cannot be decoded stays as it came.
+ * A reply's body without its Content-Encoding. None is requested, but some proxies and services compress anyway. A
+ * truncated body is decoded as far as possible; one that cannot be decoded is returned unchanged.
  * @param encoding the Content-Encoding header
- * @param mostBytes the largest result; what would be larger stays as it came
+ * @param mostBytes the largest result; a body that would be larger is returned unchanged
  */
 export async function decoded(
   body: Buffer,
@@ -19,7 +19,7 @@ export async function decoded(
   const decoders: Record<string, (bytes: Buffer) => Buffer> = {
     gzip: (bytes) => zlib.gunzipSync(bytes, deflate),
     "x-gzip": (bytes) => zlib.gunzipSync(bytes, deflate),
-    // The standard means zlib's format, and some servers send the bare one; the first half byte tells them apart.
+    // `deflate` means zlib's format, but some servers send raw deflate; the first half byte distinguishes them.
     deflate: (bytes) =>
       ((bytes[0] ?? 0) & 0x0f) === 8 ? zlib.inflateSync(bytes, deflate) : zlib.inflateRawSync(bytes, deflate),
     br: (bytes) => zlib.brotliDecompressSync(bytes, { ...limit, finishFlush: BROTLI_OPERATION_FLUSH }),

@@ -6,7 +6,7 @@ import type { ReplyHeaders } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
 import { parseRetryAfter } from "./retry.ts";
 
-/** Takes a file's bytes as they arrive. `write` may hold the sender back with the flow it is handed. */
+/** Receives a file's bytes as they arrive. `write` may pause the sender with the flow it is given. */
 export interface ByteSink {
   write(chunk: Buffer, flow: Flow): void;
 }
@@ -16,21 +16,21 @@ interface Flow {
   resume(): void;
 }
 
-/** How one attempt to fetch a result ended. */
+/** How one attempt to download a result ended. */
 export type DownloadReply =
   | { outcome: "done" }
   | { outcome: "retry"; why: string; retryAfterMs: number | null }
-  /** This URL will not work any more; a fresh one may. */
+  /** This URL no longer works; a new one may. */
   | { outcome: "gone"; why: string }
-  /** This URL must not be followed. */
+  /** This URL must not be downloaded from. */
   | { outcome: "forbidden"; why: string };
 
 export interface DownloadOptions {
   http: HttpClient;
   clock: Pick<Clock, "now" | "monotonicMs">;
-  /** The service that named the URL: what a result URL may be depends on it. */
+  /** The service that returned the URL, which decides what URLs are allowed. */
   serviceUrl: URL;
-  /** Hides the API key in a URL: no host but the service may learn it, wherever a redirect gets it from. */
+  /** Masks the API key in a URL: no host but the service may see it, even if a redirect contains it. */
   maskKey: (text: string) => string;
   /** No byte for this long ends the attempt. Default 30 s. */
   idleTimeoutMs?: number | undefined;
@@ -45,7 +45,7 @@ const LEAST_BYTES_PER_PERIOD = 60 * 1024;
 const MOST_REDIRECTS = 5;
 const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
-/** Fetches a result URL once, following redirects, with no Authorization header anywhere. Never throws. */
+/** Downloads from a result URL once, following redirects, never with an Authorization header. Never throws. */
 export async function download(
   url: string,
   sink: ByteSink,
@@ -63,7 +63,7 @@ export async function download(
   return { outcome: "gone", why: `more than ${MOST_REDIRECTS} redirects` };
 }
 
-/** The URL to fetch, or in words why it must not be fetched. */
+/** The parsed URL, or why it must not be downloaded from. */
 export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL | string> {
   if (!URL.canParse(text)) return "the result URL is no URL";
   const url = new URL(text);
@@ -85,7 +85,7 @@ async function fetchOnce(
   startMs: number,
   options: DownloadOptions,
 ): Promise<DownloadReply | string> {
-  const pace = new Pace(startMs, options.clock);
+  const speed = new MinimumSpeed(startMs, options.clock);
   const head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
   let size = 0;
   try {
@@ -100,16 +100,16 @@ async function fetchOnce(
       {
         onHead(status, headers) {
           Object.assign(head, { status, headers });
-          // The body of anything but the file itself is of no use.
+          // Only the body of a successful reply is the file.
           if (status < 200 || status >= 300) throw NOT_THE_FILE;
-          pace.begin();
+          speed.begin();
         },
         onData(chunk, flow) {
           size += chunk.length;
           if (size > LARGEST_FILE_BYTES) throw TOO_LARGE;
-          pace.check(chunk.length);
+          speed.check(chunk.length);
           if (chunk.length > 0)
-            sink.write(chunk, endsWithConnection(head.headers) ? UNHELD : pace.heldBack(flow));
+            sink.write(chunk, endsWithConnection(head.headers) ? UNHELD : speed.heldBack(flow));
         },
       },
     );
@@ -122,8 +122,8 @@ async function fetchOnce(
 }
 
 /**
- * Whether the end of the connection is the end of the body. undici (7.30) throws from a socket event where that comes
- * while a body is held back, and nobody can catch it; so such a body, 100 MiB at most, is not held back.
+ * Whether the end of the connection is the end of the body. If that comes while the body is paused, undici (7.30) throws
+ * from a socket event, where it cannot be caught; so such a body, 100 MiB at most, is not paused.
  */
 function endsWithConnection(headers: ReplyHeaders): boolean {
   return headers["content-length"] === undefined && headers["transfer-encoding"] === undefined;
@@ -132,10 +132,10 @@ function endsWithConnection(headers: ReplyHeaders): boolean {
 const UNHELD: Flow = { pause: () => {}, resume: () => {} };
 
 /**
- * Ends a download that would never end: one byte a second keeps a connection from being idle. Looked at whenever bytes
- * arrive, which costs no timer: where none arrive, the idle time-out ends it.
+ * The minimum speed of a download: one byte a second would never run into the idle timeout. It is checked whenever bytes
+ * arrive, which needs no timer; if none arrive, the idle timeout ends the download.
  */
-class Pace {
+class MinimumSpeed {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #startMs: number;
   #periodMs = 0;
@@ -161,7 +161,7 @@ class Pace {
     this.begin();
   }
 
-  /** A sender that the disk holds back is not slow: the period begins anew when it may go on. */
+  /** While this machine pauses the sender, the sender is not slow: the period restarts when it continues. */
   heldBack(flow: Flow): Flow {
     const resume = () => {
       this.begin();

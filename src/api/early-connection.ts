@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 import undiciConnector from "undici/lib/core/connect.js";
 
-/** How every connection of ours is made. Times in milliseconds. */
+/** Options of every connection. Times in milliseconds. */
 export const CONNECT = { timeout: 10_000, autoSelectFamilyAttemptTimeout: 1000 };
 
 /**
- * A connection to the service, begun before there is anything to send over it: while the program still loads what
- * sends it. It is the first try of the first submit: where it failed, that hears so.
+ * A connection to the service that is opened before there is anything to send, while the program still loads the code
+ * that sends. It counts as the first attempt of the first submit, which gets its error if it failed.
  */
 export class EarlyConnection {
   readonly #origin: string;
@@ -22,11 +22,11 @@ export class EarlyConnection {
         error ? reject(error) : resolve(socket),
       );
     });
-    // Whoever never asks need not hear of it.
+    // If the connection is never used, its error does not matter.
     this.#socket.catch(() => {});
   }
 
-  /** Connects over it, as long as it lasts, and anew, with these settings, for whoever comes after. */
+  /** A connector that uses this connection once, if it is still open, and otherwise connects with these settings. */
   connector(settings: buildConnector.BuildOptions): buildConnector.connector {
     const connectAnew = undiciConnector(settings);
     return (options, callback) => {
@@ -38,21 +38,21 @@ export class EarlyConnection {
   }
 
   /**
-   * The connection, for the first who asks; null for all others, where it leads elsewhere, or was closed since.
-   * @throws what kept it from being made
+   * The connection, for the first caller; null for all others, for another origin, and if it was closed since.
+   * @throws the error of the connection
    */
   async #take(origin: string): Promise<Socket | null> {
     if (origin !== this.#origin) return null;
     const taken = this.#socket;
     this.#socket = null;
     const socket = await taken;
-    // What has come of it while the program was busy is only heard now: in one turn that it is there, in the next
-    // that something came. Nobody was asked anything yet, so anything at all makes it a connection of no use.
+    // Events that arrived while the program was busy are only handled now: in one turn of the event loop that it is
+    // connected, in the next that bytes arrived. No request was sent yet, so a connection with bytes cannot be used.
     for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
     return socket?.readyState === "open" && socket.readableLength === 0 ? socket : null;
   }
 
-  /** Closes it, unless it was taken; where it is still on its way, once it is there: nobody waits for that. */
+  /** Closes it unless it is in use. If it is still connecting, it is closed once connected; this does not wait. */
   close(): void {
     const untaken = this.#socket;
     this.#socket = null;

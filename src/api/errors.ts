@@ -1,6 +1,6 @@
 import { type ErrorFacts, ImggenError } from "../lib/errors.ts";
 
-/** The API key is missing, or the service does not take it (`login_required`, section 5). */
+/** The API key is missing, or the service refuses it (`login_required`, section 5). */
 export class AuthRequiredError extends ImggenError {
   readonly type = "auth_required";
 }
@@ -25,7 +25,7 @@ export class GenerationFailedError extends ImggenError {
   readonly type = "generation_failed";
 }
 
-/** Any other refusal: an unknown key, a limit, an answer that makes no sense. */
+/** Any other refusal: an unknown error key, a limit, an invalid reply. */
 export class ServiceError extends ImggenError {
   readonly type = "service_error";
 }
@@ -35,10 +35,10 @@ export class NetworkError extends ImggenError {
   readonly type = "network";
 }
 
-/** A submit left this machine and its reply was lost, or made no sense. It may have been accepted. */
+/** A submit left this machine, and its reply was lost or invalid. It may have been accepted. */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";
-  /** A task id that stands in a reply which could not be used: it may be this request's. */
+  /** A task id found in the invalid reply, which may be this request's. */
   readonly mentionedTaskId: string | null;
 
   constructor(

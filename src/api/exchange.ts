@@ -12,11 +12,11 @@ export interface HttpRequest {
   /** No byte for this long ends the exchange. */
   idleTimeoutMs?: number;
   signal?: AbortSignal | undefined;
-  /** Told at the last moment before the first byte leaves. */
+  /** Called at the last moment before the first byte leaves. */
   onSent?: (() => void) | undefined;
 }
 
-/** What a request's reply is fed to, as it arrives. An exception ends the exchange. */
+/** Receives a request's reply as it arrives. An exception ends the exchange. */
 export interface ReplyReceiver {
   onHead(status: number, headers: ReplyHeaders): void;
   onData(chunk: Buffer, flow: { pause(): void; resume(): void }): void;
@@ -25,7 +25,7 @@ export interface ReplyReceiver {
 export type ReplyHeaders = Record<string, string | string[] | undefined>;
 
 /**
- * An exchange that did not come to its end.
+ * An exchange that did not complete.
  * `sent` is false only where it is certain that not one byte of the request left: the connection was never
  * made, or the request was withdrawn before its headers were written.
  */
@@ -41,7 +41,7 @@ export class TransportError extends Error {
   }
 }
 
-/** One request on its way. undici calls it at each step; it decides what counts as sent. */
+/** One running request. undici calls it at each step; it decides what counts as sent. */
 export class Exchange implements Dispatcher.DispatchHandler {
   #request: HttpRequest;
   #receiver: ReplyReceiver;
@@ -67,9 +67,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else request.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** The connection stands and the headers are about to be written: the last moment to withdraw. */
+  /** The connection is open and the headers are about to be written: the last moment to withdraw. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // A second start would be a second sending, which is not undici's to decide.
+    // A second start would send the request again, which undici must not decide.
     const failure = this.#sent
       ? new TransportError("the connection was lost", { sent: true })
       : this.#failure;
@@ -91,7 +91,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#progress();
     this.#receiver.onData(chunk, {
-      // Who is held back is not silent: the clock stands still meanwhile.
+      // A paused sender is not idle, so the idle timer stops meanwhile.
       pause: () => {
         this.#stopTimer();
         controller.pause();

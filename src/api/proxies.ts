@@ -1,18 +1,18 @@
 import { UsageError } from "../lib/errors.ts";
 
-/** Proxies as the environment names them; an empty text is none. */
+/** Proxies from the environment; empty text: none. */
 export interface Proxies {
   /** `HTTP_PROXY` */
   http: string;
   /** `HTTPS_PROXY` */
   https: string;
-  /** `NO_PROXY`: hosts to be reached directly, separated by commas. */
+  /** `NO_PROXY`: comma-separated hosts that are reached directly. */
   except: string;
 }
 
 /**
- * Proxies from the environment, lower-case names first, as everywhere; undefined where none is set.
- * @throws UsageError where one is no address of a proxy
+ * Proxies from the environment, lower-case names first, as usual; undefined if none is set.
+ * @throws UsageError if one is not a proxy's address
  */
 export function proxiesFromEnvironment(env: Record<string, string | undefined>): Proxies | undefined {
   const http = proxyAddress("HTTP_PROXY", env.http_proxy || env.HTTP_PROXY || "");

@@ -8,10 +8,10 @@ interface PoolOptions {
 }
 
 /**
- * A dispatcher that speaks CONNECT to a proxy, for `http:` targets too, so that a proxy never sees the key.
+ * A dispatcher that uses CONNECT, even for `http:` targets, so that a proxy never sees the key.
  */
 export function proxyAgent(proxies: Proxies, settings: { connect: buildConnector.BuildOptions }): Dispatcher {
-  // Whoever resolves a target's name is the proxy; where the proxy itself is, the user has said.
+  // The proxy resolves the target's name, and the proxy's own address is the user's choice: no address guard here.
   const connect: buildConnector.BuildOptions = { ...settings.connect, lookup: undefined };
   return new EnvHttpProxyAgent({
     ...settings,
@@ -26,7 +26,7 @@ export function proxyAgent(proxies: Proxies, settings: { connect: buildConnector
   });
 }
 
-/** undici hands on a function where it connects through a proxy, and options where it connects directly. */
+/** undici passes a function if it connects through a proxy, and options if it connects directly. */
 function connectorOf(connect: PoolOptions["connect"]): buildConnector.connector {
   return skippingInterim(
     typeof connect === "function" ? withFinalErrors(connect) : undiciConnector(connect ?? {}),
@@ -34,8 +34,8 @@ function connectorOf(connect: PoolOptions["connect"]): buildConnector.connector 
 }
 
 /**
- * undici takes a connector's UND_ERR_SOCKET for a hiccup and connects again at once, without end: with a
- * proxy that hangs up on CONNECT that is a busy loop. Under another name the error ends the request.
+ * undici treats a connector's UND_ERR_SOCKET as transient and reconnects at once, without end: with a proxy that closes
+ * the connection on CONNECT, that is a busy loop. With another name the error ends the request.
  */
 function withFinalErrors(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) =>

@@ -1,18 +1,18 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** What IANA gives out to networks; everything else in IPv6 has a special purpose, or none yet. */
+/** What IANA allocates to networks; everything else in IPv6 is reserved for special purposes or not used yet. */
 const GLOBAL_UNICAST = [ipaddr.IPv6.parse("2000::"), 3] as const;
 
 /**
- * Prefixes of addresses that end in the IPv4 address they stand for. Resolvers of IPv6-only networks give out the
- * second for every host that has IPv4 alone (DNS64). 6to4 and Teredo are not among them: no public service is there.
+ * Prefixes of IPv6 addresses that embed an IPv4 address. Resolvers of IPv6-only networks return the second for every
+ * host that only has IPv4 (DNS64). 6to4 and Teredo are not included: no public service uses them.
  */
 const STANDS_FOR_IPV4 = ["::ffff:0:0", "64:ff9b::"].map((prefix) => [ipaddr.IPv6.parse(prefix), 96] as const);
 
 /**
- * Whether an IP address is plainly one of the public internet. Whatever is in doubt is not: special purposes (IANA's
- * registries), zone ids, notations that only some programs understand, and text that is no address.
+ * Whether an IP address is certainly on the public internet. Anything doubtful is not: special purposes (IANA's
+ * registries), zone ids, notations that only some programs understand, and text that is not an address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!isIP(text) || text.includes("%")) return false;

@@ -6,23 +6,23 @@ import { parseRetryAfter } from "./retry.ts";
 import { type Envelope, type PolledState, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
 import { refusedPoll, refusedSubmit } from "./service-errors.ts";
 
-/** A reply as it came. */
+/** A reply as received. */
 export interface HttpReply {
   status: number;
   headers: ReplyHeaders;
   body: string;
-  /** What broke the exchange before the end of the body; null for a whole reply. */
+  /** The error that cut the body short; null for a complete reply. */
   cut: TransportError | null;
 }
 
-/** What is known where a reply is read. */
+/** What reading a reply needs. */
 export interface ReplyContext {
-  /** Hides the API key, wherever a service repeats it: all text of a reply that leaves this file went through it. */
+  /** Masks the API key if the service repeats it: all text from a reply goes through this before it leaves this file. */
   maskKey: (text: string) => string;
   nowMs: number;
 }
 
-/** How one submit ended. Only `accepted` and `unknown` can have cost anything. */
+/** How one submit ended. Only `accepted` and `unknown` may have been charged. */
 export type SubmitReply =
   | { outcome: "accepted"; taskId: string }
   | { outcome: "refused"; error: ImggenError }
@@ -31,12 +31,12 @@ export type SubmitReply =
   | {
       outcome: "unknown";
       why: string;
-      /** The beginning of the reply that cannot be used; null where none came. */
+      /** The beginning of the invalid reply; null if there was none. */
       excerpt: string | null;
       cause?: unknown;
     };
 
-/** What one look at a task gave. */
+/** The result of one poll. */
 export type PollReply =
   | { outcome: "state"; task: PolledState }
   | { outcome: "refused"; error: ImggenError }
@@ -45,16 +45,16 @@ export type PollReply =
       why: string;
       rateLimited: boolean;
       retryAfterMs: number | null;
-      /** What broke the exchange, where there was no answer at all. */
+      /** The network error, if there was no answer at all. */
       trouble: TransportError | null;
     };
 
-/** Statuses that are a definite no to a submit, envelope or not (nothing was charged). */
+/** Statuses that refuse a submit for certain, with or without an envelope (nothing was charged). */
 const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
 
 /**
- * What a submit's reply means (section 4.1). Only what makes sense is believed; the rest may have been charged. A reply
- * that was cut short counts where its envelope is whole.
+ * Interprets a submit's reply (section 4.1). After an invalid reply the request may have been charged. A truncated reply
+ * counts if its envelope is complete.
  */
 export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply {
   const { status, headers, body, cut } = reply;
@@ -78,13 +78,13 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
   if (envelope.kind === "error") return { outcome: "refused", error: refusedSubmit(key, status, "no") };
   if (envelope.kind === "nonsense") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
-  // An id with the key in it could neither be stored nor, without the key, be asked for.
+  // An id that contains the key could not be stored, and with the key masked it could not be polled.
   if (taskId === null || reading.maskKey(taskId) !== taskId)
     return unknown("the reply holds no usable task id");
   return { outcome: "accepted", taskId };
 }
 
-/** What the reply to a poll means (section 4.2). */
+/** Interprets the reply to a poll (section 4.2). */
 export function readPoll({ status, headers, body, cut }: HttpReply, reading: ReplyContext): PollReply {
   const retry = (why: string, trouble: TransportError | null = null): PollReply => ({
     outcome: "retry",
@@ -112,7 +112,7 @@ function readEnvelope(body: string, { maskKey }: ReplyContext): Envelope {
   return envelope.kind === "error" ? { kind: "error", key: maskKey(envelope.key) } : envelope;
 }
 
-/** Result URLs stay whole but for the key. */
+/** Result URLs are kept whole except for the key. */
 function maskedState(task: PolledState, { maskKey }: ReplyContext): PolledState {
   switch (task.status) {
     case "running":

@@ -1,6 +1,6 @@
 /** A retry rule of one operation. Waits are full jitter: `random(0, min(cap, base · 2^n))`. */
 export interface RetryRule {
-  /** How often the operation is tried at the most, the first time included. */
+  /** The most attempts, the first included. */
   attempts: number;
   /** Milliseconds. */
   baseMs: number;
@@ -29,8 +29,8 @@ export function backoffMs(
 }
 
 /**
- * Retry-After in milliseconds: seconds (decimals too) or an HTTP date. `null` where the header is missing,
- * negative or garbage.
+ * Retry-After in milliseconds: seconds (decimals too) or an HTTP date. `null` if the header is missing, negative or
+ * invalid.
  */
 export function parseRetryAfter(header: string | string[] | undefined, nowMs: number): number | null {
   const text = (Array.isArray(header) ? header[0] : header)?.trim();
@@ -39,7 +39,7 @@ export function parseRetryAfter(header: string | string[] | undefined, nowMs: nu
     const ms = Number(text) * 1000;
     return Number.isFinite(ms) ? ms : null;
   }
-  // Date.parse takes all manner of text ("-1" is a year); an HTTP date begins with a weekday.
+  // Date.parse accepts almost any text ("-1" is a year); an HTTP date begins with a weekday.
   if (!/^[a-z]{3,9},? /i.test(text)) return null;
   const date = Date.parse(text);
   return Number.isNaN(date) || date < nowMs ? null : date - nowMs;

@@ -1,5 +1,5 @@
-// What the service sends, read tolerantly: unknown fields pass, known ones must make sense. By hand: a purchase reads
-// one reply, and a library for it takes longer to load than all else that comes after the submit.
+// Reads what the service sends: unknown fields are ignored, known ones must be valid. By hand: each run reads one reply
+// to a submit, and a validation library takes longer to load than everything else that follows.
 
 /** Section 2.1: every reply. */
 export type Envelope =
@@ -29,9 +29,9 @@ function fieldsOf(value: unknown): { [name: string]: unknown } | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
 }
 
-/** A code that came as digits in quotes is taken for the number it shows. */
+/** A code in quotes counts as its number. */
 function codeOf(value: unknown): number | null {
-  // JSON can write numbers that are too large to be any.
+  // JSON can contain numbers that parse to Infinity.
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   return typeof value === "string" && /^-?\d{1,9}$/.test(value) ? Number(value) : null;
 }
@@ -56,7 +56,7 @@ export function isTaskId(value: unknown): value is string {
   );
 }
 
-/** The `taskId` of section 4.1, or null where there is none that can be used. */
+/** The `taskId` of section 4.1, or null if there is no usable one. */
 export function parseTaskId(data: unknown): string | null {
   const taskId = fieldsOf(data)?.taskId;
   return isTaskId(taskId) ? taskId : null;
@@ -68,7 +68,7 @@ export type PolledState =
   | { status: "completed"; urls: string[] }
   | { status: "failed"; errorCode: string | null };
 
-/** Reads the task record; null where `data` is none. A status that the document does not name is running. */
+/** Reads the task record; null if `data` is none. A status that the document does not name means running. */
 export function parsePolledState(data: unknown): PolledState | null {
   const fields = fieldsOf(data);
   if (fields === null) return null;
@@ -82,7 +82,7 @@ export function parsePolledState(data: unknown): PolledState | null {
   return { status: "running", word: typeof status === "string" ? status : null };
 }
 
-/** Zero is no error in any spelling; what is not zero is shown as it came. */
+/** Zero in any form means no error; anything else is returned as text. */
 function failureCode(value: unknown): string | null {
   if (!Number.isFinite(value) && typeof value !== "string") return null;
   if (typeof value === "string" && value.trim() === "") return null;

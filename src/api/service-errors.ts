@@ -27,7 +27,7 @@ const BY_KEY: Record<string, Refusal> = {
     new SubscriptionRequiredError("This model needs a Pro or Premium subscription.", facts),
 };
 
-/** What a bare HTTP status says where no known key came with it. */
+/** The error for an HTTP status without a known error key. */
 const BY_STATUS: Record<number, Refusal> = {
   400: (facts) => new RejectedRequestError("The service rejected the request (HTTP 400).", facts),
   401: (facts) => new AuthRequiredError("The service refused the API key (HTTP 401).", facts),
@@ -36,14 +36,14 @@ const BY_STATUS: Record<number, Refusal> = {
   422: (facts) => new RejectedRequestError("The service rejected the request (HTTP 422).", facts),
 };
 
-/** The service's "no" to a look at a task. No request of the user's can be wrong there, only the look. */
+/** The error for a refused poll. The user's request cannot be wrong there, only the poll. */
 export function refusedPoll(key: string | null, status: number): ImggenError {
   const error = refusedSubmit(key, status, "yes");
   if (error.type !== "invalid_request") return error;
   return new ServiceError(error.message, key === null ? { charged: "yes" } : { key, charged: "yes" });
 }
 
-/** The service's "no" as an error: by its key first, by the HTTP status next; unknown keys are shown. */
+/** The error for a refused submit: by its error key, else by the HTTP status; unknown keys are shown. */
 export function refusedSubmit(key: string | null, status: number, charged: Charged): ImggenError {
   const facts = key === null ? { charged } : { key, charged };
   const known = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];

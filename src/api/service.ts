@@ -33,19 +33,19 @@ const SUBMIT_TIMEOUT_MS = 120_000;
 const POLL_TIMEOUT_MS = 15_000;
 const LARGEST_REPLY_BYTES = 1024 * 1024;
 
-/** The service's two operations (sections 4.1 and 4.2), one request each; retrying is the caller's. */
+/** The service's two operations (sections 4.1 and 4.2), one request each; the caller retries. */
 export interface ImageService {
-  /** How long a submit may take, connection and all, in milliseconds. */
+  /** How long a submit may take, connecting included, in milliseconds. */
   readonly submitTimeoutMs: number;
   /**
-   * Where several requests share a pace: waits until a submit may go, so that it goes at once when it is asked for.
-   * Absent where none waits for another. Never throws.
-   * @returns what takes the place of the submit's reply where its turn will not come; null where it may go
+   * With a shared rate limiter: waits until a submit may be sent, so that `submit` then sends it without waiting. Absent
+   * without one. Never throws.
+   * @returns null if it may be sent; otherwise the reply to use in place of the submit's
    */
   turn?(signal: AbortSignal): Promise<SubmitReply | null>;
   /** Submits a task: this is what costs credits. Never throws. */
   submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply>;
-  /** Looks at a task once, for at most `timeoutMs`. Costs nothing. Never throws. */
+  /** Polls a task once, for at most `timeoutMs`. Costs nothing. Never throws. */
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
 }
 
@@ -64,8 +64,8 @@ export class HttpImageService implements ImageService {
   }
 
   /**
-   * Submits a task: this is what costs credits. Never throws. Where a reply is missing or makes no sense
-   * after the request could have left, the outcome is `unknown`.
+   * Submits a task: this is what costs credits. Never throws. If the request may have left and there is no valid reply,
+   * the outcome is `unknown`.
    */
   async submit(request: GenerationRequest, signal?: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
     try {
@@ -92,7 +92,7 @@ export class HttpImageService implements ImageService {
     }
   }
 
-  /** Looks at a task once, for at most `timeoutMs` (default: the poll time-out). Costs nothing. Never throws. */
+  /** Polls a task once, for at most `timeoutMs` (default: the poll timeout). Costs nothing. Never throws. */
   async poll(taskId: string, timeoutMs = Infinity, signal?: AbortSignal): Promise<PollReply> {
     try {
       const reply = await this.#exchange({
@@ -123,7 +123,7 @@ export class HttpImageService implements ImageService {
     return new URL(`${this.#options.baseUrl}/generate-image${query}`);
   }
 
-  /** @throws TransportError where not even the head of a reply came */
+  /** @throws TransportError if not even the head of a reply arrived */
   async #exchange(request: HttpRequest): Promise<HttpReply> {
     const reply: HttpReply = { status: 0, headers: {}, body: "", cut: null };
     const chunks: Buffer[] = [];

@@ -3,7 +3,7 @@ import type { EarlyConnection } from "../api/early-connection.ts";
 import type { Connection, TaskDeps } from "../core/deps.ts";
 import { PollingSchedules } from "../core/polling/schedules.ts";
 import type { ResumeDeps } from "../core/task/resume.ts";
-import { gatheredClock } from "../lib/gathered-clock.ts";
+import { coalescingClock } from "../lib/coalescing-clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { Connections, SANDBOX_SERVICE } from "./connections.ts";
 import type { ClientContext } from "./context.ts";
@@ -72,7 +72,7 @@ export class Workspace {
       ledger: this.ledger,
       schedules,
       published,
-      clock: gatheredClock(clock),
+      clock: coalescingClock(clock),
       fileMode,
       random,
       ...caller,

@@ -1,4 +1,4 @@
-/** Time as a capability: whoever waits is handed one, so that a test can run hours in a moment. */
+/** Time as a capability: code that waits is given a clock, so that a test can run hours in a moment. */
 export interface Clock {
   /** Wall-clock time, milliseconds since the epoch: for records that people read, never for deadlines. */
   now(): number;
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Timers count whole milliseconds, from a moment before they were set: rounded down, most would be set twice. */
+/** Rounded up to whole milliseconds: timers fire up to one early, and `sleep` would have to set most of them again. */
 function timerMs(ms: number): number {
   return Math.ceil(ms) + 1;
 }

@@ -1,4 +1,4 @@
-/** Maps with at most `limit` calls under way; results keep the order of the items. The first error ends it. */
+/** Maps with at most `limit` concurrent calls; results keep the order of the items. The first error ends it. */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,
@@ -23,8 +23,8 @@ export async function mapConcurrent<Item, Result>(
 }
 
 /**
- * Takes results one after the other in the order of their promises, each as soon as those before it were taken.
- * @returns what `take` made of each; the first error ends it
+ * Handles results in the order of their promises, each as soon as those before it have been handled.
+ * @returns the results of `take`; the first error ends it
  */
 export async function inOrder<Item, Result>(
   pending: readonly Promise<Item>[],
@@ -38,7 +38,7 @@ export async function inOrder<Item, Result>(
   return results;
 }
 
-/** A limit on how much is under way at once. What comes later waits its turn, in the order in which it came. */
+/** A limit on concurrency. Callers beyond it wait, and continue in the order in which they came. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

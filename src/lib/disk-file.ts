@@ -16,12 +16,12 @@ import { WITHOUT_WAITING } from "./open-input.ts";
 const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR;
 
 /**
- * An open file. Small steps are done at once: that takes a tenth of the processor time of a trip to a thread and
- * back, and there are dozens of them to a task. What waits for the disk (a sync, the writes of an image), and
- * what makes, names and marks an image's file in a folder that may be far away, goes on beside other work.
+ * An open file. Small operations are synchronous: that takes a tenth of the processor time of a trip to a thread and
+ * back, and each task needs dozens of them. Operations that wait for the disk (a sync, the writes of an image), or that
+ * create an image in a folder that may be on a network, are asynchronous.
  */
 export class DiskFile {
-  /** null once it is closed: the number may be another file's by then. */
+  /** null once it is closed, because the number may then belong to another file. */
   #descriptor: number | null;
 
   private constructor(descriptor: number) {
@@ -33,24 +33,24 @@ export class DiskFile {
     return this.#descriptor;
   }
 
-  /** Creates a file that must not exist yet; whoever gets it is the only one. @throws EEXIST */
+  /** Creates a file that must not exist yet, so that only one process creates it. @throws EEXIST */
   static createExclusive(file: string, mode: number): DiskFile {
     return new DiskFile(openSync(file, CREATE_ALONE, mode));
   }
 
-  /** As `createExclusive`, while other work goes on. */
+  /** As `createExclusive`, asynchronously. */
   static createInBackground(file: string, mode: number): Promise<DiskFile> {
     return new Promise((resolve, reject) => {
       open(file, CREATE_ALONE, mode, (error, fd) => (error ? reject(error) : resolve(new DiskFile(fd))));
     });
   }
 
-  /** Opens a file that is there. Writes go to its end, whoever else writes. @throws ENOENT */
+  /** Opens an existing file. Writes go to its end, even if other processes write too. @throws ENOENT */
   static openToAppend(file: string): DiskFile {
     return new DiskFile(openSync(file, constants.O_RDWR | constants.O_APPEND));
   }
 
-  /** Opens a file, or a folder that is to be synced. A named pipe in its place is not waited for. @throws ENOENT */
+  /** Opens a file, or a folder to sync it. If it is a named pipe, this does not wait for a writer. @throws ENOENT */
   static openToRead(file: string): DiskFile {
     return new DiskFile(openSync(file, WITHOUT_WAITING));
   }
@@ -64,11 +64,11 @@ export class DiskFile {
     return fstatSync(this.#fd).size;
   }
 
-  /** Reads as much as there is, up to `length` bytes; the file's own position does not move. */
+  /** Reads up to `length` bytes, fewer only at the end of the file; the file's own position does not move. */
   read(position: number, length: number): Buffer {
     const buffer = Buffer.allocUnsafe(length);
     let filled = 0;
-    // A single read may return less than is there; only one of nothing means the end.
+    // A single read may return less than is there; only an empty one means the end.
     while (filled < length) {
       const taken = readSync(this.#fd, buffer, filled, length - filled, position + filled);
       if (taken === 0) break;
@@ -77,13 +77,13 @@ export class DiskFile {
     return buffer.subarray(0, filled);
   }
 
-  /** Writes every byte: a single write may legally take only some of them (a disk that fills up, a signal). */
+  /** Writes every byte: a single write may write only some of them (the disk fills up, a signal arrives). */
   write(bytes: Uint8Array): void {
     let done = 0;
     while (done < bytes.length) done += someTaken(writeSync(this.#fd, bytes, done, bytes.length - done));
   }
 
-  /** Writes every byte of several chunks, in their order, while other work goes on. */
+  /** Writes every byte of several chunks, in their order, asynchronously. */
   async writeChunks(chunks: readonly Uint8Array[]): Promise<void> {
     let left = chunks.filter((chunk) => chunk.length > 0);
     while (left.length > 0) left = without(someTaken(await this.#writeSome(left)), left);
@@ -109,14 +109,14 @@ export class DiskFile {
     });
   }
 
-  /** Changes the permissions, while other work goes on. */
+  /** Changes the permissions, asynchronously. */
   setMode(mode: number): Promise<void> {
     return new Promise((resolve, reject) => {
       fchmod(this.#fd, mode, (error) => (error ? reject(error) : resolve()));
     });
   }
 
-  /** What is closed already stays so. @throws what the disk says; the file is closed all the same */
+  /** Closes the file; does nothing if it is closed. @throws the disk's error; the file is closed nevertheless */
   close(): void {
     const descriptor = this.#descriptor;
     this.#descriptor = null;
@@ -124,13 +124,13 @@ export class DiskFile {
   }
 }
 
-/** @throws EIO where the disk took nothing, which would go on for ever */
+/** @throws EIO if a write wrote nothing: repeating it would never end */
 function someTaken(bytes: number): number {
   if (bytes > 0) return bytes;
   throw Object.assign(new Error("the disk took no bytes"), { code: "EIO" });
 }
 
-/** What is left of the chunks after their first bytes. */
+/** The chunks without their first bytes. */
 function without(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
   let before = bytes;
   return chunks.flatMap((chunk) => {

@@ -5,11 +5,11 @@ import { syncFolder } from "./sync-folder.ts";
 import { whileInUseSync } from "./while-in-use.ts";
 
 /**
- * Makes a folder and its missing parents, each of them durable. Not Node's own recursive mkdir: below a folder
- * that answers ENOENT to every new name, as /proc does, that one never returns.
+ * Creates a folder and its missing parents and makes each durable. Not with Node's recursive mkdir: below a folder that
+ * answers ENOENT to every new name, as /proc does, that one never returns.
  */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
-  // Mostly it is there, and to look costs a third of a try that fails.
+  // It usually exists, and checking takes a third of the time of a failed mkdir.
   if (isFolder(folder)) return;
   const missing: string[] = [];
   let parent = folder;
@@ -24,14 +24,14 @@ export async function makeFolder(folder: string, mode: number): Promise<void> {
   }
 }
 
-/** Makes one folder, or finds it there; false where its parent is missing. */
+/** Creates one folder unless it exists; false if its parent is missing. */
 async function makeOne(folder: string, mode: number): Promise<boolean> {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT") return false;
-    // A read-only file system says so before it says that the folder is there.
+    // A read-only file system reports EROFS even if the folder exists.
     if (isFolder(folder)) return true;
     if (code !== "EEXIST") throw error;
     throw Object.assign(new Error(`${folder} is not a folder`), { code: "ENOTDIR", cause: error });
@@ -44,7 +44,7 @@ function noSuchFolder(folder: string): Error {
   return Object.assign(new Error(`no folder can be made at ${folder}`), { code: "ENOENT" });
 }
 
-/** Whether there is a folder, or a link to one, of this name. */
+/** Whether this path is a folder, or a link to one. */
 export function isFolder(file: string): boolean {
   try {
     return statSync(file).isDirectory();
@@ -54,8 +54,8 @@ export function isFolder(file: string): boolean {
 }
 
 /**
- * Whether there is a file of this name. To ask takes a fraction of what an error takes.
- * @throws where the disk does not say
+ * Whether a file exists, without the cost of creating an error.
+ * @throws if the disk cannot tell
  */
 export function isPresent(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
@@ -70,7 +70,7 @@ export function removeIfPresent(file: string): void {
   }
 }
 
-/** Removes a file if that can be done: one that is in nobody's way if it stays. */
+/** Removes a file if possible; for files that do no harm if they stay. */
 export function removeIfPossible(file: string): void {
   try {
     whileInUseSync(() => unlinkSync(file));

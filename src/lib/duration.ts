@@ -2,7 +2,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h
 const LONGEST_MS = 7 * 24 * 3_600_000;
 
 /**
- * Reads a length of time as people write it: `90`, `90s`, `1500ms`, `1.5m`, `2h`. A bare number is seconds.
+ * Parses a duration: `90`, `90s`, `1500ms`, `1.5m`, `2h`. A bare number is seconds.
  * @returns whole milliseconds from 0 to seven days, or `null` for anything else
  */
 export function parseDuration(text: string): number | null {
@@ -12,7 +12,7 @@ export function parseDuration(text: string): number | null {
   return ms <= LONGEST_MS ? Math.round(ms) : null;
 }
 
-/** Milliseconds for people: `850 ms`, `8.1 s`, `2 min 5 s`, `1 h 3 min`. Less than nothing is `0 ms`. */
+/** Formats milliseconds: `850 ms`, `8.1 s`, `2 min 5 s`, `1 h 3 min`. A negative duration is `0 ms`. */
 export function formatDuration(ms: number): string {
   // Rounded before the unit is chosen, so that 59.99 s is never "60 s".
   const wholeMs = Math.max(0, Math.round(ms));
@@ -24,7 +24,7 @@ export function formatDuration(ms: number): string {
   return pair(Math.round(ms / 60_000), "h", "min");
 }
 
-/** Sixty of the smaller unit are one of the larger; a zero at the end is left out. */
+/** Two units, of which sixty of the smaller are one of the larger; a zero of the smaller is left out. */
 function pair(count: number, larger: string, smaller: string): string {
   const rest = count % 60;
   const whole = `${Math.floor(count / 60)} ${larger}`;

@@ -1,4 +1,4 @@
-/** What a request has cost, as far as anyone can know. `unknown` is an answer; a guess is not. */
+/** Whether a request was charged, as far as can be known. `unknown` is an answer; a guess is not. */
 export type Charged = "yes" | "no" | "unknown";
 
 /** The `error.type` of the JSON output: one word a script can branch on. */
@@ -44,7 +44,7 @@ export abstract class ImggenError extends Error {
   }
 }
 
-/** The command line, the environment or the settings ask for something that has no meaning. */
+/** The command line, the environment or the settings are invalid. */
 export class UsageError extends ImggenError {
   readonly type = "usage";
 }

@@ -1,16 +1,16 @@
 /**
- * Characters that act on a terminal or cannot be seen: controls (C0, DEL, C1), line and paragraph separators,
- * lone surrogates, and all that Unicode lets a renderer leave out: bidirectional marks, zero-width characters,
- * fillers, variation selectors, tags. Interlinear annotations are among the last in all but name.
+ * Characters that control a terminal or are invisible: controls (C0, DEL, C1), line and paragraph separators, lone
+ * surrogates, and what Unicode allows a renderer not to show: bidirectional marks, zero-width characters, fillers,
+ * variation selectors, tags. Interlinear annotations are not in that Unicode property, but act like it.
  */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/gu;
 
-/** The one that is kept, where it does no more than ask for the coloured form of a sign: ❤️, 1️⃣. */
+/** The variation selector that is kept where it only selects the emoji form of a character: ❤️, 1️⃣. */
 const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})\u{fe0f}|(?<=[0-9#*])\u{fe0f}(?=\u{20e3})/uy;
 
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Text that came from elsewhere, for one line of a terminal: what would act or hide is shown as an escape. */
+/** Untrusted text for one line of a terminal: control and invisible characters are shown as escapes. */
 export function printable(text: string): string {
   return text.replace(HIDDEN, (character, at: number) =>
     isEmojiStyle(character, at, text) ? character : visible(character),
@@ -18,8 +18,8 @@ export function printable(text: string): string {
 }
 
 /**
- * The output of `JSON.stringify` with everything that would act or hide written as `\uXXXX`. It parses to the
- * same value. C0 controls are left alone: inside strings they are escaped already, outside they are indentation.
+ * The output of `JSON.stringify` with control and invisible characters written as `\uXXXX`. It parses to the same
+ * value. C0 controls are left alone: inside strings they are escaped already, outside they are indentation.
  */
 export function jsonSafe(json: string): string {
   return json.replace(HIDDEN, (character) => (character < " " ? character : utf16Escapes(character)));

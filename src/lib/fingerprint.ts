@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** Keeps this digest apart from any other that is made of the same key. Changing it orphans what is stored. */
+/** Makes this digest differ from any other of the same key. Changing it would orphan stored tasks. */
 const DOMAIN = "imggen api key\0";
 
-/** 16 hexadecimal digits that tell API keys apart on disk without giving the key away. */
+/** 16 hexadecimal digits that identify an API key on disk without revealing it. */
 export function keyFingerprint(key: string): string {
   return createHash("sha256").update(DOMAIN).update(key).digest("hex").slice(0, 16);
 }

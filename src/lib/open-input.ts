@@ -1,12 +1,12 @@
 import { constants, createReadStream, fstatSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 
-/** Windows has no such flag, and no file that is opened by its path and waits for somebody else. */
+/** Windows has no such flag, and no file whose opening waits for another process. */
 export const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens what a user named as input, which may be a named pipe or a terminal. Those are never waited for in one of
- * Node's threads: a thread that waits for a writer cannot be stopped, and the process cannot exit before it ends.
+ * Opens an input file, which may be a named pipe or a terminal. Waiting for one of those must not block one of Node's
+ * threads: a thread that waits for a writer cannot be stopped, and the process cannot exit before it ends.
  * @throws the system's error, here or while it is read
  */
 export async function openInput(file: string): Promise<Readable> {

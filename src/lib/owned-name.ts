@@ -5,12 +5,12 @@ import { removeIfPossible } from "./durable.ts";
 import type { Processes, ProcessIdentity } from "./processes.ts";
 import { randomDigits } from "./random-digits.ts";
 
-/** Nothing that is downloaded takes nearly as long. */
+/** Much longer than any download takes. */
 const ABANDONED_AFTER_MS = 24 * 3600 * 1000;
 
 const OWNER = /^([0-9a-f]{8})-(\d+)-(\w*)-[0-9a-f]{8}$/;
 
-/** What the names of temporary files of one kind begin and end with. */
+/** The prefix and extension of one kind of temporary file. */
 export interface OwnedKind {
   /** With the dot or hyphen that it ends in. */
   prefix: string;
@@ -19,9 +19,9 @@ export interface OwnedKind {
 }
 
 /**
- * A temporary file's name that nobody else uses and that says whose it is: the machine, the process, and when that
- * started. The folder may be shared with other machines, and only a process of the same one can tell that the owner
- * is gone.
+ * A name for a temporary file that no other process uses and that names its owner: the machine, the process, and when
+ * that started. The folder may be shared with other machines, and only a process on the same machine can tell whether
+ * the owner is gone.
  */
 export function ownedName({ prefix, extension }: OwnedKind, self: ProcessIdentity): string {
   return `${prefix}${machineOf(self)}-${self.pid}-${self.started}-${randomDigits()}${extension}`;
@@ -46,7 +46,7 @@ export async function removeAbandoned(
   }
 }
 
-/** Read at once: each submit begins with it, and Node takes a millisecond to load what reads in the background. */
+/** Synchronous: every submit starts with it, and Node takes a millisecond to load its asynchronous `readdir`. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -55,7 +55,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Whose a file is by its name; null where it is another machine's, or its name does not say. */
+/** The owner in a file's name; null if it is on another machine, or the name does not contain one. */
 function ownerOf(text: string, self: ProcessIdentity): ProcessIdentity | null {
   const [, machine, pid, started] = OWNER.exec(text) ?? [];
   if (machine !== machineOf(self) || started === undefined) return null;
@@ -68,8 +68,8 @@ async function isOld(file: string, nowMs: number): Promise<boolean> {
 }
 
 /**
- * What process numbers count in. Not the boot: where it is known only by the clock, two processes may disagree on it,
- * and a process of an earlier boot has ended in any case.
+ * The scope in which a process id is unique. The boot is not a part of it: without a boot id it is estimated from the
+ * clock, so two processes may disagree on it, and a process from before the boot has ended in any case.
  */
 function machineOf({ host, pidNamespace = "" }: ProcessIdentity): string {
   return createHash("sha256").update(`${host}\0${pidNamespace}`).digest("hex").slice(0, 8);

@@ -4,16 +4,16 @@ import { errorCode } from "./error-code.ts";
 import { readText } from "./read-text.ts";
 import { whileInUse } from "./while-in-use.ts";
 
-/** What file systems without hard links (FAT, some network mounts) answer to `link`; Windows says EISDIR on FAT. */
+/** Errors of `link` on file systems without hard links (FAT, some network mounts); EISDIR is Windows on FAT. */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);
 
-/** Reserves a name for one process at a time. @returns what gives it up; null while another has it */
+/** Reserves a name for one process at a time. @returns releases it; null while another process has it */
 export type ReserveName = (file: string) => Promise<(() => Promise<void>) | null>;
 
 /**
- * Gives a finished temporary file its final name, in one step that a crash cannot halve. An existing name is never
- * touched: the answer is `exists` and the temporary file stays.
- * @param reserve asked for the name where there are no hard links
+ * Gives a finished temporary file its final name in one atomic step. An existing file is never touched: the result is
+ * `exists`, and the temporary file stays.
+ * @param reserve reserves the name if there are no hard links
  */
 export async function publish(
   temporary: string,
@@ -27,15 +27,15 @@ export async function publish(
     if (NO_HARD_LINKS.has(errorCode(error) ?? "")) return renameIfFree(temporary, target, reserve);
     throw error;
   }
-  // It has its name; that the other one stays is no failure of it.
+  // It is published; a temporary name that stays is not an error.
   await whileInUse(() => promises.unlink(temporary)).catch(() => {});
   return "published";
 }
 
 /**
- * As `publish`, for what must never have two owners. Where there are no hard links the
- * file is made anew under its name, so that somebody may look at it before it is whole.
- * @returns "copied" where the temporary file is another one now, and no longer needed
+ * As `publish`, for claims, which must never have two owners. Without hard links the file is written again under its
+ * final name, so another process may read it before it is complete.
+ * @returns "copied" if the final file is such a copy, and the temporary file is no longer needed
  */
 export async function publishOnce(
   temporary: string,
@@ -55,8 +55,8 @@ const MOST_LOOKS = 20;
 const LOOK_AGAIN_MS = 25;
 
 /**
- * Reads what `publishOnce` has made. Without hard links it may be seen before it is whole: that is waited for.
- * @returns the text, which is still not whole where whoever made it was stopped in the middle
+ * Reads a file of `publishOnce`. Without hard links it may be visible before it is complete; this waits until it is.
+ * @returns the text, incomplete if the process that wrote it was stopped halfway
  */
 export async function readPublished(file: string, isWhole: (text: string) => boolean): Promise<string> {
   for (let looks = 1; ; looks++) {
@@ -84,8 +84,8 @@ async function copyOnce(temporary: string, target: string): Promise<"copied" | "
 }
 
 /**
- * Without hard links nothing publishes both atomically and exclusively. So the name is reserved first, and then
- * looked up: another program, which knows of no reservation, would have to take it in that very instant.
+ * Without hard links, no operation publishes both atomically and exclusively. So the name is reserved first and then
+ * checked: only another program, which knows no reservations, could take it in the moment before the rename.
  */
 async function renameIfFree(
   temporary: string,
@@ -103,7 +103,7 @@ async function renameIfFree(
   }
 }
 
-/** Whether anything at all has this name: a file, a folder, a pipe, even a link that leads nowhere. */
+/** Whether anything has this name: a file, a folder, a pipe, even a dangling link. */
 export async function nameIsTaken(file: string): Promise<boolean> {
   try {
     await promises.lstat(file);

@@ -5,9 +5,9 @@ const BYTES = 4;
 
 let drawn = Buffer.alloc(0);
 
-/** Eight hexadecimal digits that no other process draws in the same moment. */
+/** Eight random hexadecimal digits, different in every process. */
 export function randomDigits(): string {
-  // To ask the system for four bytes takes as long as to ask it for a thousand.
+  // Asking the system for four bytes takes as long as for a thousand.
   if (drawn.length === 0) drawn = randomBytes(DRAWN_AT_ONCE * BYTES);
   const digits = drawn.toString("hex", 0, BYTES);
   drawn = drawn.subarray(BYTES);

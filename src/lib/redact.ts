@@ -1,8 +1,8 @@
 const LONG_ENOUGH = 20;
 
 /**
- * A URL for people: without its query and fragment (either may hold a signature) and without a user name or
- * password. `?…` stands where a query was. What is no URL is cut at its first `?` or `#`.
+ * A URL for display: without its query and fragment (either may hold a signature) and without user name and password.
+ * `?…` replaces a query. Text that is not a URL is cut at its first `?` or `#`.
  */
 export function withoutQuery(url: string): string {
   if (!URL.canParse(url)) return withoutUser(url.split(/[?#]/, 1)[0] ?? "");
@@ -19,25 +19,25 @@ function withoutUser(text: string): string {
   return text.replace(/\/\/[^/]*@/, "//");
 }
 
-/** What stands for the hidden part of an API key. */
+/** Replaces the hidden part of an API key. */
 export const KEY_MASK = "sk-…";
 
-/** An API key for people: `sk-…` and its last four characters, or none of them where the key is short. */
+/** An API key for display: `sk-…` and its last four characters, or only `sk-…` if the key is short. */
 export function maskKey(key: string): string {
   return key.length < LONG_ENOUGH ? KEY_MASK : `${KEY_MASK}${key.slice(-4)}`;
 }
 
-/** So much of a key is recognised where a text breaks off in the middle of it. */
+/** A key that is cut off by the end of the text is recognised by at least this many characters. */
 const TELLING_START = 8;
 
 /**
- * Hides an API key wherever it stands in a text that came from elsewhere: in any letter case, percent-encoded (also
- * twice), with JSON's escapes, or cut off by the text's end after 8 characters or more.
+ * Masks an API key anywhere in untrusted text: in any letter case, percent-encoded (even twice), with JSON escapes, or
+ * cut off by the end of the text after at least 8 characters.
  */
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
   const mask = maskKey(key);
-  // Made when a first reply is there: before the submit it would only cost time.
+  // Compiled when the first reply arrives: before the submit it would only cost time.
   let pattern: RegExp | null = null;
   return (text) => {
     pattern ??= patternOf(key);
@@ -53,7 +53,7 @@ function patternOf(key: string): RegExp {
   return new RegExp(`${characters.join("")}|${start}${cutOff}$`, "gi");
 }
 
-/** The source of a pattern for a character as it is, in JSON, and in a URL. Its letter case is the pattern's flag's. */
+/** A pattern for a character as itself, in JSON, and in a URL. The pattern's flag ignores letter case. */
 function anySpelling(character: string): string {
   const both = [character.toLowerCase(), character.toUpperCase()];
   const escaped = both.flatMap((each) => [

@@ -3,18 +3,18 @@ import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
 
 interface FolderSync {
-  /** Whether it has yet to begin. */
+  /** Whether it has not begun yet. */
   waits: boolean;
   done: Promise<void>;
 }
 
-/** The last sync of each folder that is not over. */
+/** The last unfinished sync of each folder. */
 const syncs = new Map<string, FolderSync>();
 
 /**
- * Makes a new name in a folder survive a power cut, where the folder lets itself be synced: the file's own
- * bytes are synced in any case. Windows has no such call and needs none. Whoever comes while a sync is under way
- * waits for the next, which all of them share: the one before may have begun too early for the new name.
+ * Makes a new name in a folder survive a power cut, if the folder can be synced; the file's own bytes are synced in any
+ * case. Windows has no such call and needs none. Calls during a sync wait for the next one, which they share: the
+ * current one may have begun before the new name existed.
  */
 export function syncFolder(folder: string): Promise<void> {
   if (platform() === "win32") return Promise.resolve();
@@ -34,7 +34,7 @@ async function syncAfter(last: Promise<void> | undefined, folder: string, sync: 
   await syncNow(folder);
 }
 
-/** What a folder answers that may be written to but not read, or whose file system syncs no folders. */
+/** Errors of folders that can be written to but not read, or whose file system cannot sync folders. */
 const NOT_SYNCED = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
 async function syncNow(folder: string): Promise<void> {

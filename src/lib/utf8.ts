@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
 
-/** U+FFFD, which a decoder puts in place of what is no UTF-8, as it looks where it was really written. */
+/** U+FFFD as UTF-8. A decoder puts this character in place of invalid bytes, but it may also be in the text itself. */
 const REPLACEMENT = Buffer.from("\ufffd");
 
-/** Where bytes stop being UTF-8, counted from 0; -1 where all of them are. */
+/** The offset of the first byte that is not valid UTF-8; -1 if all are valid. */
 export function firstInvalidByte(bytes: Buffer): number {
   if (isUtf8(bytes)) return -1;
   const text = bytes.toString("utf8");

@@ -1,7 +1,7 @@
 import { platform } from "node:os";
 import { errorCode } from "./error-code.ts";
 
-/** What Windows answers to a rename or an unlink while a virus scanner or an indexer has the file open. */
+/** Errors of a rename or an unlink on Windows while a virus scanner or an indexer has the file open. */
 const IN_USE: ReadonlySet<string> = new Set(["EPERM", "EBUSY", "EACCES"]);
 
 const GIVE_UP_AFTER_MS = 2_000;
@@ -9,9 +9,9 @@ const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
 /**
- * Renames or removes a file, on Windows again and again for up to 2 s while the file may be in use. Other systems
- * rename and remove files that are open, so there the first answer counts.
- * @throws what the last attempt threw
+ * Renames or removes a file. On Windows this is retried for up to 2 s while the file may be in use; other systems rename
+ * and remove open files, so there the first error is final.
+ * @throws the error of the last attempt
  */
 export async function whileInUse<Result>(
   change: () => Result | Promise<Result>,
@@ -29,7 +29,7 @@ export async function whileInUse<Result>(
   }
 }
 
-/** As `whileInUse`, for what must not let anything else run in between. */
+/** As `whileInUse`, synchronously. */
 export function whileInUseSync<Result>(
   change: () => Result,
   onPlatform: NodeJS.Platform = platform(),
@@ -46,7 +46,7 @@ export function whileInUseSync<Result>(
   }
 }
 
-/** How long to wait after an error, milliseconds; null where another attempt makes no sense. */
+/** How long to wait after an error, milliseconds; null if another attempt is pointless. */
 function pausesOn(onPlatform: NodeJS.Platform): (error: unknown) => number | null {
   const end = performance.now() + GIVE_UP_AFTER_MS;
   let pauseMs = FIRST_PAUSE_MS;

@@ -7,25 +7,25 @@ import { randomDigits } from "./random-digits.ts";
 import { syncFolder } from "./sync-folder.ts";
 import { whileInUse } from "./while-in-use.ts";
 
-/** The name of a draft of the file of this name. */
+/** The name of a draft; the group is the name of its file. */
 const DRAFT = /^\.(.+)\.[0-9a-f]{8}$/;
 
-/** Whether a name is that of a draft, which a process that was killed has left, of a file of this name. */
+/** Whether a name is that of a draft of this file, left by a killed process. */
 export function isDraftOf(file: string, name: string): boolean {
   return DRAFT.exec(name)?.[1] === file;
 }
 
 /**
- * Creates a file, whole or not at all; it survives a power cut once this returns.
- * @param mode of the file, the umask still to be applied
- * @returns whether it was created; false where the name is taken
- * @throws what the disk says; nothing is left then
+ * Creates a file, complete or not at all; it survives a power cut once this returns.
+ * @param mode of the file, before the umask
+ * @returns whether it was created; false if the name is taken
+ * @throws the disk's error; then nothing is left
  */
 export async function createWhole(file: string, text: string, mode: number): Promise<boolean> {
   return withDraft(file, text, mode, async (draft) => (await publishOnce(draft, file)) !== "exists");
 }
 
-/** As `createWhole`, in the place of what has the name. */
+/** As `createWhole`, replacing an existing file. */
 export async function replaceWhole(file: string, text: string, mode: number): Promise<void> {
   await withDraft(file, text, mode, async (draft) => {
     await whileInUse(() => renameSync(draft, file));

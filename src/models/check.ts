@@ -15,13 +15,13 @@ import type { Finding, Refusal, Rule, Subject } from "./rules/rule.ts";
 import { settleDraft, toRequest } from "./wire.ts";
 
 export interface CheckOptions {
-  /** Default true. Where false, only a blank prompt is refused, and all values go out as they were given. */
+  /** Default true. If false, only a blank prompt is refused, and all values are sent as given. */
   validate?: boolean;
-  /** What errors call the values; by default the flags of `imggen generate`. */
+  /** How messages name the values; by default as the flags of `imggen generate`. */
   labels?: Partial<Labels>;
 }
 
-/** In the order in which a user would want to hear of them. */
+/** In the order in which problems are most useful to the user. */
 const RULES: readonly Rule[] = [
   promptText,
   modelListed,
@@ -36,10 +36,10 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * Turns what the user asked for into what goes on the wire, with its cost. Refuses what the service's
- * document rules out; what the document leaves open passes, with a warning where that may surprise.
+ * Turns what the user asked for into the request to send, with its cost. Refuses what the service's document rules out;
+ * what the document leaves open passes, with a warning if the result may surprise.
  *
- * @throws InvalidRequestError for the first rule that is broken.
+ * @throws InvalidRequestError for the first broken rule
  */
 export function checkRequest(draft: RequestDraft, options: CheckOptions = {}): CheckedRequest {
   const labels = { ...FLAG_LABELS, ...options.labels };
@@ -50,15 +50,15 @@ export function checkRequest(draft: RequestDraft, options: CheckOptions = {}): C
   const model = resolveModel(name);
   if (model !== undefined) {
     const subject = { draft, model, labels };
-    return options.validate === false ? sentAsGiven(subject) : held(subject);
+    return options.validate === false ? sentAsGiven(subject) : validated(subject);
   }
   const unknown = unknownModelRefusal(name, labels.model);
   if (options.validate !== false) throw refused(unknown);
   return { request: toRequest(draft, name), credits: null, warnings: unchecked([unknown]) };
 }
 
-/** The request held to every rule. */
-function held(subject: Subject): CheckedRequest {
+/** The request, checked against every rule. */
+function validated(subject: Subject): CheckedRequest {
   const { draft, model } = subject;
   const findings = judge(subject);
   const broken = findings.find(isRefusal);
@@ -70,7 +70,7 @@ function held(subject: Subject): CheckedRequest {
   };
 }
 
-/** The request with no rule applied. A price that is a guess is told all the same. */
+/** The request without checks. An estimated price is still a warning. */
 function sentAsGiven(subject: Subject): CheckedRequest {
   const { draft, model } = subject;
   const guess = price(subject);
@@ -85,7 +85,7 @@ function judge(subject: Subject): Finding[] {
   return RULES.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
 }
 
-/** What goes out unchecked and would else be refused, in one warning; none where nothing would be. */
+/** One warning with everything that would have been refused; none if nothing would. */
 function unchecked(findings: readonly Finding[]): string[] {
   const reasons = findings.filter(isRefusal).map(({ message }) => message);
   return reasons.length === 0

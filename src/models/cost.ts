@@ -2,15 +2,15 @@ import { MODELS, type Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
 
 export interface Cost {
-  /** `null` where the service's document names no price. */
+  /** `null` if the service's document gives no price. */
   credits: number | null;
-  /** True where the document does not settle the price, and `credits` is the least it can be. */
+  /** Whether the document does not settle the price, and `credits` is the lowest possible one. */
   estimate: boolean;
 }
 
 /**
- * The price of one request in credits, where section 8 of the service's document settles it; else `null`.
- * A model with a single price has it whatever quality is asked for.
+ * The price of one request in credits if section 8 of the service's document settles it; else `null`. A model with a
+ * single price has it for every quality.
  */
 export function documentedCost({ credits }: Model, quality: string | undefined): number | null {
   if (credits === null) return null;
@@ -20,7 +20,7 @@ export function documentedCost({ credits }: Model, quality: string | undefined):
   return canonical === undefined ? null : (byQuality[canonical] ?? null);
 }
 
-/** The documented price, or for a priced model that is asked for no quality and has no default, its lowest. */
+/** The documented price; for a priced model without a quality or a default one, its lowest price. */
 export function estimateCost(model: Model, quality: string | undefined): Cost {
   const credits = documentedCost(model, quality);
   if (credits !== null || quality !== undefined || model.credits === null)

@@ -2,10 +2,10 @@ import { editDistance } from "./edit-distance.ts";
 import { type Kind, MODELS, type Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
 
-/** No id is longer; what somebody pasted by mistake need not be compared to its end. */
+/** No id is longer; a long text pasted by mistake need not be compared to its end. */
 const LONGEST_NAME = 64;
 
-/** What `imggen models` can be asked; a field that is absent asks nothing. */
+/** The filters of `imggen models`; an absent field filters nothing. */
 export interface ModelFilter {
   kind?: Kind | undefined;
   ratio?: string | undefined;
@@ -15,7 +15,7 @@ export interface ModelFilter {
   references?: number | undefined;
 }
 
-/** The model that a name means: its exact id, else the id in any case, else the one tail (`alpha-2`). */
+/** Finds a model by name: its exact id, else the id in any case, else the unique part after the slash (`alpha-2`). */
 export function resolveModel(name: string): Model | undefined {
   const lower = name.toLowerCase();
   const tails = MODELS.filter((model) => tail(model.id.toLowerCase()) === lower);
@@ -27,8 +27,8 @@ export function resolveModel(name: string): Model | undefined {
 }
 
 /**
- * The ids most like a name that is none, best first: those it begins or is part of, then those with a part that is
- * spelled most like it (`gama`: `gamma-image-2`), the most alike as a whole first.
+ * The ids nearest to an unknown name, best first: those that contain it, then by the edit distance to a part of the id
+ * (`gama`: `gamma-image-2`), then by the edit distance to the whole id.
  */
 export function nearestModels(name: string, count = 3): string[] {
   const wanted = name.toLowerCase().slice(0, LONGEST_NAME);
@@ -39,8 +39,8 @@ export function nearestModels(name: string, count = 3): string[] {
 }
 
 /**
- * The models that the service's document says can do what a filter asks, and those of which it does not say
- * all of it but rules nothing out. Both in the document's order.
+ * The models that match a filter according to the service's document, and those that may match because the document
+ * leaves a part of the answer open. Both in the document's order.
  */
 export function findModels(filter: ModelFilter): { matching: Model[]; undocumented: Model[] } {
   const matching: Model[] = [];
@@ -53,7 +53,7 @@ export function findModels(filter: ModelFilter): { matching: Model[]; undocument
   return { matching, undocumented };
 }
 
-/** One answer for each question of the filter; `null` where the document gives none. */
+/** One answer for each filter that is set; `null` if the document gives none. */
 function answers(model: Model, { kind, ratio, quality, references }: ModelFilter): (boolean | null)[] {
   return [
     kind === undefined || (model.kinds?.includes(kind) ?? null),
@@ -76,7 +76,7 @@ function takesReferences({ references }: Model, count: number): boolean | null {
 
 interface Likeness {
   rank: number;
-  /** To the part of the id, or the whole, that is spelled most like the name. */
+  /** Edit distance to the nearest part of the id, or to the whole. */
   partDistance: number;
   distance: number;
 }

@@ -1,6 +1,6 @@
 import type { FieldName } from "../task/request-fields.ts";
 
-/** What an error calls each value, so that it points to the place where the user set it. */
+/** How an error names each value, so that it points to where the user set it. */
 export type Labels = Readonly<Record<FieldName, string>>;
 
 export const FLAG_LABELS: Labels = {

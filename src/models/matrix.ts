@@ -86,7 +86,7 @@ const GAMMA_IMAGE_2_5: Cells = {
   notes: ["needs a Pro or Premium subscription"],
 };
 
-/** What holds for a model of which the document says nothing more. */
+/** Defaults for a model about which the document says nothing more. */
 const UNSAID: Omit<Model, "id"> = {
   kinds: null,
   ratios: null,
@@ -140,5 +140,5 @@ export const MODELS: readonly Model[] = [
   }),
 ];
 
-/** Section 2.4: models that ignore `maxImages`. Beside the rows, as it is a rule and no field of a model. */
+/** Section 2.4: models that ignore `maxImages`. Not in the rows, because it is a rule and not a field of a model. */
 export const IGNORES_MAX_IMAGES: ReadonlySet<string> = new Set(["z-image"]);

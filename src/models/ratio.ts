@@ -3,14 +3,14 @@ import { RATIOS } from "./matrix.ts";
 const WELL_FORMED = /^[1-9]\d*:[1-9]\d*$/;
 const TWO_NUMBERS = /^0*([1-9]\d{0,9})\s*[:x×*/,_-]\s*0*([1-9]\d{0,9})$/;
 
-/** Whether a ratio is `auto` or `w:h` in positive whole numbers, which is all that can be said of its form. */
+/** Whether a ratio is `auto` or `w:h` in positive whole numbers. */
 export function isWellFormedRatio(value: string): boolean {
   return value === "auto" || WELL_FORMED.test(value);
 }
 
 /**
- * What somebody who typed `16x9`, `1920:1080` or `AUTO` had in mind: the ratio that the service names where
- * the shape is the same, else the same numbers written as `w:h`. `undefined` where nothing comes to mind.
+ * The ratio probably meant by `16x9`, `1920:1080` or `AUTO`: the service's ratio of the same shape, else the same numbers
+ * written as `w:h`. `undefined` if there is none.
  */
 export function intendedRatio(value: string): string | undefined {
   const text = value.trim().toLowerCase();

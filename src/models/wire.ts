@@ -3,7 +3,7 @@ import { type FieldName, fieldsFrom, type SentFields } from "../task/request-fie
 import { IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
 
-/** A draft that passed the rules, spelled as the service spells it and without what it would ignore. */
+/** A draft that passed the rules, in the service's spelling and without fields that it would ignore. */
 export function settleDraft(draft: RequestDraft, model: Model): RequestDraft {
   return {
     ...draft,
@@ -13,7 +13,7 @@ export function settleDraft(draft: RequestDraft, model: Model): RequestDraft {
   };
 }
 
-/** Whether the service would ignore the number of images asked for. To ask for one is no contradiction. */
+/** Whether the service would ignore the requested number of images. Requesting one image does not contradict that. */
 export function dropsMaxImages({ maxImages = MAX_IMAGES.min }: RequestDraft, model: Model): boolean {
   return IGNORES_MAX_IMAGES.has(model.id) && maxImages > MAX_IMAGES.min;
 }
@@ -24,13 +24,13 @@ export function toRequest(draft: RequestDraft, model: string): GenerationRequest
   return { ...fieldsFrom<SentFields>((name) => sentValue(given[name])), prompt: draft.prompt, model };
 }
 
-/** One text of a list is sent as it is, and an empty list is not sent. */
+/** A list of one text is sent as that text, and an empty list is not sent. */
 function sentValue(given: RequestDraft[FieldName]): SentFields[FieldName] {
   if (typeof given !== "object") return given;
   return given.length > 1 ? [...given] : given[0];
 }
 
-/** A request that was sent once, as the draft that it came from. */
+/** The draft for submitting a sent request again. */
 export function draftOf({ image, ...request }: GenerationRequest): RequestDraft {
   return image === undefined ? request : { ...request, image: [image].flat() };
 }

@@ -1,12 +1,12 @@
 import { type Box, firstBox } from "./boxes.ts";
 import type { ByteWindow } from "./byte-window.ts";
 
-/** Room for tens of thousands of items. A longer table is not read, and then promises nothing. */
+/** Room for tens of thousands of items. A longer table is not read, as if it were missing. */
 const LONGEST_TABLE_BYTES = 1024 * 1024;
 
 /**
- * How far into the file the coded data of an AVIF image reaches, as its table of locations (`iloc`) says:
- * a position in bytes, 0 where there is no such table.
+ * Where the coded data of an AVIF image ends, from its table of locations (`iloc`): a position in bytes, 0 without such
+ * a table.
  */
 export async function dataEnd(file: ByteWindow, meta: Box): Promise<number> {
   const box = await firstBox(file, meta.body + 4, meta.end, "iloc");
@@ -31,7 +31,7 @@ function furthestExtent(fields: Fields): number {
     for (let extents = fields.next(2); extents > 0 && !fields.done; extents -= 1) {
       fields.next(indexBytes);
       const end = base + fields.next(offsetBytes) + fields.next(lengthBytes);
-      // Other methods count from inside `meta`, which is known to be there.
+      // Other methods count from inside `meta`, which is in the file already.
       if (method === 0 && !isElsewhere) furthest = Math.max(furthest, end);
     }
   }

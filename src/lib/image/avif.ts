@@ -27,8 +27,8 @@ function hasBrand(head: Buffer): boolean {
 }
 
 /**
- * Whole means: boxes to the file's exact end, a description among them, and all the data that it points to.
- * The second half matters where a cut falls between two boxes.
+ * Complete means: boxes up to the file's exact end, one of them the description, and all the data that it refers to.
+ * The last condition finds a cut between two boxes.
  */
 async function examine(file: ByteWindow): Promise<Verdict> {
   const first = new Map<string, Box>();
@@ -57,7 +57,7 @@ function contents(file: ByteWindow, meta: Box, type: string): Promise<Box | null
   return firstBox(file, meta.body + 4, meta.end, type);
 }
 
-/** Tiles and thumbnails have sizes of their own, smaller than the image's. Zero by zero where none is given. */
+/** Tiles and thumbnails have sizes of their own, smaller than the image's. 0 × 0 if none is given. */
 async function largestSize(file: ByteWindow, meta: Box): Promise<Size> {
   const properties = await contents(file, meta, "iprp");
   const list = properties && (await firstBox(file, properties.body, properties.end, "ipco"));

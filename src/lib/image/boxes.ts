@@ -11,7 +11,7 @@ export interface Box {
 }
 
 const HEADER_BYTES = 8;
-/** Far more than a real file has; a hostile one could hold millions of empty boxes. */
+/** Far more than a real file has; a hostile one could contain millions of empty boxes. */
 const MOST_BOXES = 65_536;
 
 /** The boxes from one position to another. One that reaches beyond `to` is yielded too, as the last. */
@@ -38,7 +38,7 @@ export async function firstBox(
   return null;
 }
 
-/** `null` where there is no room for a header, or where its length or type cannot be one. */
+/** `null` if there is no room for a header, or if its length or type is invalid. */
 async function readBox(file: ByteWindow, start: number, to: number): Promise<Box | null> {
   const header = await file.bytes(start, HEADER_BYTES);
   if (header === null) return null;

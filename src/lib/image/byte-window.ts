@@ -1,7 +1,7 @@
-/** Random access to bytes. A read returns fewer bytes than asked only where the bytes end. */
+/** Random access to bytes. A read returns fewer bytes than requested only at the end. */
 export interface ByteSource {
   read(position: number, length: number): Promise<Uint8Array>;
-  /** Bytes in all. */
+  /** Total bytes. */
   size: number;
 }
 
@@ -23,18 +23,18 @@ export class ByteWindow {
     this.#source = source;
   }
 
-  /** Exactly `length` bytes, or `null` where the file ends before them. */
+  /** Exactly `length` bytes, or `null` if the file ends before them. */
   async bytes(position: number, length: number): Promise<Buffer | null> {
     const view = this.loaded(position, length) ?? (await this.from(position, length));
     return view === null ? null : view.subarray(0, length);
   }
 
-  /** From `position` to the end of the window: at least `least` bytes, or `null` where the file ends sooner. */
+  /** From `position` to the end of the window: at least `least` bytes, or `null` if the file ends sooner. */
   async from(position: number, least: number): Promise<Buffer | null> {
     return this.loaded(position, least) ?? (await this.#load(position, least));
   }
 
-  /** As `from`, but only what is in memory already: a walk over tiny steps need not wait at each. */
+  /** As `from`, but only what is in memory already, so that a walk in tiny steps need not await each. */
   loaded(position: number, least: number): Buffer | null {
     const offset = position - this.#start;
     if (offset < 0 || offset + least > this.#bytes.length) return null;
@@ -47,7 +47,7 @@ export class ByteWindow {
     const read = await this.#source.read(position, length);
     this.#start = position;
     this.#bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength);
-    // A file that became shorter while it was read ends here, whatever its size was.
+    // A file that was truncated during the read ends here.
     return this.#bytes.length < least ? null : this.#bytes;
   }
 }

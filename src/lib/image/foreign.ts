@@ -1,4 +1,4 @@
-/** What other files begin with, where people will know the name. */
+/** The first bytes of well-known file types that are not images. */
 const SIGNATURES: ReadonlyArray<readonly [string, string]> = [
   ["%PDF-", "a PDF document"],
   ["PK\x03\x04", "a ZIP archive"],
@@ -11,7 +11,7 @@ const SIGNATURES: ReadonlyArray<readonly [string, string]> = [
 ];
 
 /**
- * Names what came in place of an image, for an error message: "an HTML page", "JSON text", "empty".
+ * Describes what was received in place of an image, for an error message: "an HTML page", "JSON text", "empty".
  * @param head the first bytes of the file, a few thousand at most
  */
 export function describeForeign(head: Buffer): string {
@@ -32,7 +32,7 @@ export function describeForeign(head: Buffer): string {
 function describeText(text: string): string {
   if (/^[{[]/.test(text)) return "JSON text";
   if (text.startsWith("<")) return describeMarkup(text);
-  // A character that was cut in two at the end of the head is no sign of binary data.
+  // A character cut in two at the end of the head does not mean binary data.
   const isText = text !== "" && !/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]/.test(text.replace(/\ufffd$/, ""));
   return isText ? "plain text" : "unrecognised data";
 }

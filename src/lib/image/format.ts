@@ -9,8 +9,8 @@ export interface Size {
 }
 
 /**
- * What a walk over the file's own structure found. `needs`: the file would have to be at least this many bytes
- * long. `at`: where the bytes stop making sense.
+ * The result of walking the file's structure. `needs`: the file must have at least this many bytes. `at`: where its
+ * structure becomes invalid.
  */
 export type Verdict =
   | { kind: "whole"; size: Size }
@@ -19,18 +19,18 @@ export type Verdict =
 
 export interface ImageFormat {
   type: ImageType;
-  /** For people. */
+  /** For messages. */
   name: string;
   mediaType: string;
   /** Without the dot. */
   extension: string;
-  /** Whether a file that begins with these bytes is of this format, or could be were it longer. */
+  /** Whether a file that begins with these bytes is of this format, or could be if it were longer. */
   begins(head: Buffer): boolean;
-  /** Walks the file to its end; asked only of a file that `begins` so. */
+  /** Walks the file to its end; called only if `begins` is true. */
   examine(file: ByteWindow): Promise<Verdict>;
 }
 
-/** Segments or blocks: far more than a real file has. A hostile one could be made of tens of millions. */
+/** Segments or blocks: far more than a real file has. A hostile one could have tens of millions. */
 export const MOST_PARTS = 1_000_000;
 
 export function whole(size: Size): Verdict {
@@ -45,7 +45,7 @@ export function damaged(at: number): Verdict {
   return { kind: "damaged", at };
 }
 
-/** Whether `head` begins with the signature, or is a first part of it. */
+/** Whether `head` begins with the signature, or the signature begins with `head`. */
 export function sharesStart(head: Buffer, signature: Buffer): boolean {
   const length = Math.min(head.length, signature.length);
   return length > 0 && head.subarray(0, length).equals(signature.subarray(0, length));

@@ -25,7 +25,7 @@ export const gif: ImageFormat = {
   examine,
 };
 
-/** Whole means: at least one picture, and every block within the file up to the trailer. */
+/** Complete means: at least one image, and every block within the file up to the trailer. */
 async function examine(file: ByteWindow): Promise<Verdict> {
   const screen = await file.bytes(0, SCREEN_BYTES);
   if (screen === null) return cutShort(SCREEN_BYTES + PICTURE_BYTES);
@@ -48,18 +48,18 @@ async function examine(file: ByteWindow): Promise<Verdict> {
   return damaged(at);
 }
 
-/** Three bytes a colour, 2 to 256 colours, where the highest bit says that there is a table at all. */
+/** Three bytes for each of 2 to 256 colours; the highest bit of the flags says whether there is a table. */
 function colourTableBytes(flags = 0): number {
   return flags & 0x80 ? 3 * 2 ** ((flags & 0x07) + 1) : 0;
 }
 
-/** Where a picture's data begins: after its descriptor, its own colours and one byte of code size. */
+/** Where an image's data begins: after its descriptor, its colour table and one byte of code size. */
 async function pictureData(file: ByteWindow, at: number): Promise<number | null> {
   const descriptor = await file.bytes(at, PICTURE_BYTES);
   return descriptor === null ? null : at + PICTURE_BYTES + colourTableBytes(descriptor[9]) + 1;
 }
 
-/** Data comes in pieces of up to 255 bytes, each after its length; an empty one is the last. */
+/** Data is in blocks of up to 255 bytes, each after its length; an empty one is the last. */
 async function skipData(file: ByteWindow, from: number): Promise<number | null> {
   for (let at = from; ; ) {
     const window = file.loaded(at, 1) ?? (await file.from(at, 1));

@@ -15,7 +15,7 @@ export interface ImageInfo {
   mediaType: string;
   /** Without the dot: `png`, `jpg`, `webp`, `gif`, `avif`. */
   extension: string;
-  /** In pixels; 0 where the file does not say. */
+  /** In pixels; 0 if the file does not say. */
   width: number;
   height: number;
 }
@@ -29,9 +29,9 @@ const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
 const HEAD_BYTES = 4096;
 
 /**
- * Tells from the bytes alone what image this is, and whether it is there to its end. Follows the structure of
- * the format (chunks, segments, boxes) without decoding a pixel, holding one window of 256 KiB at a time.
- * Throws only what the source's `read` throws.
+ * Detects from the bytes alone which image type this is and whether the image is complete. Follows the structure of the
+ * format (chunks, segments, boxes) without decoding pixels, with one window of 256 KiB in memory. Throws only what the
+ * source's `read` throws.
  */
 export function inspectImage(source: ByteSource): Promise<Inspection> {
   return inspectBy(source, (format, file) => format.examine(file));
@@ -43,8 +43,8 @@ export function inspectFile(file: OpenFile): Promise<Inspection> {
 }
 
 /**
- * Inspects an image that is being downloaded. What needs every byte, as the checksums of a PNG do, is checked as the
- * bytes arrive, and not read a second time.
+ * Inspects an image during its download. Checks that need every byte, such as the checksums of a PNG, are made as the
+ * bytes arrive, so that the file is not read a second time.
  */
 export class ArrivingImage {
   readonly #png = new PngStream();
@@ -53,7 +53,7 @@ export class ArrivingImage {
     this.#png.write(bytes);
   }
 
-  /** @param file holds all that was written */
+  /** @param file holds everything that was written */
   inspect(file: OpenFile): Promise<Inspection> {
     return inspectBy(sourceOf(file), async (format, window) =>
       format === png ? this.#png.verdict() : format.examine(window),

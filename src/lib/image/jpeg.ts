@@ -14,7 +14,7 @@ const START = Buffer.from([0xff, 0xd8, 0xff]);
 const TEM = 0x01;
 const SOF_FIRST = 0xc0;
 const SOF_LAST = 0xcf;
-/** Within the range of frame headers, but none: DHT, JPG, DAC. */
+/** Codes in the range of frame headers that are not frame headers: DHT, JPG, DAC. */
 const NO_FRAME_HEADER = new Set([0xc4, 0xc8, 0xcc]);
 const RST_FIRST = 0xd0;
 const RST_LAST = 0xd7;
@@ -38,8 +38,8 @@ export const jpeg: ImageFormat = {
 };
 
 /**
- * Whole means: a frame header, a scan, and the end marker. Segments are stepped over by their length, so that
- * the end marker of a thumbnail inside one is never taken for the image's. What follows the end is ignored.
+ * Complete means: a frame header, a scan, and the end marker. Segments are skipped by their length, so that the end
+ * marker of a thumbnail inside one is not taken for the image's. Bytes after the end are ignored.
  */
 async function examine(file: ByteWindow): Promise<Verdict> {
   let size: Size | null = null;
@@ -62,14 +62,14 @@ async function examine(file: ByteWindow): Promise<Verdict> {
   return damaged(at);
 }
 
-/** Passes over pixel data, in which 0xFF is followed by 0x00 or a restart marker, and over fill bytes. */
+/** Skips pixel data, in which 0xFF is followed by 0x00 or a restart marker, and fill bytes. */
 async function nextMarker(file: ByteWindow, from: number): Promise<Marker | null> {
   for (let at = from; ; ) {
     const window = file.loaded(at, 2) ?? (await file.from(at, 2));
     if (window === null) return null;
     const found = markerIn(window);
     if (found !== -1) return { code: window[found + 1] as number, at: at + found };
-    // The last byte is looked at again: it may be the first half of a marker.
+    // The last byte is read again: it may be the first half of a marker.
     at += window.length - 1;
   }
 }
@@ -86,7 +86,7 @@ function markerIn(window: Buffer): number {
   return -1;
 }
 
-/** `null` where the file ends before the length does; `none` for a marker that has no business here. */
+/** `null` if the file ends within the segment; `none` for a marker that cannot occur here. */
 async function segmentEnd(file: ByteWindow, { code, at }: Marker): Promise<number | "none" | null> {
   if (code === TEM) return at + 2;
   if (code < SOF_FIRST || code === SOI) return "none";

@@ -19,7 +19,7 @@ const HEADER_CHUNK_BYTES = FRAME_BYTES + 13;
 const LEAST_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
 /** The format's own limit, for the length of a chunk as for a side of the image. */
 const LARGEST = 0x7fff_ffff;
-/** Far more than a real file has, whose chunks of pixels are of some kilobytes. A hostile one could have millions. */
+/** Far more than a real file has, whose pixel chunks have some kilobytes each. A hostile one could have millions. */
 const MOST_CHUNKS = 200_000;
 const IDAT = 0x4944_4154;
 const IEND = 0x4945_4e44;
@@ -44,31 +44,31 @@ async function examine(file: ByteWindow): Promise<Verdict> {
   return stream.verdict();
 }
 
-/** What comes next in the file. All but a chunk's data is collected before it is looked at. */
+/** What comes next in the file. All parts but a chunk's data are collected before they are read. */
 type Part = "signature" | "header" | "head" | "data" | "checksum";
 
 /**
- * Checks a PNG as its bytes arrive, in whatever pieces. Whole means: IHDR first, some bytes of IDAT, and every chunk,
- * up to IEND, within the file and with the checksum that it states. What follows IEND is ignored.
+ * Checks a PNG as its bytes arrive, in pieces of any size. Complete means: IHDR first, some bytes of IDAT, and every
+ * chunk up to IEND within the file and with a correct checksum. Bytes after IEND are ignored.
  */
 export class PngStream {
   #verdict: Verdict | null = null;
   #part: Part = "signature";
-  /** How many bytes the part still needs. */
+  /** How many bytes the current part still needs. */
   #missing = SIGNATURE.length;
-  /** What has arrived of a part that is collected. */
+  /** The collected bytes of the current part. */
   readonly #collected = Buffer.alloc(HEADER_CHUNK_BYTES);
   #collectedBytes = 0;
   #size: Size = { width: 0, height: 0 };
   #chunks = 0;
   #hasPixels = false;
-  /** Where the chunk at hand begins in the file, and what its head says. */
+  /** Where the current chunk begins in the file, and what its head says. */
   #at = SIGNATURE.length;
   #length = 0;
   #type = 0;
   #checksum = 0;
 
-  /** Whether nothing that is still to come matters. */
+  /** Whether the rest of the bytes no longer matters. */
   get hasEnded(): boolean {
     return this.#verdict !== null;
   }
@@ -81,7 +81,7 @@ export class PngStream {
     }
   }
 
-  /** What the bytes so far are, if no more of them come. */
+  /** The verdict on the bytes so far, if no more arrive. */
   verdict(): Verdict {
     if (this.#verdict) return this.#verdict;
     if (this.#part === "signature" || this.#part === "header") return cutShort(LEAST_BYTES);
@@ -93,7 +93,7 @@ export class PngStream {
     return this.#at + FRAME_BYTES + this.#length;
   }
 
-  /** Takes bytes of one part, up to its end at the most. */
+  /** Takes bytes of the current part, at most up to its end. */
   #take(bytes: Buffer, at: number, end: number): void {
     this.#missing -= end - at;
     if (this.#part === "data") {
@@ -109,7 +109,7 @@ export class PngStream {
     }
   }
 
-  /** Reads a part that is there as a whole. */
+  /** Reads a complete part. */
   #read(bytes: Buffer, at: number): void {
     if (this.#part === "signature") this.#readSignature(bytes, at);
     else if (this.#part === "header") this.#readHeader(bytes.subarray(at, at + HEADER_CHUNK_BYTES));

@@ -25,7 +25,7 @@ export const webp: ImageFormat = {
   examine,
 };
 
-/** Whole means: as long as the header says, with pixels within. What follows that length is ignored. */
+/** Complete means: as long as the header says, with pixels inside. Bytes after that length are ignored. */
 async function examine(file: ByteWindow): Promise<Verdict> {
   const header = await file.bytes(0, FILE_HEADER_BYTES);
   if (header === null) return cutShort(FILE_HEADER_BYTES + CHUNK_HEADER_BYTES);
@@ -40,7 +40,7 @@ async function examine(file: ByteWindow): Promise<Verdict> {
   return (await hasPicture(file, end)) ? whole(size) : damaged(end);
 }
 
-/** The first chunk, of any of three kinds, tells the size. */
+/** The first chunk, of one of three kinds, has the size. */
 function canvasSize(chunk: Buffer): Size | null {
   const body = chunk.subarray(CHUNK_HEADER_BYTES);
   switch (chunk.toString("latin1", 0, 4)) {

@@ -2,21 +2,21 @@ import type { RequestDraft } from "../../task/request.ts";
 import type { Labels } from "../labels.ts";
 import type { Model } from "../matrix.ts";
 
-/** What a rule looks at. */
+/** What a rule checks. */
 export interface Subject {
   draft: RequestDraft;
   model: Model;
   labels: Labels;
 }
 
-/** What the service's document rules out: the message says what and why, the hint what to do next. */
+/** A violation of the service's document: the message says what and why, the hint what to do next. */
 export interface Refusal {
   kind: "refusal";
   message: string;
   hint: string;
 }
 
-/** What the document leaves open, and the user should know before it is paid for. */
+/** Something that the document leaves open and the user should know before being charged. */
 export interface Warning {
   kind: "warning";
   message: string;
@@ -35,7 +35,7 @@ export function warning(message: string): Warning {
   return { kind: "warning", message: sentence(message) };
 }
 
-/** A label may stand first ("the prompt"); a flag or an id keeps its spelling. */
+/** Starts a sentence with a capital, unless it starts with a flag or an id. */
 function sentence(text: string): string {
   return /^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }

@@ -2,7 +2,7 @@ import type { Model } from "../matrix.ts";
 
 const LONGEST_SHOWN = 80;
 
-/** A user's value inside a sentence: in quotes where its ends could not be seen, cut where it is very long. */
+/** A user's value inside a sentence: quoted if its ends would be unclear, cut if it is very long. */
 export function shown(value: string): string {
   const short = value.length > LONGEST_SHOWN ? `${value.slice(0, LONGEST_SHOWN)}…` : value;
   return short === "" || /\s/.test(short) ? `"${short}"` : short;
@@ -16,7 +16,7 @@ export function modelList(models: readonly Model[]): string {
     .join(", ");
 }
 
-/** A reference image without what may be a secret: a password before the host, a signature in the query. */
+/** A reference image's URL without possible secrets: a password before the host, a signature in the query. */
 export function shownUrl(value: string): string {
   return shown(value.replace(/[?#].*$/s, "").replace(/\/\/[^/]*@/, "//"));
 }

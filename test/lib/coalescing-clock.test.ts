@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { gatheredClock } from "../../src/lib/gathered-clock.ts";
+import { coalescingClock } from "../../src/lib/coalescing-clock.ts";
 import { steppedClock } from "../support/fake-clock.ts";
 
 /** The waits that are asked of the clock behind, milliseconds, for these sleeps begun one after the other. */
 function waitsFor(...sleepsMs: number[]): readonly number[] {
   const behind = steppedClock();
-  const clock = gatheredClock(behind);
+  const clock = coalescingClock(behind);
   for (const ms of sleepsMs) void clock.sleep(ms);
   return behind.waits;
 }
@@ -39,7 +39,7 @@ describe("sleepers of a gathered clock", () => {
 
   it("meet at moments that are still to come", () => {
     const behind = steppedClock();
-    const clock = gatheredClock(behind);
+    const clock = coalescingClock(behind);
     void clock.sleep(1000);
     behind.advance(980);
     void clock.sleep(18);
@@ -50,7 +50,7 @@ describe("sleepers of a gathered clock", () => {
 
   it("go by the same time, and stop with their own signals", async () => {
     const behind = steppedClock();
-    const clock = gatheredClock(behind);
+    const clock = coalescingClock(behind);
     behind.advance(77);
     expect([clock.monotonicMs(), clock.now()]).toEqual([77, behind.now()]);
     const stopped = new AbortController();

@@ -1,19 +1,19 @@
 import type { Clock } from "./clock.ts";
 
-/** How much later than it asked a sleeper may be woken, as a part of its sleep. */
+/** How much longer a sleep may become, as a fraction of it. */
 const SLACK = 1 / 3;
-/** And in milliseconds. */
+/** How much longer a sleep may become, in milliseconds. */
 const MOST_SLACK_MS = 50;
 
 /**
- * A clock whose sleepers wake together: a sleeper waits for the next moment at which another is woken anyway, where
- * that makes its own sleep no more than 50 ms, nor more than a third, longer. A process that waits for many things at
- * once then wakes less often, and needs a good part less processor time.
+ * A clock that coalesces timers: a sleep that would end shortly before another one ends together with it, if that makes
+ * it at most 50 ms and at most a third longer. A process that waits for many things at once then wakes up less often
+ * and needs much less processor time.
  */
-export function gatheredClock(clock: Clock): Clock {
+export function coalescingClock(clock: Clock): Clock {
   const moments = new Set<number>();
 
-  /** The first moment, in this time, at which somebody is woken; Infinity where there is none. */
+  /** The first moment in this range at which a sleep ends; Infinity if there is none. */
   const firstIn = (fromMs: number, toMs: number) => {
     let first = Number.POSITIVE_INFINITY;
     for (const moment of moments) {
