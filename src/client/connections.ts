@@ -1,6 +1,7 @@
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
 import type { EarlyConnection } from "../api/early-connection.ts";
+import { isLoopbackHost } from "../api/host.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { HttpImageService } from "../api/service.ts";
 import type { Connection } from "../core/deps.ts";
@@ -17,6 +18,13 @@ export const SANDBOX_SERVICE = "sandbox";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
 const EMBEDDED_LATENCY_MS = 300;
+
+const SANDBOX_TOP_UP = "Nothing was charged. To give the sandbox more credits: imggen sandbox --credits 1000";
+
+/** Whether an account is one of a sandbox on this machine, embedded or not: the keys that it names begin so. */
+function isSandbox({ hostname }: URL, apiKey: string): boolean {
+  return isLoopbackHost(hostname) && apiKey.startsWith("sk-sandbox");
+}
 
 interface Account {
   identity: ServiceIdentity;
@@ -84,7 +92,7 @@ export class Connections {
     const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
     const { startInSandboxFolder } = await import("./sandbox-folder.ts");
     const sandbox = await startInSandboxFolder(this.#context, (folder) =>
-      startSandbox({ folder, latencyMs: EMBEDDED_LATENCY_MS }),
+      startSandbox({ folder, latencyMs: EMBEDDED_LATENCY_MS, onRefill: this.#context.onRefill }),
     );
     this.#closers.push(() => sandbox.close());
     const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };
@@ -115,6 +123,7 @@ export class Connections {
       submitTimeoutMs: timeoutMs,
       pollTimeoutMs: timeoutMs,
     });
-    return { identity, service, downloads, serviceUrl, maskKey: keyMasker(apiKey) };
+    const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
+    return { identity, service, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
   }
 }

@@ -18,6 +18,8 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode"> 
   readonly isSandbox: boolean;
   /** The names that images were given under `overwrite`: shared by all accounts. */
   readonly published: RunFileNames;
+  /** Told when the embedded sandbox had too few credits left, and was given so many. */
+  readonly onRefill: (credits: number) => void;
   /** Told of every exchange with the service. */
   readonly onExchange: HttpClientOptions["onExchange"];
 }

@@ -15,6 +15,8 @@ export interface Connection {
   downloads: HttpClient;
   /** The service's actual address, which decides which result URLs are allowed. */
   serviceUrl: URL;
+  /** How to add credits to the account, where the program knows; else null or absent. */
+  topUpHint?: string | null | undefined;
   /** How long its tasks take, in milliseconds, if known in advance (the embedded sandbox). */
   taskMs?: number | undefined;
   /** Masks the account's API key in text from the service. */

@@ -23,6 +23,11 @@ export interface SandboxOptions {
    * absent, all keep what they have, and a new one starts with 1000.
    */
   credits?: number;
+  /**
+   * Told when an account that could not pay was given its first credits again, and how many these are. Where it is
+   * absent, such an account is refused.
+   */
+  onRefill?: (credits: number) => void;
   clock?: Pick<Clock, "now">;
   /** Told of every request when it has been answered, an image when it has been sent. */
   onRequest?: (line: RequestLine) => void;
@@ -62,7 +67,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const server = createServer();
   const port = await listen(server, options.port ?? 0);
   const origin = `http://${LOOPBACK}:${port}`;
-  server.on("request", createListener({ ...state, origin, latencyMs, now }, options.onRequest));
+  const service = { ...state, origin, latencyMs, now, onRefill: options.onRefill };
+  server.on("request", createListener(service, options.onRequest));
   try {
     // Only now: a sandbox that could not start must not touch the balances of the one that holds the port.
     if (credits !== undefined) await state.accounts.setNamedBalances(credits);

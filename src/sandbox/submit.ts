@@ -36,18 +36,31 @@ async function turnedDown(
   { model, prompt, credits }: Order,
   { troubles }: Directives,
   account: Account,
-  { throttle }: SandboxService,
+  service: SandboxService,
 ): Promise<SandboxReply | null> {
   const needsSubscription = model.id.startsWith(SUBSCRIPTION_MODELS);
   if (troubles.has("subscription") || (needsSubscription && !account.hasSubscription)) {
     return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
   }
-  if (troubles.has("429") && (await throttle.turnsAway(account.id, prompt))) {
+  if (troubles.has("429") && (await service.throttle.turnsAway(account.id, prompt))) {
     return unknownError("asked to come back", { status: 429, headers: { "Retry-After": "1" } });
   }
   if (troubles.has("no-credits")) return refusal("my_credits.no_credits_description");
-  if ((await account.book.balance()) < credits) return tooFewCredits(credits);
+  if (!(await canPay(account, credits, service))) return tooFewCredits(credits);
   return troubles.has("500") ? unknownError("asked for", { status: 500 }) : null;
+}
+
+/** Whether an account's balance covers so many credits, refilled where this sandbox does that. */
+async function canPay(
+  account: Account,
+  credits: number,
+  { accounts, onRefill }: SandboxService,
+): Promise<boolean> {
+  if ((await account.book.balance()) >= credits) return true;
+  if (onRefill === undefined) return false;
+  const refilled = await accounts.refill(account);
+  onRefill(refilled);
+  return refilled >= credits;
 }
 
 /**

@@ -6,6 +6,8 @@ export interface Column {
   heading: string;
   /** It is cut after all others, and never left out. */
   keep?: boolean;
+  /** It is left out before all others. */
+  spare?: boolean;
   /** Which end of a cell may be missing: of a path, the folders. Default: its end. */
   cut?: "start";
 }
@@ -53,12 +55,18 @@ function widthsWithin(columns: readonly Column[], wanted: readonly number[], roo
   const others = columns.flatMap(({ keep }, at) => (keep ? [] : [at]));
   const kept = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
   shrink(widths, others, NARROWEST, () => needed() - room);
-  for (const at of others.toReversed()) if (needed() > room) widths[at] = 0;
+  const leaving = others.toReversed().toSorted((a, b) => rank(columns[a]) - rank(columns[b]));
+  for (const at of leaving) if (needed() > room) widths[at] = 0;
   // What has been left out may have made room for more of the rest.
   for (const at of others) if (widths[at] !== 0) widths[at] = wanted[at] ?? 0;
   shrink(widths, others, NARROWEST, () => needed() - room);
   shrink(widths, kept, 1, () => needed() - room);
   return widths;
+}
+
+/** In what order columns are left out. */
+function rank(column: Column | undefined): number {
+  return column?.spare ? 0 : 1;
 }
 
 /** Takes from the widest of these columns until nothing is too much, or all are as narrow as they may be. */

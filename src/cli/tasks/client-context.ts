@@ -11,5 +11,19 @@ export function clientContext(session: Session): ClientContext {
   const { folders } = session;
   const isSandbox = options.sandbox === true;
   const onExchange = traceOf(session);
-  return { env, fileMode, clock, processes, random, folders, settings, published, isSandbox, onExchange };
+  const onRefill = (credits: number) =>
+    void session.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
+  return {
+    env,
+    fileMode,
+    clock,
+    processes,
+    random,
+    folders,
+    settings,
+    published,
+    isSandbox,
+    onExchange,
+    onRefill,
+  };
 }

@@ -1,5 +1,5 @@
 import { describeConnectionError, isCertificateError } from "../../api/connection-errors.ts";
-import { NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
+import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
 import { TransportError } from "../../api/exchange.ts";
 import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
@@ -69,15 +69,16 @@ export async function submitOnce(
       await attempts.rateLimited(BUSY, Math.max(delayMs, leftMs));
       await retryPause(delayMs, BUSY, deps);
     } else {
-      return conclude(reply, deps.signal);
+      return conclude(reply, deps);
     }
   }
 }
 
 function conclude(
   reply: Exclude<SubmitReply, { outcome: "not_sent" | "rate_limited" }>,
-  signal: AbortSignal,
+  { signal, connection }: Pick<SubmitDeps, "signal" | "connection">,
 ): SubmitResult {
+  if (reply.outcome === "refused") return { ...reply, error: withTopUp(reply.error, connection.topUpHint) };
   if (reply.outcome !== "unknown") return reply;
   const { excerpt } = reply;
   if (signal.aborted) return { outcome: "unknown", error: interruption(signal, "unknown"), excerpt };
@@ -86,6 +87,17 @@ function conclude(
     { cause: reply.cause, mentionedTaskId: taskIdIn(excerpt) },
   );
   return { outcome: "unknown", error, excerpt };
+}
+
+/** An account that cannot pay is told how it can, where that is known. */
+function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenError {
+  if (!hint || !(error instanceof InsufficientCreditsError)) return error;
+  return new InsufficientCreditsError(error.message, {
+    hint,
+    key: error.key ?? undefined,
+    charged: error.charged,
+    cause: error,
+  });
 }
 
 /** One submit. Once it has left, a signal does not cut it off at once: its id may be on the way. */

@@ -37,6 +37,12 @@ export class Accounts {
     return account;
   }
 
+  /** Gives an account what it started with. @returns how many credits that is */
+  async refill({ book }: Account): Promise<number> {
+    await book.setBalance(this.#startCredits);
+    return this.#startCredits;
+  }
+
   /** Gives the two named keys' accounts this balance, whatever they have spent. */
   async setNamedBalances(credits: number): Promise<void> {
     const named = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => this.of(key));

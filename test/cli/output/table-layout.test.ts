@@ -48,6 +48,12 @@ it("a column that would be too narrow to read is left out and named, and the oth
   ]);
 });
 
+it("a spare column is left out before the others", () => {
+  const columns = COLUMNS.map((column) => (column.heading === "RATIO" ? { ...column, spare: true } : column));
+  const { leftOut } = layOut(columns, ROWS, 56);
+  expect(leftOut.map(({ heading }) => heading)).toEqual(["RATIO"]);
+});
+
 it("of a path the end is what stays", () => {
   expect(shown(30).at(1)).toMatch(/…\S*a-red-fox\.png$/);
 });

@@ -2,7 +2,7 @@ import { rowsText } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { BatchResult } from "../../../core/batch/execute.ts";
-import type { ErrorType } from "../../../lib/errors.ts";
+import type { ErrorType, ImggenError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
 import { costText } from "./costs.ts";
 
@@ -23,8 +23,14 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}${more})`);
   }
   for (const [what, count] of tally.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
-  if (stopped) lines.push(`Stopped: ${stopped.message}`);
+  if (stopped) lines.push(`Stopped: ${stopped.message}`, ...remedies(stopped));
   return [...lines, ...nextSteps(tally, session)];
+}
+
+/** What an error advises. What the batch has cost was said of all of it. */
+function remedies({ hint }: ImggenError): string[] {
+  const advice = hint?.replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "") ?? "";
+  return advice === "" ? [] : advice.split("\n");
 }
 
 function nextSteps(tally: BatchCounts, session: Session): string[] {

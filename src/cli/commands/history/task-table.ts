@@ -10,10 +10,10 @@ import { shortIds } from "./short-ids.ts";
 
 const STATUS: Column = { heading: "STATUS" };
 const COLUMNS: readonly Column[] = [
-  { heading: "SUBMITTED" },
+  { heading: "SUBMITTED", spare: true },
   { heading: "TASK", keep: true },
   STATUS,
-  { heading: "CREDITS" },
+  { heading: "CREDITS", spare: true },
   { heading: "PROMPT" },
   { heading: "FILE", cut: "start" },
 ];

@@ -1,0 +1,69 @@
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startSandbox } from "../../../src/sandbox/server.ts";
+import { batchWorld } from "../../support/batch-world.ts";
+import { commandWorld } from "../../support/command-world.ts";
+
+const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-q", "2K"];
+
+/** Sets the balance of the sandbox below a home. */
+async function setCredits(home: string, credits: number) {
+  const sandbox = await startSandbox({ folder: path.join(home, "state", "sandbox"), credits });
+  await sandbox.close();
+}
+
+describe("the embedded sandbox", () => {
+  it("is refilled when it cannot pay, and says so once", async () => {
+    const world = await commandWorld();
+    await setCredits(world.home, 5);
+    const run = (name: string) => world.run([...FOX, "--sandbox", "-o", name]);
+    expect((await run("1.png")).stderr).not.toContain("refilled");
+    const second = await run("2.png");
+    expect(second.code).toBe(0);
+    expect(
+      second.stderr.match(/^The sandbox had too few credits left, and was refilled to 1000\.$/gm),
+    ).toHaveLength(1);
+    expect((await run("3.png")).stderr).not.toContain("refilled");
+  });
+
+  it("keeps to itself under --quiet that it was refilled", async () => {
+    const world = await commandWorld();
+    await setCredits(world.home, 0);
+    expect(await world.run([...FOX, "--sandbox", "--quiet"])).toMatchObject({ code: 0, stderr: "" });
+  });
+});
+
+describe("a sandbox that was started by itself", () => {
+  async function emptySandbox(home: string) {
+    const sandbox = await startSandbox({ folder: path.join(home, "served"), credits: 1 });
+    onTestFinished(() => sandbox.close());
+    return { IMGGEN_BASE_URL: sandbox.baseUrl, IMGGEN_API_KEY: "sk-sandbox" };
+  }
+
+  it("keeps its balance, and tells how to raise it", async () => {
+    const world = await commandWorld();
+    const env = await emptySandbox(world.home);
+    const { code, document } = await world.json(FOX, { env });
+    expect({ code, charged: document.charged }).toEqual({ code: 4, charged: "no" });
+    expect(document.error?.hint).toContain("imggen sandbox --credits 1000");
+  });
+
+  it("tells a batch the same", async () => {
+    const world = await batchWorld();
+    const env = await emptySandbox(world.home);
+    await world.manifest("p.txt", "a fox", "a hare");
+    const { code, stderr } = await world.run(["batch", "p.txt", "-m", "gamma-image-2", "-q", "2K"], { env });
+    expect(code).toBe(4);
+    expect(stderr).toContain("Stopped: The account has too few credits for this request.\n");
+    expect(stderr).toContain("To give the sandbox more credits: imggen sandbox --credits 1000\n");
+  });
+});
+
+it("another account that cannot pay is told to add credits", async () => {
+  const world = await commandWorld();
+  const sandbox = await startSandbox({ folder: path.join(world.home, "served"), credits: 1 });
+  onTestFinished(() => sandbox.close());
+  const { document } = await world.json(FOX, { env: { IMGGEN_BASE_URL: sandbox.baseUrl } });
+  expect(document.error?.hint).toContain("Add credits to the account");
+  expect(document.error?.hint).not.toContain("sandbox");
+});
