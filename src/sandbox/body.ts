@@ -1,7 +1,7 @@
-/** Far above any request of the document: 20 000 characters of prompt and 16 addresses. */
+/** Far more than any valid request: a prompt of 20,000 characters and 16 URLs. */
 const LARGEST_BODY_BYTES = 1024 * 1024;
 
-/** A request's body as JSON, or what keeps it from being that. */
+/** A request's body as JSON, or why it is not. */
 export type Body = { json: unknown } | { problem: string };
 
 /** Section 4.1: whether the Content-Type is `application/json`, parameters aside. */
@@ -9,7 +9,7 @@ export function isJsonType(contentType: string | null): boolean {
   return contentType?.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
 }
 
-/** Reads up to 1 MiB of UTF-8. Never throws: a client that hangs up halfway has sent no JSON either. */
+/** Reads up to 1 MiB of UTF-8. Never throws: if the client disconnects halfway, the body is not JSON. */
 export async function readBody({ body }: Pick<Request, "body">): Promise<Body> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -6,13 +6,13 @@ import type { SandboxReply } from "./reply.ts";
 
 type Picture = Extract<SandboxReply, { kind: "picture" }>;
 
-/** What became of a reply: its HTTP status, 0 for none, and a note for the log. */
+/** How a reply was sent: its HTTP status, 0 for none, and a note for the log. */
 export interface Delivery {
   status: number;
   note: string | null;
 }
 
-/** Writes a reply. Never throws: a client that is gone needs none. */
+/** Sends a reply. Never throws, even if the client has disconnected. */
 export async function deliver(reply: SandboxReply, outgoing: ServerResponse): Promise<Delivery> {
   const { note } = reply;
   switch (reply.kind) {
@@ -32,7 +32,7 @@ export async function deliver(reply: SandboxReply, outgoing: ServerResponse): Pr
   }
 }
 
-/** Sends a picture as it is drawn, as fast as the client takes it. @returns what went wrong, if anything */
+/** Streams an image while it is drawn, as fast as the client reads. @returns the error, if any */
 async function stream({ chunks, cutShort }: Picture, outgoing: ServerResponse): Promise<string | null> {
   outgoing.writeHead(200, { "Content-Type": "image/png" });
   if (outgoing.req.method === "HEAD") {

@@ -12,36 +12,36 @@ const WORDS = [
   "expired",
 ] as const;
 
-/** A kind of trouble that a prompt can call up. */
-type Trouble = (typeof WORDS)[number];
+/** A fault that a directive injects. */
+type Fault = (typeof WORDS)[number];
 
 export interface Directives {
-  troubles: ReadonlySet<Trouble>;
-  /** How long the task takes, where `[sandbox:slow=…]` says so. */
+  faults: ReadonlySet<Fault>;
+  /** How long the task takes, from `[sandbox:slow=…]`. */
   slowMs: number | null;
   /** The prompt without its directives. */
   prompt: string;
-  /** What looked like a directive and is none stays in the prompt: the real service would draw it too. */
+  /** Whether the prompt has an unknown directive. It stays in the prompt, as at the real service. */
   hasUnknown: boolean;
 }
 
 const DIRECTIVE = /(\[sandbox:[^\]]{0,40}\])/;
 
-/** Reads `[sandbox:…]` anywhere in a prompt; the blanks around it go too. Of two times the first counts. */
+/** Reads `[sandbox:…]` anywhere in a prompt and removes it with the spaces around it. Of two durations the first counts. */
 export function readDirectives(prompt: string): Directives {
   const pieces = prompt.split(DIRECTIVE).map((text) => ({ text, meaning: meaningOf(text) }));
   const meanings = pieces.map(({ meaning }) => meaning);
   const plain = pieces.filter(({ meaning }) => meaning === null).map(({ text }) => text.trim());
   return {
-    troubles: new Set(meanings.filter((meaning) => typeof meaning === "string")),
+    faults: new Set(meanings.filter((meaning) => typeof meaning === "string")),
     slowMs: meanings.find((meaning) => typeof meaning === "number") ?? null,
     prompt: plain.filter((text) => text !== "").join(" "),
     hasUnknown: plain.some((text) => DIRECTIVE.test(text)),
   };
 }
 
-/** The trouble that a piece of a prompt calls up, or the milliseconds it is to take; null: plain words. */
-function meaningOf(piece: string): Trouble | number | null {
+/** The fault that a piece of a prompt injects, or the duration it sets in milliseconds; null: plain text. */
+function meaningOf(piece: string): Fault | number | null {
   if (!DIRECTIVE.test(piece)) return null;
   const text = piece.slice("[sandbox:".length, -1);
   if (text.startsWith("slow=")) return parseDuration(text.slice("slow=".length));

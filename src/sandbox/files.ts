@@ -8,7 +8,7 @@ const ERROR_PAGE = `<!doctype html>
 <body><h1>502 Bad Gateway</h1><p>The sandbox was asked for this page in place of an image.</p></body></html>
 `;
 
-/** GET /files/<task>/<index>.png: an image, for whoever has its signed address. Drawn anew each time. */
+/** GET /files/<task>/<index>.png: an image, for anyone with its signed URL. It is drawn again for each request. */
 export async function serveFile(
   { taskId, name, query }: { taskId: string; name: string; query: URLSearchParams },
   { secret, tasks, now }: SandboxService,
@@ -26,7 +26,7 @@ export async function serveFile(
   return { kind: "picture", chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };
 }
 
-/** The drawing code is loaded with the first picture: most runs of the sandbox are over before. */
+/** The drawing code is loaded with the first image: many runs of the sandbox draw none. */
 async function draw(task: Task, index: number): Promise<AsyncIterable<Buffer>> {
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [{ drawPicture }, { pictureDimensions }] = await Promise.all([

@@ -19,7 +19,7 @@ export interface RequestLine {
   path: string;
   /** The HTTP status; 0 where the connection was closed without a reply. */
   status: number;
-  /** What came of it, where there is something to say. */
+  /** The result, if there is more to say than the status. */
   note: string | null;
 }
 
@@ -31,8 +31,8 @@ type Answer = (context: RequestContext) => SandboxReply | Promise<SandboxReply>;
 type Operation = (request: Request, account: Account, service: SandboxService) => Promise<SandboxReply>;
 
 /**
- * The service over HTTP: its two operations, the images, and the envelope for everything else, be it a path
- * that is none (404), a method that is not taken (405) or a mistake of the sandbox's own (500).
+ * The service over HTTP: its two operations, the images, and an envelope for everything else: an unknown path (404), a
+ * wrong method (405) or a bug of the sandbox (500).
  */
 export function createListener(
   service: SandboxService,
@@ -59,7 +59,7 @@ export function createListener(
   });
 }
 
-/** The answer, or HTTP 500 where there is none: what went wrong is for the log, not for the client. */
+/** The answer, or HTTP 500 after an exception, whose message goes to the log and not to the client. */
 async function answerOf(answer: Answer, context: RequestContext): Promise<SandboxReply> {
   try {
     return await answer(context);
@@ -68,7 +68,7 @@ async function answerOf(answer: Answer, context: RequestContext): Promise<Sandbo
   }
 }
 
-/** Section 4.1: credentials come before everything else. */
+/** Section 4.1: credentials are checked before everything else. */
 function withAccount(operation: Operation, service: SandboxService): Answer {
   return ({ req }) => {
     const key = keyOf(req.header("Authorization") ?? null);

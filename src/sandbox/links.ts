@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What an address leads to, and until when. */
+/** What a signed URL leads to, and until when it is valid. */
 export interface Link {
   taskId: string;
   /** Which of the task's images, from 0. */
@@ -9,13 +9,13 @@ export interface Link {
   expires: number;
 }
 
-/** An address below a server's origin. Whoever holds it may fetch the image, with no other credentials. */
+/** A signed URL below a server's origin. It needs no other credentials. */
 export function imageUrl(origin: string, link: Link, secret: string): string {
   const query = new URLSearchParams({ expires: String(link.expires), signature: sign(link, secret) });
   return `${origin}/files/${link.taskId}/${link.index}.png?${query}`;
 }
 
-/** Reads the address of a request for a file; null where it is none that was ever given out. */
+/** Reads the signed URL of a request for a file; null if this sandbox never returned it. */
 export function readImageUrl(
   taskId: string,
   name: string,

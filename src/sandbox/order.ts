@@ -4,9 +4,9 @@ import { areSentFields, isJsonObject, type SentFields } from "../task/request-fi
 import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 import { brokenRule } from "./rules.ts";
 
-/** A request that the document does not rule out, with its defaults filled in. */
+/** A valid request with its defaults filled in. */
 export interface Order {
-  /** As it was sent, directives and all. */
+  /** As it was sent, with its directives. */
   prompt: string;
   model: Model;
   /** URLs of the reference images. */
@@ -17,10 +17,10 @@ export interface Order {
   credits: number;
 }
 
-/** Section 2.2: how many images are made where the request does not say and the model can make several. */
+/** Section 2.2: how many images a model that can make several makes by default. */
 const DEFAULT_MAX_IMAGES = 4;
 
-/** What a request costs where section 8 names no price; the real service may well charge more. */
+/** The cost of a request for which section 8 gives no price; the real service may charge more. */
 const UNDOCUMENTED_CREDITS = 1;
 
 /**
@@ -58,7 +58,7 @@ function toOrder({ prompt, ratio, quality, maxImages, image }: RequestBody, mode
 
 type RequestBody = SentFields & { prompt: string };
 
-/** Other fields are none of the service's business. */
+/** Other fields are ignored. */
 function isRequestBody(body: Readonly<Record<string, unknown>>): body is RequestBody {
   return body.prompt !== undefined && areSentFields(body);
 }

@@ -4,13 +4,13 @@ import type { SandboxService } from "./service.ts";
 import type { Account } from "./state/accounts.ts";
 import type { Task } from "./state/tasks.ts";
 
-/** How long an image's address is good for. */
+/** How long a result URL is valid. */
 const LINK_SECONDS = 3600;
 
-/** The `errorCode` of a task that was asked to fail; the document names none. */
+/** The `errorCode` of a task that a directive makes fail; the document names none. */
 const FAILURE_CODE = 1001;
 
-/** GET /generate-image (section 4.2). A task of another account is as unknown as one that never was. */
+/** GET /generate-image (section 4.2). A task of another account is unknown, like one that does not exist. */
 export async function poll(
   request: Request,
   account: Account,
@@ -31,14 +31,14 @@ interface PolledTask {
   errorCode: number;
 }
 
-/** Section 2.3. The document shows no word for a task that still runs; clients go by what they do know. */
+/** Section 2.3. The document names no status for a running task; clients treat any unknown status as running. */
 async function stateOf(task: Task, service: SandboxService): Promise<PolledTask> {
   if (service.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
   if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
   return { status: "completed", resultUrl: resultUrl(task, service), errorCode: 0 };
 }
 
-/** One address as a string, several as an array. */
+/** One URL as a string, several as an array. */
 function resultUrl(task: Task, service: SandboxService): string | string[] {
   const { origin, secret, tasks } = service;
   const seconds = Math.ceil(service.now() / 1000);

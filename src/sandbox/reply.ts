@@ -1,4 +1,4 @@
-/** The keys of section 7, and one for what the document gives none: a request that it rules out otherwise. */
+/** The keys of section 7, and one for invalid requests that the document gives no key for. */
 export type ErrorKey =
   | "login_required"
   | "image_generation.error.empty_prompt"
@@ -8,17 +8,17 @@ export type ErrorKey =
   | "my_credits.no_credits_description"
   | "SUBSCRIPTION_REQUIRED";
 
-/** What the sandbox answers, before it is HTTP. A `note` is for its own log, never for the client. */
+/** An answer of the sandbox, before it is sent over HTTP. A `note` is for its own log, never for the client. */
 export type SandboxReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }
   | { kind: "page"; html: string }
   /** `cutShort`: the connection ends after the last chunk, with the reply unfinished. */
   | { kind: "picture"; chunks: AsyncIterable<Buffer>; cutShort: boolean }
-  /** The connection is closed without a word. */
+  /** The connection is closed without a reply. */
   | { kind: "silence" }
 );
 
-/** Section 2.1: `data` is there on success only. */
+/** Section 2.1: `data` is present on success only. */
 type Envelope = { code: 0; message: "ok"; data: object } | { code: -1; message: ErrorKey };
 
 export function success(data: object, note: string): SandboxReply {
@@ -29,7 +29,7 @@ export interface RefusalFacts {
   /** Default 200: the document shows no HTTP status for any error but SUBSCRIPTION_REQUIRED. */
   status?: number;
   headers?: Record<string, string>;
-  /** What is wrong, where the key alone does not say. */
+  /** What is wrong, if the key alone does not say it. */
   why?: string;
 }
 
@@ -38,12 +38,12 @@ export function refusal(key: ErrorKey, { status = 200, headers = {}, why }: Refu
   return { kind: "envelope", status, headers, body: { code: -1, message: key }, note };
 }
 
-/** What the document rules out without a key of its own: HTTP 400. */
+/** An invalid request that the document gives no key for: HTTP 400. */
 export function invalidRequest(why: string, facts: RefusalFacts = {}): SandboxReply {
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }
 
-/** Section 7: also the answer to anything that is not there, as no key says so. */
+/** Section 7: also the answer for anything unknown, because no key says so. */
 export function unknownError(why: string, facts: RefusalFacts = {}): SandboxReply {
   return refusal("image_generation.error.unknown_error", { ...facts, why });
 }

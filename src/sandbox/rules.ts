@@ -2,16 +2,16 @@ import { IGNORES_MAX_IMAGES, MAX_IMAGES, type Model, QUALITIES } from "../models
 import { isWellFormedRatio } from "../models/ratio.ts";
 import type { GenerationRequest } from "../task/request.ts";
 
-/** One rule of the document for a request of the right shape: what is wrong with it, if anything. */
+/** One rule of the document for a well-formed request. @returns the problem, if any */
 type Rule = (request: Partial<GenerationRequest>, model: Model) => string | undefined;
 
-/** Section 2.5: a ratio of the model's row; any well-formed one where it has no row. */
+/** Section 2.5: a ratio of the model's row; any well-formed one for a model without a row. */
 const ratio: Rule = ({ ratio: value }, { id, ratios }) => {
   if (value === undefined || (ratios?.includes(value) ?? isWellFormedRatio(value))) return undefined;
   return `not a ratio of ${id}`;
 };
 
-/** Sections 2.2 and 2.5: a quality of the model, or any of the field's where the document gives it none. */
+/** Sections 2.2 and 2.5: a quality of the model, or any of the field's if the document gives the model none. */
 const quality: Rule = ({ quality: value }, { id, qualities }) => {
   const allowed: readonly string[] = qualities ?? QUALITIES;
   return value === undefined || allowed.includes(value) ? undefined : `not a quality of ${id}`;
@@ -26,7 +26,7 @@ const maxImages: Rule = ({ maxImages: value }, model) => {
   return value <= model.maxImages ? undefined : `${model.id} makes one image`;
 };
 
-/** Sections 2.2, 2.4 and 8. The images are never fetched, so their size and type are not judged. */
+/** Sections 2.2, 2.4 and 8. The images are never downloaded, so their size and type are not checked. */
 const images: Rule = ({ image = [] }, { id, references }) => {
   const urls = [image].flat();
   if (!urls.every(isRemote)) return "a reference image is no URL";
@@ -39,12 +39,12 @@ const images: Rule = ({ image = [] }, { id, references }) => {
 
 const RULES: readonly Rule[] = [ratio, quality, maxImages, images];
 
-/** The first thing that the document rules out in a request; the prompt and the model are judged before. */
+/** The first broken rule of a request; the prompt and the model are checked before. */
 export function brokenRule(request: Partial<GenerationRequest>, model: Model): string | undefined {
   return RULES.map((rule) => rule(request, model)).find((why) => why !== undefined);
 }
 
-/** A service fetches from the web alone. */
+/** The service downloads reference images from http(s) URLs only. */
 function isRemote(url: string): boolean {
   return URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);
 }

@@ -7,7 +7,7 @@ import { openState } from "./state/state.ts";
 
 export { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "./keys.ts";
 
-/** Where the sandbox listens: this machine, and nobody else's. */
+/** The sandbox listens on this machine only. */
 const LOOPBACK = "127.0.0.1";
 const DEFAULT_LATENCY_MS = 600;
 
@@ -19,8 +19,8 @@ export interface SandboxOptions {
   /** How long a task takes, in milliseconds. Default 600. */
   latencyMs?: number;
   /**
-   * What the accounts of the two named keys have from now on, and what a new account starts with. Where it is
-   * absent, all keep what they have, and a new one starts with 1000.
+   * The new balance of the two named keys' accounts, and the initial balance of new ones. If absent, existing balances
+   * stay, and new accounts start with 1000.
    */
   credits?: number;
   /**
@@ -29,7 +29,7 @@ export interface SandboxOptions {
    */
   onRefill?: (credits: number) => void;
   clock?: Pick<Clock, "now">;
-  /** Told of every request when it has been answered, an image when it has been sent. */
+  /** Called for every request after its reply was sent. */
   onRequest?: (line: RequestLine) => void;
 }
 
@@ -44,21 +44,21 @@ export interface Sandbox {
 }
 
 /**
- * Serves the whole image service of the document on this machine, for nothing: for people without an account,
- * and for scripts under test. What the document rules out is refused, what it leaves open is accepted, prices
- * are its own (1 credit where it names none), and the images are real. A few choices are the sandbox's own:
+ * Serves the whole image service of the document on this machine, for free: for people without an account, and for
+ * testing scripts. It refuses what the document rules out, accepts what it leaves open, charges its prices (1 credit if
+ * it gives none), and returns real images. A few choices are the sandbox's own:
  *
  * - Refusals have HTTP status 200, as the document shows no other but 403 `SUBSCRIPTION_REQUIRED`; what it
  *   gives no key for has 400 and `image_generation.error.invalid_request`.
  * - Any key with the prefix `sk-` has an account; `sk-sandbox-basic` is the only one without a subscription.
- * - A running task has the status `processing`; an image's address is good for an hour.
- * - Reference images are never fetched.
+ * - A running task has the status `processing`; a result URL is valid for an hour.
+ * - Reference images are never downloaded.
  *
- * `[sandbox:…]` in a prompt calls up trouble: `fail`, `slow=30s`, `no-credits`, `subscription`, `429`
- * (once), `500`, `drop` (the task is bought, the reply lost), `truncate`, `html` (both for the image) and
- * `expired` (the first address is gone). They can be combined, and are taken out before anything is drawn.
+ * `[sandbox:…]` in a prompt injects a fault: `fail`, `slow=30s`, `no-credits`, `subscription`, `429` (once), `500`,
+ * `drop` (the task is charged, the reply lost), `truncate`, `html` (both for the image) and `expired` (the first result
+ * URL is gone). Directives can be combined, and are removed before anything is drawn.
  *
- * @throws the system's error where the port is taken or the folder cannot be used
+ * @throws the system's error if the port is taken or the folder cannot be used
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { folder, credits, latencyMs = DEFAULT_LATENCY_MS, clock = systemClock } = options;
@@ -70,7 +70,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const service = { ...state, origin, latencyMs, now, onRefill: options.onRefill };
   server.on("request", createListener(service, options.onRequest));
   try {
-    // Only now: a sandbox that could not start must not touch the balances of the one that holds the port.
+    // Only after listening: a sandbox that cannot start must not change the balances of the one that has the port.
     if (credits !== undefined) await state.accounts.setNamedBalances(credits);
   } catch (error) {
     await close(server);

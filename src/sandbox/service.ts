@@ -1,6 +1,6 @@
 import type { State } from "./state/state.ts";
 
-/** What a running sandbox answers from. */
+/** What the handlers of a running sandbox share. */
 export interface SandboxService extends State {
   /** Where this server is reached: `http://127.0.0.1:<port>`. */
   origin: string;

@@ -7,12 +7,12 @@ import type { SandboxService } from "./service.ts";
 import type { Account } from "./state/accounts.ts";
 import { newTaskId, type Task } from "./state/tasks.ts";
 
-/** Section 2.2: the models for which a subscription is required. */
+/** Section 2.2: models with this prefix need a subscription. */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
 
 /**
- * POST /generate-image (section 4.1), for a client whose credentials are good. A body that is not declared as
- * JSON gets HTTP 415, one that is none or is too large HTTP 400.
+ * POST /generate-image (section 4.1), for a client with valid credentials. A body that is not declared as JSON gets HTTP
+ * 415; one that is not JSON or is too large gets HTTP 400.
  */
 export async function submit(
   request: Request,
@@ -28,26 +28,28 @@ export async function submit(
   if ("refused" in read) return read.refused;
   const { order } = read;
   const directives = readDirectives(order.prompt);
-  return (await turnedDown(order, directives, account, service)) ?? buy(order, directives, account, service);
+  return (
+    (await refusedFor(order, directives, account, service)) ?? charge(order, directives, account, service)
+  );
 }
 
-/** What stands between a good request and its task: subscription, rate, balance, and luck. */
-async function turnedDown(
+/** Reasons to refuse a valid request: subscription, rate limit, balance, and injected faults. */
+async function refusedFor(
   { model, prompt, credits }: Order,
-  { troubles }: Directives,
+  { faults }: Directives,
   account: Account,
   service: SandboxService,
 ): Promise<SandboxReply | null> {
   const needsSubscription = model.id.startsWith(SUBSCRIPTION_MODELS);
-  if (troubles.has("subscription") || (needsSubscription && !account.hasSubscription)) {
+  if (faults.has("subscription") || (needsSubscription && !account.hasSubscription)) {
     return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
   }
-  if (troubles.has("429") && (await service.throttle.turnsAway(account.id, prompt))) {
+  if (faults.has("429") && (await service.throttle.turnsAway(account.id, prompt))) {
     return unknownError("asked to come back", { status: 429, headers: { "Retry-After": "1" } });
   }
-  if (troubles.has("no-credits")) return refusal("my_credits.no_credits_description");
+  if (faults.has("no-credits")) return refusal("my_credits.no_credits_description");
   if (!(await canPay(account, credits, service))) return tooFewCredits(credits);
-  return troubles.has("500") ? unknownError("asked for", { status: 500 }) : null;
+  return faults.has("500") ? unknownError("asked for", { status: 500 }) : null;
 }
 
 /** Whether an account's balance covers so many credits, refilled where this sandbox does that. */
@@ -64,10 +66,10 @@ async function canPay(
 }
 
 /**
- * The task is written before it is paid for: its id is told to nobody until then, so that whatever happens in
- * between, nobody has paid for nothing.
+ * The task is written before it is charged, and its id is returned only after that. So if the process ends in between,
+ * nothing was charged for a task that does not exist.
  */
-async function buy(
+async function charge(
   order: Order,
   directives: Directives,
   account: Account,
@@ -81,14 +83,14 @@ async function buy(
     return tooFewCredits(order.credits);
   }
   const note = `${task.taskId}, cost ${order.credits}, ${left} left`;
-  if (directives.troubles.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
+  if (directives.faults.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
   const unread = directives.hasUnknown ? ", with an unknown directive in its prompt" : "";
   return success({ taskId: task.taskId }, note + unread);
 }
 
 function toTask(
   { model, references, ratio, quality, imageCount }: Order,
-  { troubles, slowMs, prompt }: Directives,
+  { faults, slowMs, prompt }: Directives,
   account: Account,
   { now, latencyMs }: SandboxService,
 ): Task {
@@ -103,13 +105,13 @@ function toTask(
     imageCount,
     submittedAt: now(),
     durationMs: slowMs ?? latencyMs,
-    end: troubles.has("fail") ? "failed" : "completed",
-    image: troubles.has("html") ? "error page" : troubles.has("truncate") ? "cut short" : "whole",
-    firstUrlExpired: troubles.has("expired"),
+    end: faults.has("fail") ? "failed" : "completed",
+    image: faults.has("html") ? "error page" : faults.has("truncate") ? "cut short" : "whole",
+    firstUrlExpired: faults.has("expired"),
   };
 }
 
-/** Tells reference images apart. Their URLs may be signed, and need not be kept. */
+/** Identifies reference images. Their URLs may be signed, and need not be kept. */
 function fingerprint(references: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(references)).digest("hex");
 }

@@ -5,7 +5,7 @@ it.each(["fail", "no-credits", "subscription", "429", "500", "drop", "truncate",
   "[sandbox:%s] is read and taken out of the prompt",
   (word) => {
     const directives = readDirectives(`a fox [sandbox:${word}]`);
-    expect([...directives.troubles]).toEqual([word]);
+    expect([...directives.faults]).toEqual([word]);
     expect(directives).toMatchObject({ prompt: "a fox", slowMs: null, hasUnknown: false });
   },
 );
@@ -16,7 +16,7 @@ it.each([
   ["a fox\n[sandbox:slow=2s]\n[sandbox:html] [sandbox:fail]", "a fox"],
 ])("directives may stand anywhere and be combined: %j", (prompt, rest) => {
   const directives = readDirectives(prompt);
-  expect([...directives.troubles].sort()).toEqual(["fail", "html"]);
+  expect([...directives.faults].sort()).toEqual(["fail", "html"]);
   expect(directives).toMatchObject({ prompt: rest, slowMs: 2000 });
 });
 
@@ -33,7 +33,7 @@ it.each(["[sandbox:fial]", "[sandbox:slow=soon]", "[sandbox:]", "[sandbox:FAIL]"
   (text) => {
     const directives = readDirectives(`a fox ${text}`);
     expect(directives).toMatchObject({ prompt: `a fox ${text}`, slowMs: null, hasUnknown: true });
-    expect(directives.troubles.size).toBe(0);
+    expect(directives.faults.size).toBe(0);
   },
 );
 
@@ -42,6 +42,6 @@ it.each([
   ["openings", "[sandbox:".repeat(2222)],
 ])("a prompt of nothing but %s is read in no time", (_, prompt) => {
   const start = performance.now();
-  expect(readDirectives(prompt).troubles.size).toBe(0);
+  expect(readDirectives(prompt).faults.size).toBe(0);
   expect(performance.now() - start).toBeLessThan(100);
 });

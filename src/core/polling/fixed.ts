@@ -1,13 +1,13 @@
 /** When to poll a task: how long after one poll the next one comes. */
 export interface PollingSchedule {
   /**
-   * Milliseconds until the next poll. `elapsedMs` counts from the task's acceptance, and is Infinity where that
-   * is not known. The answer depends on it alone, so that another process can continue the wait.
+   * Milliseconds until the next poll. `elapsedMs` counts from the task's acceptance; Infinity if that is not known. The
+   * result depends on nothing else, so that another process can continue the wait.
    */
   nextDelayMs(elapsedMs: number): number;
   /**
-   * The task's age at its first poll, milliseconds, where that is not simply the first delay. It may become earlier
-   * while it is waited for, so it is asked again and again.
+   * The task's age at its first poll, milliseconds, if that is not simply the first delay. It may become earlier during
+   * the wait, so it is read again and again.
    */
   firstPollMs?(): number;
 }
@@ -17,16 +17,15 @@ const WHILE_YOUNG_MS = 2_800;
 const LATER_MS = 3_600;
 
 /**
- * Polls a task of which nothing is known at nearly even intervals: where a task that has run for long is
- * as likely to complete in the next second as one that has just begun, nothing is better. A little more often
- * at first than the reference client (section 4.2: 3 s), and a little less often later. At most 58 polls in any
- * 180 s; the reference client makes 60.
+ * For a task without a history: polls at nearly constant intervals, the best schedule if a task that has run for long is
+ * as likely to complete in the next second as a new one. A little more often at first than the reference client
+ * (section 4.2: 3 s), and a little less often later. At most 58 polls in any 180 s; the reference client makes 60.
  */
 export const defaultSchedule: PollingSchedule = {
   nextDelayMs: (elapsedMs) => (elapsedMs < YOUNG_MS ? WHILE_YOUNG_MS : LATER_MS),
 };
 
-/** Multiples of the golden section fall evenly into an interval, however many there are. */
+/** Multiples of the golden section, modulo 1, are spread evenly however many there are. */
 const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 const EARLIEST_FIRST_MS = 2_500;
 const FIRST_SPREAD_MS = 1_200;
@@ -49,8 +48,8 @@ export function staggeredFirstPollMs(order: number): number {
 }
 
 /**
- * For a service whose tasks are known to take `taskMs`: the first poll comes then. A task that takes longer after all
- * gets the default schedule.
+ * For a service whose tasks are known to take `taskMs`: the first poll comes then. A task that takes longer gets the
+ * default schedule.
  */
 export function expectedSchedule(taskMs: number): PollingSchedule {
   return {

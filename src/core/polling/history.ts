@@ -25,15 +25,15 @@ export interface History {
 
 /** The ledger counts whole milliseconds. */
 const NARROWEST_MS = 1;
-/** A wider interval is informative only where it is narrow beside the duration: its end is at most 1.5 × its start. */
+/** A wider interval is informative only if its end is at most 1.5 × its start. */
 const WIDE_MS = 15_000;
 const WIDE_RATIO = 1.5;
 /** How much less each task counts than the one after it: after 14 tasks, half. */
 const FADING = 0.95;
 
 /**
- * Whether an interval says how long a task took. Not where it is impossible, as after a clock was set back, nor where
- * it is wide: then nobody waited, and the task was polled when somebody came back.
+ * Whether an interval says how long a task took. It does not if it is impossible, as after a clock was set back, or if
+ * it is wide: then no process was waiting, and the task was polled much later.
  */
 export function isInformative({ pendingMs, seenMs }: CompletionInterval): boolean {
   const afterMs = Math.max(0, pendingMs ?? 0);

@@ -9,8 +9,8 @@ import { planPolls } from "./plan.ts";
 const SHORTEST_DELAY_MS = 150;
 
 /**
- * Polls often when past tasks completed, and rarely at other times. The default schedule where there is no history, or
- * where the task's age is not known.
+ * Polls often at ages at which past tasks completed, and rarely at others. The default schedule if there is no history or
+ * the task's age is not known.
  *
  * @param history past tasks of the same kind, oldest first; the last 50 are plenty
  */

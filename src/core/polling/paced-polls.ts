@@ -5,8 +5,8 @@ import { RateLimiter, type RateLimiterDeps } from "../limits/rate-limiter.ts";
 const POLLS_AT_ONCE = 32;
 
 /**
- * The polls of many tasks: so many at once, the others in the order in which they came. Where the service answers
- * 429, none of them is sent until the time it asked for has passed.
+ * The polls of many tasks, with limited concurrency; the others wait in the order in which they came. After a 429 none
+ * is sent until the time that the service asked for has passed.
  */
 export class PacedPolls implements ImageService {
   readonly #service: ImageService;
@@ -44,9 +44,9 @@ export async function pollAtPace(
   signal: AbortSignal,
 ): Promise<PollReply> {
   const leftMs = pace.leftMs;
-  // The wait for this task would be over before its turn: waitForTask decides what then.
+  // The wait for this task would end before its turn; waitForTask handles that.
   if (timeoutMs !== undefined && leftMs > timeoutMs) return tooBusy(leftMs);
-  // A signal ends the wait; nothing is sent after it.
+  // The signal ended the wait, so nothing is sent.
   await pace.pause(signal).catch(() => {});
   if (signal.aborted) return interrupted();
   const reply = await service.poll(taskId, timeoutMs, signal);

@@ -5,7 +5,7 @@ import type { PollReply } from "../../api/service.ts";
 import type { Charged, ImggenError } from "../../lib/errors.ts";
 import type { TaskDeps } from "../deps.ts";
 
-/** Polls a task once, without a retry. @throws the reason where there is no usable answer, with what is known of the cost */
+/** Polls a task once, without a retry. @throws if there is no usable answer, with what is known of the charge */
 export async function pollOnce(
   taskId: string,
   charged: Charged,

@@ -12,10 +12,10 @@ import {
   staggeredFirstPollMs,
 } from "./index.ts";
 
-/** What is known of how long tasks of one model and quality take. */
+/** What is known about how long tasks of one model and quality take. */
 interface Kind {
   history: CompletionInterval[];
-  /** Made of the history when a task last asked for one; null before that. */
+  /** Computed from the history when it was last needed; null before that. */
   schedule: PollingSchedule | null;
   /** How many tasks have completed since the schedule was made. */
   newTasks: number;
@@ -24,7 +24,7 @@ interface Kind {
 }
 
 const LONGEST_HISTORY = 50;
-/** A schedule is made again once more than this part of its history is new: less would hardly change it. */
+/** A schedule is computed again once more than this part of its history is new: fewer tasks would hardly change it. */
 const NEW_PART = 1 / 4;
 
 /**
@@ -38,7 +38,7 @@ export class PollingSchedules {
   readonly #expectedMs: number | null;
   readonly #kinds = new Map<string, Promise<Kind>>();
 
-  /** @param taskMs how long the service's tasks take, where that is known and nothing needs to be learned */
+  /** @param taskMs how long the service's tasks take, if that is known and need not be learned */
   constructor(ledger: LedgerReader, service: Pick<ServiceIdentity, "baseUrl">, taskMs?: number) {
     this.#ledger = ledger;
     this.#service = service;
@@ -46,7 +46,7 @@ export class PollingSchedules {
     this.#expectedMs = taskMs ?? null;
   }
 
-  /** When to poll a request's task. @param request null where this machine does not know it */
+  /** When to poll a request's task. @param request null if the ledger does not have it */
   async of(request: GenerationRequest | null): Promise<PollingSchedule> {
     if (this.#expected) return this.#expected;
     if (request === null) return defaultSchedule;
@@ -54,7 +54,7 @@ export class PollingSchedules {
     return kind.history.length === 0 ? unknownSchedule(kind) : currentSchedule(kind);
   }
 
-  /** How long such tasks usually take, in milliseconds; null where this machine has not seen any end. */
+  /** How long such tasks usually take, in milliseconds; null without a history. */
   async usualMs(request: GenerationRequest | null): Promise<number | null> {
     if (this.#expectedMs !== null) return this.#expectedMs;
     if (request === null) return null;
@@ -63,7 +63,7 @@ export class PollingSchedules {
     return middles.toSorted((a, b) => a - b)[Math.floor(middles.length / 2)] ?? null;
   }
 
-  /** Takes note of a task that was seen to complete, where that tells how long such tasks take. */
+  /** Adds a completed task to the history, if its polls say how long it took. */
   async learn(request: GenerationRequest | null, interval: CompletionInterval): Promise<void> {
     if (request === null || !isInformative(interval)) return;
     const kind = await this.#kind(request);
@@ -82,7 +82,7 @@ export class PollingSchedules {
     return { history: await this.#history(kind), schedule: null, newTasks: 0, begunUnknown: 0 };
   }
 
-  /** Empty where the ledger cannot be read: whoever writes to it reports that, and polling does not need it. */
+  /** Empty if the ledger cannot be read: the code that writes to it reports the error, and polling works without it. */
   async #history(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
       const records = await this.#ledger.recentOfKind(kind, this.#service);
@@ -109,8 +109,8 @@ function currentSchedule(kind: Kind): PollingSchedule {
 }
 
 /**
- * The default schedule for a task that begins before anything is known. Its first poll alone comes as early as what
- * other tasks have taught meanwhile.
+ * The schedule of a task that begins without a history. Only its first poll may become earlier, once other tasks have
+ * completed.
  */
 function unknownSchedule(kind: Kind): PollingSchedule {
   const firstMs = staggeredFirstPollMs(kind.begunUnknown++);

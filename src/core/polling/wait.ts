@@ -8,28 +8,28 @@ import type { PollingSchedule } from "./index.ts";
 
 export interface WaitOptions {
   schedule: PollingSchedule;
-  /** How long to wait from now, milliseconds. One last poll comes at its end, however little is left. */
+  /** How long to wait from now, milliseconds. The last poll comes at the end of the wait. */
   timeoutMs: number;
   /** How old the task is already. */
   ageMs: number;
-  /** Whether the first poll comes at once, as for a task that may have finished long ago. */
+  /** Whether to poll at once, for a task that may have finished long ago. */
   pollAtOnce: boolean;
 }
 
-/** How a wait ended. Only `completed` and `failed` are the task's own end. */
+/** How a wait ended. Only after `completed` and `failed` has the task itself ended. */
 export type WaitResult =
   | { outcome: "completed"; urls: string[]; seenMs: number; pendingMs: number | null }
   | { outcome: "failed"; errorCode: string | null }
-  /** The service answered with an error; the task itself may be fine. */
+  /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
   | { outcome: "timeout"; trouble: string | null }
   | { outcome: "interrupted" };
 
-/** A task may be unknown to the service for a moment after its submit; this key then says so. */
+/** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 const NOT_YET_KNOWN_FOR_MS = 30_000;
 const SHORTEST_LAST_POLL_MS = 1_000;
-/** How often the schedule is asked again when the first poll is due. */
+/** How often the schedule's first poll is read again. */
 const REVIEW_MS = 250;
 
 type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
@@ -41,7 +41,7 @@ type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" 
 export async function waitForTask(taskId: string, options: WaitOptions, deps: WaitDeps): Promise<WaitResult> {
   const { clock } = deps;
   const start = clock.monotonicMs();
-  // A clock that was set back would make the task younger than nothing.
+  // After a clock was set back the age would be negative.
   const ageAtStart = Math.max(0, options.ageMs);
   const age = () => ageAtStart + clock.monotonicMs() - start;
   const remaining = () => options.timeoutMs - (clock.monotonicMs() - start);
@@ -63,13 +63,13 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
     if (trouble !== null) deps.onProgress({ type: "poll_trouble", taskId, why: trouble });
     if (last) return { outcome: "timeout", trouble };
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
-    // The service asks for a longer wait than is left; a poll before then would be refused again.
+    // The service asks for a longer pause than is left; a poll before that would be refused again.
     const asked = askedFor(reply);
     if (asked > 0 && asked > remaining()) return { outcome: "timeout", trouble };
   }
 }
 
-/** Waits until the first poll is near, which may become earlier meanwhile. @returns what is left to wait, ms */
+/** Waits until the first poll is near, which may become earlier meanwhile. @returns the remaining delay, ms */
 async function untilFirstPoll(
   { firstPollMs, nextDelayMs }: PollingSchedule,
   age: () => number,
@@ -82,7 +82,7 @@ async function untilFirstPoll(
   return left();
 }
 
-/** What a reply ends the wait with; null where the wait goes on. */
+/** The result of the wait if this reply ends it; null if the wait continues. */
 function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): WaitResult | null {
   switch (reply.outcome) {
     case "retry":
@@ -99,7 +99,7 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
   }
 }
 
-/** A certificate that is not accepted now will not be later in the wait either. */
+/** A rejected certificate ends the wait: polling again would not help. */
 function untrusted(reply: PollReply, service: URL): WaitResult | null {
   if (reply.outcome !== "retry" || !isCertificateError(reply.trouble)) return null;
   const { message, hint } = describeConnectionError(reply.trouble, service);
@@ -119,7 +119,7 @@ function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "
   return backoffMs(rule, failures, reply.retryAfterMs, deps.random);
 }
 
-/** Waits, and says whether the wait came to its end. */
+/** Waits. @returns false if the signal ended it */
 async function pause(ms: number, deps: Pick<TaskDeps, "clock" | "signal">): Promise<boolean> {
   try {
     await deps.clock.sleep(ms, deps.signal);

@@ -3,19 +3,19 @@ import { keyFingerprint } from "../../lib/fingerprint.ts";
 import { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "../keys.ts";
 import { AccountBook } from "./book.ts";
 
-/** What an account starts with. */
+/** The initial balance. */
 const START_CREDITS = 1000;
 
 /** The account that a key is tied to (section 5). */
 export interface Account {
-  /** Names the account on disk, where the key never is. */
+  /** Identifies the account on disk, where the key is never written. */
   readonly id: string;
   /** Whether it may use the models that need a subscription (section 2.2). */
   readonly hasSubscription: boolean;
   readonly book: AccountBook;
 }
 
-/** Every key's account: made when the key is first seen, kept in one file each. */
+/** Every key's account, created when the key is first used; one file each. */
 export class Accounts {
   readonly #folder: string;
   readonly #startCredits: number;
@@ -43,7 +43,7 @@ export class Accounts {
     return this.#startCredits;
   }
 
-  /** Gives the two named keys' accounts this balance, whatever they have spent. */
+  /** Sets the balance of the two named keys' accounts. */
   async setNamedBalances(credits: number): Promise<void> {
     const named = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => this.of(key));
     await Promise.all(named.map(({ book }) => book.setBalance(credits)));

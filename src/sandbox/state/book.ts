@@ -1,18 +1,18 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
-/** A line of an account's file. What an account opens with counts once, however many processes wrote it. */
+/** A line of an account's file. The opening balance counts once, however many processes wrote it. */
 type Entry = { opened: number } | { set: number } | { charged: number; for: string };
 
 /**
- * One account's balance in an append-only file, for any number of processes. Each line is one write at the
- * file's end, and the order of the lines decides: a charge that the lines before it do not cover is void.
- * Nothing is synced, since this money only has to outlive the process.
+ * One account's balance in an append-only file, shared by any number of processes. Each line is one write at the file's
+ * end, and the order of lines decides: a charge that the lines before it do not cover is void. Nothing is synced,
+ * because the balance only has to outlive the process.
  */
 export class AccountBook {
   readonly #file: string;
   readonly #startCredits: number;
-  /** How much of the file is added up in the balance. */
+  /** How many bytes of the file the balance includes. */
   #bytesRead = 0;
   #balance: number | null = null;
   #lastTurn: Promise<unknown> = Promise.resolve();
@@ -29,7 +29,7 @@ export class AccountBook {
     });
   }
 
-  /** Takes the credits for something with an id. @returns what is left; null where there were too few */
+  /** Charges credits for an id. @returns the remaining balance; null if there were too few */
   charge(credits: number, id: string): Promise<number | null> {
     return this.#inTurn(async (handle) => {
       await this.#append(handle, { charged: credits, for: id });
@@ -44,7 +44,7 @@ export class AccountBook {
 
   async #append(handle: FileHandle, entry: Entry): Promise<void> {
     await this.#catchUp(handle);
-    // A full disk may have left the last line unfinished; what follows must not become part of it.
+    // A full disk may have left the last line unfinished; the new line must not become a part of it.
     const { size } = await handle.stat();
     const entries = this.#balance === null ? [{ opened: this.#startCredits }, entry] : [entry];
     const lines = entries.map((each) => `${JSON.stringify(each)}\n`).join("");
@@ -53,7 +53,7 @@ export class AccountBook {
     if (bytesWritten < bytes.length) throw new Error("the disk took only part of a line");
   }
 
-  /** Adds up the whole lines that are new, whoever wrote them. @returns the ids that were paid for in them */
+  /** Adds the new complete lines of all processes. @returns the ids that they charge for */
   async #catchUp(handle: FileHandle): Promise<string[]> {
     const { size } = await handle.stat();
     const bytes = Buffer.alloc(Math.max(0, size - this.#bytesRead));
@@ -64,7 +64,7 @@ export class AccountBook {
     return lines.map((line) => this.#enter(parseEntry(line))).filter((id) => id !== null);
   }
 
-  /** @returns what was paid for, where the entry is a charge that stands */
+  /** @returns the id that was charged for, if the entry is a valid charge */
   #enter(entry: Entry | null): string | null {
     if (entry === null) return null;
     if ("set" in entry) this.#balance = entry.set;
@@ -76,7 +76,7 @@ export class AccountBook {
     return null;
   }
 
-  /** One at a time within this process, with the file open. */
+  /** Runs one call at a time in this process, with the file open. */
   #inTurn<Result>(work: (handle: FileHandle) => Promise<Result>): Promise<Result> {
     const turn = this.#lastTurn.then(() => this.#withFile(work));
     this.#lastTurn = turn.catch(() => undefined);
@@ -93,7 +93,7 @@ export class AccountBook {
   }
 }
 
-/** Null for what a full disk or a crash left of a line. */
+/** null for a line that a full disk or a crash cut short. */
 function parseEntry(line: string): Entry | null {
   try {
     return JSON.parse(line);

@@ -5,7 +5,7 @@ import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { publishOnce } from "../../lib/publish.ts";
 
-/** The secret that image addresses are signed with: made once for a folder, the same for every process. */
+/** The secret that result URLs are signed with: created once for each folder, the same for every process. */
 export async function loadSecret(folder: string): Promise<string> {
   const file = path.join(folder, "secret");
   try {

@@ -5,16 +5,16 @@ import { loadSecret } from "./secret.ts";
 import { Tasks } from "./tasks.ts";
 import { Throttle } from "./throttle.ts";
 
-/** All that outlives a run of the sandbox. Any number of processes may have the same folder open. */
+/** Everything that outlives a run of the sandbox. Any number of processes may use the same folder. */
 export interface State {
   tasks: Tasks;
   accounts: Accounts;
   throttle: Throttle;
-  /** What image addresses are signed with. */
+  /** Signs result URLs. */
   secret: string;
 }
 
-/** Opens a state folder, making what is missing of it. @throws what the disk says */
+/** Opens a state folder and creates what is missing. @throws the disk's error */
 export async function openState(
   folder: string,
   { credits, now }: { credits: number | undefined; now: () => number },

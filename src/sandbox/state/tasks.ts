@@ -5,18 +5,18 @@ import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-code.ts";
 
-/** A task as it was bought. What has become of it follows from the time; the file is never changed. */
+/** A task as it was submitted. Its status follows from the time; the file is never changed. */
 export interface Task {
   taskId: string;
-  /** The id of the account that bought it. */
+  /** The id of the account that was charged. */
   account: string;
   /** Without its directives. */
   prompt: string;
   model: string;
-  /** Stands for the reference images, without their URLs. Absent where there are none. */
+  /** Identifies the reference images, without their URLs. Absent if there are none. */
   references?: string;
   ratio: string;
-  /** Absent where neither the request nor the model says. */
+  /** Absent if neither the request nor the model sets it. */
   quality?: string;
   imageCount: number;
   /** Milliseconds since the epoch. */
@@ -24,9 +24,9 @@ export interface Task {
   /** How long it runs, in milliseconds. */
   durationMs: number;
   end: "completed" | "failed";
-  /** What is served for an image's address. */
+  /** What its result URLs return. */
   image: "whole" | "cut short" | "error page";
-  /** Whether the first address that is handed out has expired already. */
+  /** Whether the first result URL that is returned has expired already. */
   firstUrlExpired: boolean;
 }
 
@@ -44,14 +44,14 @@ export class Tasks {
     this.#folder = folder;
   }
 
-  /** Writes the file whole before it has its name, so that another process never reads half of one. */
+  /** Writes the file completely before it has its name, so that another process never reads a part of it. */
   async add(task: Task): Promise<void> {
     const temporary = path.join(this.#folder, `.${task.taskId}.tmp`);
     await writeFile(temporary, `${JSON.stringify(task)}\n`, { mode: 0o600, flag: "wx" });
     await rename(temporary, this.#file(task.taskId, "json"));
   }
 
-  /** The task of an id from outside, which may be any text; null where there is none. */
+  /** The task of an untrusted id, which may be any text; null if there is none. */
   async find(taskId: string): Promise<Task | null> {
     if (!TASK_ID.test(taskId)) return null;
     try {
@@ -66,7 +66,7 @@ export class Tasks {
     removeIfPresent(this.#file(taskId, "json"));
   }
 
-  /** Whether this is the first time, in any process, that a task's result is shown. */
+  /** Whether this is the first time, in any process, that a task's result is returned. */
   isFirstShowing({ taskId }: Task): boolean {
     try {
       DiskFile.createExclusive(this.#file(taskId, "shown"), 0o600).close();

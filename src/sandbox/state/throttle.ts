@@ -3,12 +3,12 @@ import { readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { errorCode } from "../../lib/error-code.ts";
 
-/** For how long a client that was told to come back is let in. */
+/** For how long a client that got a 429 is let through. */
 const REMEMBERED_MS = 60_000;
 
 /**
- * Turns every second try away: the first is refused and leaves a mark, the next uses the mark up. The mark is
- * a file, so that a retry may come to another process.
+ * Answers every second attempt with 429: the first is refused and leaves a mark, the next one removes the mark. The mark
+ * is a file, so that the retry may reach another process.
  */
 export class Throttle {
   readonly #folder: string;
@@ -19,7 +19,7 @@ export class Throttle {
     this.#now = now;
   }
 
-  /** Whether this account is to try this prompt again, rather than be let in now. */
+  /** Whether to answer this account's submit of this prompt with 429. */
   async turnsAway(account: string, prompt: string): Promise<boolean> {
     const name = createHash("sha256").update(`${account}\0${prompt}`).digest("hex").slice(0, 32);
     const mark = path.join(this.#folder, name);
@@ -41,7 +41,7 @@ async function createMark(mark: string, text: string): Promise<boolean> {
   }
 }
 
-/** Removes a mark that is not older than this. Of two that find it, only one gets to remove it. */
+/** Removes a mark that is not older than this. Of two processes that find it, only one can remove it. */
 async function useUp(mark: string, oldest: number): Promise<boolean> {
   try {
     if (Number(await readFile(mark, "utf8")) < oldest) return false;
