@@ -13,6 +13,7 @@ export interface Failure {
   type: ErrorType;
   key: string | null;
   message: string;
+  /** What to do next, in two lines at most, of one command each at most. */
   hint: string;
   exitCode: number;
   charged: Charged;
@@ -25,49 +26,64 @@ export interface Failure {
 
 type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "state"> & { ledgerId?: string | null };
 
-type Next = (resume: string | null, ledgerId: string | null, mentionedTaskId: string | null) => string;
+/** At most two lines, of one command each at most. */
+type Next = (resume: string | null, ledgerId: string | null, mentionedTaskId: string | null) => string[];
 
-const pickUp = (otherwise: string): Next => {
-  return (resume) => (resume === null ? otherwise : `Resume with: ${resume}`);
+const pickUp = (...otherwise: string[]): Next => {
+  return (resume) => (resume === null ? otherwise : [resumeWith(resume)]);
 };
+
+const resumeWith = (resume: string) => `Resume with: ${resume}`;
 
 /** What to do next, where the error itself does not know better. What it cost is said before it. */
 const NEXT_STEPS: Record<ErrorType, Next> = {
-  internal: () =>
-    "This is a bug in imggen. Charged tasks are not lost: see imggen history and imggen resume.",
-  usage: () => "See imggen --help.",
-  invalid_request: () => "imggen models shows what each model takes.",
-  budget_exceeded: () => "Nothing was sent.",
+  internal: () => [
+    "This is a bug in imggen. To see what was charged: imggen history",
+    "To finish charged tasks: imggen resume",
+  ],
+  usage: () => ["See imggen --help."],
+  invalid_request: () => ["To see what each model takes: imggen models"],
+  budget_exceeded: () => ["Nothing was sent."],
   auth_required: (resume) =>
     resume === null
-      ? "Store a key that works: imggen login"
-      : `With the key it was submitted with (imggen login): ${resume}`,
+      ? ["Store a key that works: imggen login"]
+      : ["Store the key it was submitted with: imggen login", resumeWith(resume)],
   insufficient_credits: pickUp("Add credits to the account, then run the same command again."),
-  subscription_required: pickUp("Choose another model (imggen models), or upgrade the account."),
-  generation_failed: () => "imggen does not retry by itself; running it again charges again.",
+  subscription_required: pickUp("Upgrade the account, or choose another model: imggen models"),
+  generation_failed: () => ["imggen does not retry by itself; running it again charges again."],
   service_error: pickUp("Try again later."),
   pending: pickUp("Resume later: imggen resume"),
-  network: () => "Check the network and try again.",
-  save_failed: (resume) => (resume === null ? "" : `It is not lost. Resume with: ${resume}`),
+  network: () => ["Check the network and try again."],
+  save_failed: (resume) => (resume === null ? [] : [`It is not lost. ${resumeWith(resume)}`]),
   outcome_unknown: (_resume, ledgerId, mentioned) => {
-    const how =
-      mentioned === null
-        ? "If the service shows its task id: imggen resume <task id>."
-        : `The reply mentions the task id ${mentioned}. To see whether it is this request's: ${resumeCommand(mentioned)}.`;
-    const next = `It is not submitted again by itself. ${how}`;
-    if (ledgerId === null) return next;
-    return `${next} To submit it again, at a new charge: imggen rerun ${ledgerId}. To dismiss it: imggen resume ${ledgerId} --dismiss`;
+    const look = `To see whether task ${mentioned} of the reply is this request's: ${resumeCommand(mentioned ?? "")}`;
+    const steps = [
+      mentioned !== null && look,
+      ledgerId !== null && `To submit it again, at a new charge: imggen rerun ${ledgerId}`,
+      ledgerId !== null && `To dismiss it: imggen resume ${ledgerId} --dismiss`,
+    ];
+    return steps.filter((step) => step !== false).slice(0, MOST_LINES);
   },
-  partial: () => "Run the same command again to resume.",
-  interrupted: pickUp(""),
+  partial: () => ["Run the same command again to resume."],
+  interrupted: pickUp(),
 };
+
+const MOST_LINES = 2;
 
 /** Failures of the command line itself have no cost to speak of. */
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
 function hintFor(type: ErrorType, charged: Charged, ...next: Parameters<Next>): string {
   const cost = FREE.has(type) && charged === "no" ? "" : COST[charged];
-  return `${cost} ${NEXT_STEPS[type](...next)}`.trim();
+  const [first = "", ...more] = NEXT_STEPS[type](...next);
+  return [`${cost} ${first}`.trim(), ...more].join("\n");
+}
+
+/** What an error itself advises, and how its task is resumed, where there is room for that. */
+function ownHint(hint: string, resume: string | null): string {
+  const lines = hint.split("\n");
+  if (resume === null || lines.length >= MOST_LINES || hint.includes(resume)) return hint;
+  return [...lines, resumeWith(resume)].join("\n");
 }
 
 const COST: Record<Charged, string> = {
@@ -87,7 +103,10 @@ export function describeFailure(error: unknown, task?: TaskFacts): Failure {
     type,
     key,
     message,
-    hint: expected.hint ?? hintFor(type, charged, resume, task?.ledgerId ?? null, mentioned),
+    hint:
+      expected.hint === null
+        ? hintFor(type, charged, resume, task?.ledgerId ?? null, mentioned)
+        : ownHint(expected.hint, resume),
     exitCode:
       error instanceof InterruptedError ? exitCodeOf(error) : EXIT_CODES[type as keyof typeof EXIT_CODES],
     charged,

@@ -17,7 +17,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const console = new Console(context, { quiet: false, color: !flags.includes("--no-color") });
   context.lastWord = async ({ signal }) => {
     if (console.hasAnswered) return;
-    const hint = "To see what may have been charged: imggen history. To finish charged tasks: imggen resume";
+    const hint = "To see what may have been charged: imggen history\nTo finish charged tasks: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint });
     await reportFailure(error, json, console);
   };

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { NetworkError, OutcomeUnknownError } from "../../src/api/errors.ts";
+import { EXIT_CODES } from "../../src/client/exit-codes.ts";
+import { describeFailure, failureLines } from "../../src/client/failure.ts";
+import { type ErrorType, ImggenError } from "../../src/lib/errors.ts";
+
+class AnyError extends ImggenError {
+  readonly type: ErrorType;
+
+  constructor(type: ErrorType) {
+    super("What happened.");
+    this.type = type;
+  }
+}
+
+const TASK = {
+  taskId: "task-1",
+  ledgerId: "20261122T092156123-9c41d07e",
+  charged: "yes",
+  state: "accepted",
+} as const;
+const UNKNOWN = { ...TASK, taskId: null, charged: "unknown", state: "unknown" } as const;
+
+describe("what a failure advises", () => {
+  const types = [...Object.keys(EXIT_CODES), "interrupted"] as ErrorType[];
+
+  it.each(
+    types.flatMap((type) => [[type, undefined] as const, [type, TASK] as const, [type, UNKNOWN] as const]),
+  )("of %s is at most two lines, of one command each at most", (type, task) => {
+    const lines = describeFailure(new AnyError(type), task).hint.split("\n");
+    expect(lines.length).toBeLessThanOrEqual(2);
+    for (const line of lines)
+      expect(line.match(/: imggen |\bimggen [a-z]+ </g)?.length ?? 0).toBeLessThanOrEqual(1);
+  });
+
+  it("of an unknown outcome is how to submit again, and how to dismiss it", () => {
+    expect(failureLines(describeFailure(new OutcomeUnknownError("The reply was lost."), UNKNOWN))).toEqual([
+      "error: The reply was lost.",
+      "  It may have been charged. To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
+      "  To dismiss it: imggen resume 20261122T092156123-9c41d07e --dismiss",
+    ]);
+  });
+
+  it("of an unknown outcome is first of all the task that the reply mentions", () => {
+    const error = new OutcomeUnknownError("The reply was lost.", { mentionedTaskId: "task_x" });
+    expect(describeFailure(error, UNKNOWN).hint.split("\n")).toEqual([
+      "It may have been charged. To see whether task task_x of the reply is this request's: imggen resume task_x",
+      "To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
+    ]);
+  });
+
+  it("of an error that knows better is its own, and how the task is resumed", () => {
+    const error = new NetworkError("No connection.", { hint: "Check the cable." });
+    expect(describeFailure(error, TASK).hint).toBe("Check the cable.\nResume with: imggen resume task-1");
+    expect(describeFailure(error).hint).toBe("Check the cable.");
+  });
+});
