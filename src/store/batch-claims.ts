@@ -11,7 +11,7 @@ import { createWhole } from "../lib/write-whole.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { StateFolderError } from "./errors.ts";
 import type { TaskClaim } from "./ledger.ts";
-import { type LedgerEntry, listFolder } from "./ledger-entry.ts";
+import { type LedgerEntry, listFolder, namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 import { removeOld } from "./old-drafts.ts";
 
@@ -29,6 +29,15 @@ export interface LostTask {
   file: string;
   /** The task as it was begun, where the claim is a copy of its file; null where it does not say even that. */
   record: TaskRecord | null;
+}
+
+/** An attempt of which there is a claim. */
+export interface ClaimedAttempt {
+  /** The claim's own name. */
+  name: string;
+  row: string;
+  /** 1 for the first. */
+  number: number;
 }
 
 /** An attempt at a row, which becomes the task of whoever takes it first. */
@@ -63,17 +72,23 @@ export class BatchClaims {
       const drafts = all.filter((name) => DRAFT.test(name));
       // What a killed process has left is in nobody's way.
       await removeOld(this.#folder, drafts, this.#clock.now()).catch(() => {});
-      const names = all.filter((name) => CLAIM.test(name));
-      const ids = await mapConcurrent(names, FILES_AT_ONCE, (name) => this.#read(name));
+      const found = all.flatMap(claimedAttempt);
+      const ids = await mapConcurrent(found, FILES_AT_ONCE, ({ name }) => this.#read(name));
       const claims = new Map<string, string[]>();
-      for (const [at, name] of names.entries()) {
-        const [, row = "", attempt = ""] = CLAIM.exec(name) ?? [];
+      for (const [at, { row, number }] of found.entries()) {
         const attempts = claims.get(row) ?? [];
-        attempts[Number(attempt) - 1] = ids[at] ?? "";
+        attempts[number - 1] = ids[at] ?? "";
         claims.set(row, attempts);
       }
       return claims;
     });
+  }
+
+  /** Every attempt that is claimed by now, in no order, without those whose names are known. None is read. */
+  list(isKnown: (name: string) => boolean): ClaimedAttempt[] {
+    return namesIn(this.#folder)
+      .filter((name) => !isKnown(name))
+      .flatMap(claimedAttempt);
   }
 
   /**
@@ -81,7 +96,7 @@ export class BatchClaims {
    * @param attempt 1 for the first
    */
   attempt(row: string, attempt: number): RowAttempt {
-    const name = `${row}.${attempt}`;
+    const name = claimName(row, attempt);
     return {
       take: (draft) => this.#guarded(() => this.#give(name, draft)),
       isShared: () => isPresent(this.#sharedMark(name)),
@@ -116,7 +131,7 @@ export class BatchClaims {
    * @throws StateFolderError
    */
   async claim(row: string, attempt: number, id: string): Promise<string> {
-    const name = `${row}.${attempt}`;
+    const name = claimName(row, attempt);
     return this.#guarded(async () => ((await this.#create(name, id)) ? id : this.#read(name)));
   }
 
@@ -128,7 +143,7 @@ export class BatchClaims {
   async share(row: string, attempt: number): Promise<void> {
     await this.#guarded(async () => {
       try {
-        DiskFile.createExclusive(this.#sharedMark(`${row}.${attempt}`), 0o600).close();
+        DiskFile.createExclusive(this.#sharedMark(claimName(row, attempt)), 0o600).close();
       } catch (error) {
         if (errorCode(error) !== "EEXIST") throw error;
       }
@@ -139,7 +154,7 @@ export class BatchClaims {
 
   /** The file of a claim. */
   fileOf(row: string, attempt: number): string {
-    return path.join(this.#folder, `${row}.${attempt}`);
+    return path.join(this.#folder, claimName(row, attempt));
   }
 
   #sharedMark(name: string): string {
@@ -184,6 +199,17 @@ export class BatchClaims {
       throw new StateFolderError(this.#folder, error, { hint: "Nothing was sent for this row." });
     }
   }
+}
+
+/** The name of an attempt's claim. @param attempt 1 for the first */
+export function claimName(row: string, attempt: number): string {
+  return `${row}.${attempt}`;
+}
+
+/** @returns the attempt that a file in the folder claims, as a list; an empty one where it is no claim */
+function claimedAttempt(name: string): ClaimedAttempt[] {
+  const [, row, attempt] = CLAIM.exec(name) ?? [];
+  return row === undefined ? [] : [{ name, row, number: Number(attempt) }];
 }
 
 /**

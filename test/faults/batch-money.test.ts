@@ -48,6 +48,23 @@ it("--max-credits counts rows that were edited out of the manifest", async () =>
   expect(server.submits()).toHaveLength(3);
 });
 
+it("--max-credits holds for two manifests that are run into one folder at once", async () => {
+  const { server, world, batch } = await batchWorldOf({ submit: late(1500, accepts) });
+  const other = path.join(world.folder, "q.txt");
+  await writeFile(path.join(world.folder, "p.txt"), foxes(5).join("\n"));
+  await writeFile(other, ["hen 1", "hen 2", "hen 3", "hen 4"].join("\n"));
+  const flags = ["--max-credits", "10", "--concurrency", "1"];
+  const model = ["-m", "gamma-image-2", "--poll-interval", "100ms", "--json"];
+  // Each is within the budget when it is planned: the other has claimed one row at most.
+  const [one, two] = await Promise.all([
+    batch("gamma-image-2", ...flags),
+    world.run(["batch", other, ...model, ...flags]),
+  ]);
+  expect(server.submits().length).toBeLessThanOrEqual(5);
+  expect([one.code, two.code]).toContain(10);
+  expect(one.stdout + two.stdout).toContain("another process submits other rows into the same folder");
+});
+
 it("--resubmit-unknown in several processes submits each row of unknown outcome once more, not what is lost then", async () => {
   const slowly = late(4_000, reset);
   const { server, manifest, batch } = await batchWorldOf({

@@ -11,6 +11,7 @@ import type { RateLimiterDeps } from "../limits/rate-limiter.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
 import { type FoundBatch, findBatch, identifyBatch } from "./batch-folder.ts";
 import { type BatchRow, batchId, type OutputFolder } from "./batch-row.ts";
+import { BudgetWatch } from "./budget-watch.ts";
 import { BatchCounts } from "./counts.ts";
 import { noteEarlierImages } from "./earlier-images.ts";
 import { ManifestError } from "./manifest-error.ts";
@@ -18,6 +19,7 @@ import type { BatchPlan, Cost, PlannedRow } from "./plan.ts";
 import { planWithFiles, prepareFolders } from "./row-files.ts";
 import type { RowResult } from "./row-result.ts";
 import { runRows } from "./run-batch.ts";
+import type { BatchContext } from "./run-context.ts";
 import { inShard, type Shard } from "./shard.ts";
 
 /** Rows that were checked, and how they are to be run. */
@@ -95,12 +97,13 @@ export async function executeBatch(
   const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
   if (plan.rows.length > 0) await identifyBatch(place.folder, found, identifying);
   if (place.overwrite) await noteEarlierImages(claims, deps);
-  return runPlanned(plan, claims, order, watcher, deps);
+  const budget = cap === null || order.budgetOf === "rows" ? null : new BudgetWatch(plan, cap, planDeps);
+  return runPlanned(plan, { claims, budget }, order, watcher, deps);
 }
 
 async function runPlanned(
   plan: BatchPlan,
-  claims: BatchClaims,
+  { claims, budget }: Pick<BatchContext, "claims" | "budget">,
   { place, wait, concurrency, nameOf }: BatchOrder,
   watcher: BatchWatcher,
   deps: TaskDeps,
@@ -136,7 +139,7 @@ async function runPlanned(
       await watcher.onEnd(end, tally);
     },
   };
-  const run = { place, wait, claims, admission, deps, outage: { error: null } };
+  const run = { place, wait, claims, budget, admission, deps, outage: { error: null } };
   for (const row of await runRows(plan.rows, options, run)) tally.leave(row);
   return result();
 }

@@ -1,5 +1,5 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import type { BatchClaims } from "../../store/batch-claims.ts";
+import { type BatchClaims, claimName } from "../../store/batch-claims.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import { type Attempt, type Attempted, readAttempt, readReplacement } from "./attempts.ts";
@@ -33,13 +33,15 @@ export interface BatchPlan {
   charged: Cost;
   /** What may have been charged for rows since removed from the manifest. */
   chargedForOthers: Cost;
+  /** The names of all claims that these costs are of. */
+  claimed: ReadonlySet<string>;
 }
 
 const ROWS_AT_ONCE = 16;
 
 /** Where the results of earlier runs are read from. */
 export interface PlanDeps {
-  claims: Pick<BatchClaims, "load" | "attempt" | "read">;
+  claims: Pick<BatchClaims, "load" | "list" | "attempt" | "read">;
   ledger: Pick<Ledger, "read" | "isUnderWay">;
   /** Whether rows of unknown outcome are submitted again. */
   resubmitUnknown: boolean;
@@ -50,6 +52,9 @@ export interface PlanDeps {
 /** Plans a run: reads every row's state from the ledger. */
 export async function planBatch(rows: readonly BatchRow[], deps: PlanDeps): Promise<BatchPlan> {
   const tasks = await deps.claims.load();
+  const claimed = new Set(
+    [...tasks].flatMap(([row, attempts]) => [...attempts.keys()].map((at) => claimName(row, at + 1))),
+  );
   const charged = noCost();
   const toSubmit = noCost();
   const planned = await mapConcurrent(rows, ROWS_AT_ONCE, async (row): Promise<PlannedRow> => {
@@ -64,7 +69,7 @@ export async function planBatch(rows: readonly BatchRow[], deps: PlanDeps): Prom
   const chargedForOthers = await chargesOfOthers(rows, tasks, deps);
   const rank = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
   const ordered = planned.toSorted((a, b) => rank(a) - rank(b));
-  return { rows: ordered, toSubmit, charged, chargedForOthers };
+  return { rows: ordered, toSubmit, charged, chargedForOthers, claimed };
 }
 
 /** The cost of rows since removed from the manifest: the budget covers the whole batch, not only its current rows. */

@@ -4,6 +4,7 @@ import type { TaskDeps } from "../deps.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
 import type { OutputFolder } from "./batch-row.ts";
+import type { BudgetWatch } from "./budget-watch.ts";
 import type { RowResult } from "./row-result.ts";
 
 /** What all rows of a run share. */
@@ -13,6 +14,8 @@ export interface BatchContext {
   claims: BatchClaims;
   admission: Admission;
   deps: TaskDeps;
+  /** null where there is none to watch. */
+  budget: Pick<BudgetWatch, "exceeded"> | null;
   /** The last error that kept a submit from being sent. */
   outage: { error: ImggenError | null };
 }

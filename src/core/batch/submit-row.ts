@@ -21,7 +21,8 @@ export async function submitRow(row: PlannedRow, begun: string | null, run: Batc
     const owned = await beginRow(row, begun, intentOf(order, deps), run);
     if (owned === "taken") return "again";
     const connection = { ...deps.connection, service: pass };
-    const report = await submitAndFinish(owned, order, { ...deps, connection });
+    const overBudget = async () => (await run.budget?.exceeded()) ?? null;
+    const report = await submitAndFinish(owned, order, { ...deps, connection }, overBudget);
     if (report.error instanceof TakenOverError) return "again";
     if (!isOutage(report, run)) return resultOf(row, report, true);
     // It was not sent, and the ledger says so: the row is submitted when the service is back.

@@ -1,4 +1,5 @@
 import { isoTime } from "../../lib/clock.ts";
+import type { ImggenError } from "../../lib/errors.ts";
 import type { OwnedTask } from "../../store/ledger.ts";
 import type { Destination } from "../../task/destination.ts";
 import type { Intent } from "../../task/intent.ts";
@@ -49,11 +50,15 @@ export function firstAttemptMs({ connection }: Pick<TaskDeps, "connection">): nu
   return coverMs(connection.service.submitTimeoutMs);
 }
 
-/** Buys a request whose intent is on disk, and saves it. Whatever happens is in the report. */
+/**
+ * Submits a request whose intent is on disk, and saves its result. Whatever happens is in the report.
+ * @param overBudget asked before it is sent; an error keeps it from being sent
+ */
 export async function submitAndFinish(
   owned: OwnedTask,
   order: GenerateOrder,
   deps: TaskDeps,
+  overBudget: () => Promise<ImggenError | null> = async () => null,
 ): Promise<TaskReport> {
   const { request } = order.checked;
   const warnings = [...order.checked.warnings];
@@ -61,7 +66,7 @@ export async function submitAndFinish(
     warnings.push(message);
     deps.onProgress({ type: "ledger_trouble", message });
   });
-  const tooMuch = await overDailyLimit(owned.record, deps);
+  const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
   const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
   const attempts = new RecordedAttempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
   const purchase: SubmitResult = tooMuch

@@ -39,6 +39,7 @@ export async function newRun(script: ServiceScript = {}) {
     claims,
     admission,
     deps,
+    budget: null,
     outage: { error: null },
   };
   const ends: RowResult[] = [];

@@ -1,0 +1,65 @@
+import type { ImggenError } from "../../lib/errors.ts";
+import type { ClaimedAttempt } from "../../store/batch-claims.ts";
+import { mayBeCharged } from "../../task/record.ts";
+import { BudgetExceededError } from "../errors.ts";
+import { readAttempt } from "./attempts.ts";
+import type { BatchPlan, PlanDeps } from "./plan.ts";
+
+/**
+ * The budget of a batch while it runs. The plan has checked this run's rows; another process may submit rows of another
+ * manifest into the same folder meanwhile, under the same budget.
+ */
+export class BudgetWatch {
+  readonly #cap: number;
+  readonly #deps: PlanDeps;
+  readonly #before: number;
+  readonly #planned: ReadonlySet<string>;
+  /** What each attempt that was claimed since the plan may cost, by the claim's name. */
+  readonly #claimed = new Map<string, { attempt: ClaimedAttempt; credits: number }>();
+
+  constructor({ charged, chargedForOthers, claimed }: BatchPlan, cap: number, deps: PlanDeps) {
+    this.#cap = cap;
+    this.#deps = deps;
+    this.#before = charged.credits + chargedForOthers.credits;
+    this.#planned = claimed;
+  }
+
+  /**
+   * Whether the rows claimed so far exceed the budget. Asked after a row is claimed and before it is sent: of two
+   * processes that reach the budget together, each sees the other's claim. Both may withdraw, but never do too many stay.
+   * @returns the error for the user; null where the row may be sent
+   */
+  async exceeded(): Promise<ImggenError | null> {
+    const isKnown = (name: string) => this.#planned.has(name) || this.#claimed.has(name);
+    for (const attempt of this.#deps.claims.list(isKnown)) await this.#read(attempt);
+    if (this.#credits <= this.#cap) return null;
+    // Some may have been refused or withdrawn since they were read.
+    for (const { attempt } of [...this.#claimed.values()]) await this.#read(attempt);
+    const credits = this.#credits;
+    return credits <= this.#cap ? null : exceeded(credits, this.#cap);
+  }
+
+  /** Added up each time: several rows ask at once, and none may count a claim that another is reading twice. */
+  get #credits(): number {
+    let sum = this.#before;
+    for (const { credits } of this.#claimed.values()) sum += credits;
+    return sum;
+  }
+
+  async #read(attempt: ClaimedAttempt): Promise<void> {
+    this.#claimed.set(attempt.name, { attempt, credits: await this.#creditsOf(attempt) });
+  }
+
+  async #creditsOf({ row, number }: ClaimedAttempt): Promise<number> {
+    if (this.#deps.countsKey?.(row) !== true) return 0;
+    const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
+    return entry?.kind === "task" && mayBeCharged(entry.record) ? (entry.record.intent.credits ?? 0) : 0;
+  }
+}
+
+function exceeded(credits: number, cap: number): BudgetExceededError {
+  return new BudgetExceededError(
+    `With this row the batch would cost ${credits} credits, and --max-credits is ${cap}: another process submits other rows into the same folder.`,
+    { hint: "This row was not sent. Raise the cap, or take rows out." },
+  );
+}
