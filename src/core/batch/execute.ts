@@ -28,7 +28,10 @@ export interface BatchOrder {
   place: OutputFolder;
   wait: WaitSettings;
   concurrency: number;
+  /** Whether rows of unknown outcome are submitted again. */
   resubmitUnknown: boolean;
+  /** Whether rows are submitted again that the service could not finish. */
+  retryFailed: boolean;
   /** The part of the rows that this is; null for all of them. */
   shard: Shard | null;
   /** Whether the budget is that of all rows that were ever submitted into the folder, or of these rows alone. */
@@ -80,12 +83,12 @@ export async function executeBatch(
   watcher: BatchWatcher,
   deps: TaskDeps,
 ): Promise<BatchResult> {
-  const { place, resubmitUnknown, cap, allowUndocumented, shard } = order;
+  const { place, resubmitUnknown, retryFailed, cap, allowUndocumented, shard } = order;
   const { connection, ledger, clock } = deps;
   const folders = new BatchFolders(ledger.folder);
   const found = await findBatch(place.folder, folders);
   const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
-  const planDeps = { claims, ledger, resubmitUnknown, countsKey: budgetedKeys(order) };
+  const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(order) };
   const { plan, misplaced } = await planWithFiles(order.rows, place, planDeps);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const agree = (batch: FoundBatch) => watcher.agreeOnFolder(batch, plan);

@@ -10,8 +10,8 @@ import { type RowState, rowStateOf } from "./row-state.ts";
 export interface PlannedRow extends BatchRow, Attempted {
   state: RowState;
   /**
-   * Id of the attempt to submit again because its outcome was unknown when this run was planned; null for none. A row
-   * whose outcome becomes unknown later is not submitted again by this run.
+   * Id of the attempt to submit again because it had failed, or its outcome was unknown, when this run was planned;
+   * null for none. A row that fails later, or whose outcome becomes unknown, is not submitted again by this run.
    */
   resubmit: string | null;
 }
@@ -45,6 +45,8 @@ export interface PlanDeps {
   ledger: Pick<Ledger, "read" | "isUnderWay">;
   /** Whether rows of unknown outcome are submitted again. */
   resubmitUnknown: boolean;
+  /** Whether failed rows are. */
+  retryFailed: boolean;
   /** Whether the cost of a row that is not in the plan counts, by its key; null: no such cost counts. */
   countsKey: ((key: string) => boolean) | null;
 }
@@ -61,8 +63,8 @@ export async function planBatch(rows: readonly BatchRow[], deps: PlanDeps): Prom
     const attempted = { key: row.key, attempts: tasks.get(row.key) ?? [] };
     const { id, entry } = await addCharges(attempted, row.checked.credits, charged, deps);
     const state = rowStateOf(entry);
-    const isLeft = state === "unknown" && isSettled(entry, deps);
-    const resubmit = deps.resubmitUnknown && isLeft ? id : null;
+    const isLeft = deps.resubmitUnknown && state === "unknown" && isSettled(entry, deps);
+    const resubmit = isLeft || (deps.retryFailed && state === "failed") ? id : null;
     if (state === "new" || resubmit !== null) add(toSubmit, row.checked.credits);
     return { ...row, ...attempted, state, resubmit };
   });

@@ -31,9 +31,12 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
     case "unknown":
     case "dismissed":
       return unknownRow(row, record, run);
+    case "failed":
+      // Only what had failed when this run was planned: a row that fails again is the user's to decide on.
+      if (row.resubmit === record.id) return submitRow(row, null, run);
+      return resultOf(row, reportOf(record), false);
     case "not_sent":
     case "refused":
-    case "failed":
       return resultOf(row, reportOf(record), false);
   }
 }

@@ -47,7 +47,7 @@ class RowFailedError extends GenerationFailedError {
       key: error?.key ?? undefined,
       charged,
       cause: error,
-      hint: "It may have been charged. This batch does not submit it again: change the row, or imggen rerun <task id>.",
+      hint: "It may have been charged. This batch does not submit it again: --retry-failed does, and so does imggen rerun <task id>.",
     });
   }
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { accepts, type BatchWorld, batchWorld, byPrompt, imagesIn } from "../../support/batch-world.ts";
 import { CANARY } from "../../support/canary.ts";
-import { type Behaviour, failure } from "../../support/scripted-server.ts";
+import { type Behaviour, failure, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, late, replies, reset, stillRunning } from "../../support/scripts.ts";
 
 const MODEL = ["-m", "z-image"];
@@ -168,8 +168,35 @@ describe("the same batch again", () => {
     }
     expect(world.server.submits()).toHaveLength(3);
     const { stderr } = await world.run(BATCH);
-    expect(stderr).toContain("not submitted again by itself");
+    expect(stderr).toMatch(/To submit failed rows again, at a new charge: imggen batch .* --retry-failed$/m);
     expect(stderr).not.toContain("Resume with");
+  });
+
+  it("submits failed rows again with --retry-failed, once, and is then like any other", async () => {
+    const failed: Behaviour = replies(success({ status: "failed", errorCode: 7 }));
+    const poll = byTask({ "task-a-hen": inTurn(failed, failed, completedAt("/1.png")) });
+    const world = await batchWorld({ submit: accepts, poll });
+    await world.manifest("p.txt", ...PROMPTS);
+    const again = [...BATCH.slice(1), "--retry-failed"];
+    expect((await world.batchJson(BATCH.slice(1))).summary).toMatchObject({ saved: 2, failed: 1 });
+    // It fails again: one run does not submit it twice.
+    const second = await world.batchJson(again);
+    expect(second.summary).toMatchObject({ skipped: 2, failed: 1 });
+    expect(second.stderr).toContain("1 to submit");
+    expect(world.server.submits()).toHaveLength(4);
+    expect((await world.batchJson(again)).summary).toMatchObject({ saved: 1, skipped: 2, failed: 0 });
+    expect((await world.batchJson(again)).summary).toMatchObject({ saved: 0, skipped: 3 });
+    expect(world.prompts().toSorted()).toEqual(["a fox", "a hen", "a hen", "a hen", "an owl"]);
+  });
+
+  it("counts what --retry-failed submits for its budget, on top of what may have been charged", async () => {
+    const world = await batchWorld({ submit: accepts, poll: replies(success({ status: "failed" })) });
+    await world.manifest("p.csv", "prompt,model,quality", "a fox,gamma-image-2,1K");
+    const args = ["batch", "p.csv", "-o", "out", "--max-credits", "3", "--json"];
+    await world.run(args);
+    const { code, stdout } = await world.run([...args, "--retry-failed"]);
+    expect({ code, type: JSON.parse(stdout).error.type }).toEqual({ code: 2, type: "budget_exceeded" });
+    expect(world.server.submits()).toHaveLength(1);
   });
 
   it("goes on with what another key bought by saying what is needed, and buys nothing twice", async () => {

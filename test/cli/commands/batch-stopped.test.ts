@@ -41,7 +41,8 @@ describe("an account that can pay for no more", () => {
     expect(stderr).toContain(
       "Resume with: imggen batch --poll-interval 100ms p.txt -m z-image -o out --yes --concurrency 1\n",
     );
-    expect(stderr.match(/^\[/gm)).toHaveLength(2);
+    expect(stderr.match(/^line /gm)).toEqual(["line "]);
+    expect(stderr).toMatch(/^line 2: failed: /m);
     expect((await world.run(args)).code).toBe(0);
     expect(world.prompts().toSorted()).toEqual(["fox 0", "fox 1", "fox 1", "fox 2", "fox 3", "fox 4"]);
   });
@@ -65,9 +66,19 @@ describe("rows that fail", () => {
     expect(code).toBe(10);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
     expect(stderr).toMatch(/^3 rows: 1 saved, 1 failed, 1 of unknown outcome\./m);
-    expect(stderr).toMatch(/1 × .*image_generation\.error\.busy.*\(line 2\)/);
-    expect(stderr).toMatch(/1 × .*not known.*\(line 3\)/);
+    expect(stderr.match(/^line 2: failed: .*image_generation\.error\.busy/gm)).toHaveLength(1);
+    expect(stderr.match(/^line 3: outcome unknown: .*not known/gm)).toHaveLength(1);
+    expect(stderr).not.toContain("×");
     expect(stderr).toContain("--resubmit-unknown\n");
+  });
+
+  it("are told one by one while they are few, and are then counted by kind at the end", async () => {
+    const world = await batchWorld({ submit: replies(failure("image_generation.error.busy")) });
+    await world.manifest("p.txt", ...foxes(12));
+    const { stderr } = await world.run(BATCH);
+    expect(stderr.match(/^line \d+: failed: /gm)).toHaveLength(5);
+    expect(stderr.match(/More of this kind are counted at the end\.$/gm)).toHaveLength(1);
+    expect(stderr).toMatch(/^ {2}12 × .*image_generation\.error\.busy/m);
   });
 
   it("show nothing of what the service says raw", async () => {
@@ -116,6 +127,7 @@ describe("SIGINT", () => {
     expect(world.server.submits()).toHaveLength(3);
     for (const index of [0, 1, 2]) expect(run.stderr).toContain(`task-fox-${index}`);
     expect(run.stderr).toMatch(/^10 rows: 0 saved, 3 charged and unfinished, 7 not sent\./m);
+    expect(run.stderr.match(/Interrupted/g)).toHaveLength(1);
     expect(run.stderr).toContain("Stopped: Interrupted by SIGINT.");
     expect(run.stderr).toContain("Resume with: imggen batch ");
   });

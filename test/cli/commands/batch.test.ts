@@ -294,7 +294,22 @@ describe("--dry-run", () => {
       { ok: true, dryRun: true, row: 1, line: 1, request: request("a fox"), credits: 2 },
       { ok: true, dryRun: true, row: 2, line: 3, request: request("a hen"), credits: 2 },
     ]);
-    expect(summary).toEqual({ type: "summary", dryRun: true, rows: 2, credits: 4 });
+    const byModel = [{ model: PRICED, quality: "1K", rows: 2, credits: 4 }];
+    expect(summary).toEqual({ type: "summary", dryRun: true, rows: 2, credits: 4, byModel });
+  });
+
+  it("breaks rows and credits down by model and quality", async () => {
+    const world = await batchWorld();
+    const rows = ["prompt,model,quality", "a fox,gamma-image-2,2K", "a hen,gamma-image-2,2K"];
+    await world.manifest("p.csv", ...rows, "an owl,gamma-image-2,4K", "a wren,z-image,");
+    const { stdout } = await world.run(["batch", "p.csv", "-o", "out", "--dry-run"]);
+    expect(stdout.trimEnd().split("\n")).toEqual([
+      "4 rows, 16 credits, and 1 row of unknown cost, nothing was sent",
+      "MODEL          QUALITY  ROWS  CREDITS",
+      "gamma-image-2  2K       2     8",
+      "gamma-image-2  4K       1     8",
+      "z-image        -        1     ?",
+    ]);
   });
 
   it("holds it to --max-credits", async () => {

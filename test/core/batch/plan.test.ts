@@ -39,8 +39,8 @@ async function newBatch() {
       : task.release());
     return { id, file: task.file.path };
   };
-  const plan = (rows: readonly BatchRow[], resubmitUnknown = false) =>
-    planBatch(rows, { claims, ledger, resubmitUnknown, countsKey: () => true });
+  const plan = (rows: readonly BatchRow[], resubmitUnknown = false, retryFailed = false) =>
+    planBatch(rows, { claims, ledger, resubmitUnknown, retryFailed, countsKey: () => true });
   return { ledger, claims, attempt, plan, processes, state };
 }
 
@@ -196,7 +196,7 @@ describe("a batch's plan", () => {
     await attempt(rows[2], 1, {}, refused);
     const { charged, chargedForOthers } = await plan(rows.slice(0, 1));
     expect([charged.credits, chargedForOthers]).toEqual([2, { rows: 2, credits: 12, undocumented: 0 }]);
-    const deps = { claims, ledger, resubmitUnknown: false, countsKey: null };
+    const deps = { claims, ledger, resubmitUnknown: false, retryFailed: false, countsKey: null };
     expect((await planBatch(rows.slice(0, 1), deps)).chargedForOthers.rows).toBe(0);
   });
 

@@ -54,6 +54,7 @@ describe("a file that another process saves for a row just as the batch is plann
       claims: Object.assign(Object.create(claims), { load }),
       ledger,
       resubmitUnknown: false,
+      retryFailed: false,
       countsKey: null,
     };
     const { plan, misplaced } = await planWithFiles(rows, place, deps);

@@ -1,12 +1,9 @@
 import type { Command } from "commander";
 import { summaryJson } from "../../../client/batch-json.ts";
-import { type BatchRow, isRepeat } from "../../../core/batch/batch-row.ts";
-import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../../core/batch/check-rows.ts";
+import type { BatchRow } from "../../../core/batch/batch-row.ts";
+import type { RowDefaults } from "../../../core/batch/check-rows.ts";
 import type { BatchResult } from "../../../core/batch/execute.ts";
-import { ManifestError } from "../../../core/batch/manifest-error.ts";
-import { add, noCost } from "../../../core/batch/plan.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
-import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
 import { COLUMNS } from "../../../core/manifest/columns.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
@@ -18,10 +15,12 @@ import {
   concurrencyOf,
   placeOf,
 } from "../../flags/batch-flags.ts";
+import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { type ManifestSource, manifestSource } from "../../input/manifest-source.ts";
-import { type Allowance, costText, rowsText } from "./costs.ts";
+import { dryRun } from "./dry-run.ts";
+import { eachRow } from "./each-row.ts";
 import { runShown } from "./execute.ts";
 import { showRow } from "./row-output.ts";
 import { exitCodeOfBatch, summaryLines } from "./summary.ts";
@@ -29,6 +28,7 @@ import { exitCodeOfBatch, summaryLines } from "./summary.ts";
 interface BatchOptions extends RequestFlags, BatchFlags {
   shard?: string;
   resubmitUnknown?: boolean;
+  retryFailed?: boolean;
 }
 
 const EXAMPLES = `
@@ -48,7 +48,10 @@ export function register(command: Command, runWith: RunWith): void {
   addBatchOutputOptions(addRequestOptions(command));
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
+    .optionsGroup(OPTION_GROUPS.cost)
+    .option("--retry-failed", "submit failed rows again")
     .option("--resubmit-unknown", "submit rows again whose outcome is unknown")
+    .optionsGroup(OPTION_GROUPS.advanced)
     .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runBatch));
@@ -64,6 +67,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     resubmitUnknown: flags.resubmitUnknown === true,
+    retryFailed: flags.retryFailed === true,
     shard,
     budgetOf: "folder" as const,
     ...allowanceOf(flags),
@@ -94,50 +98,4 @@ async function readRows(
   await eachRow(source, defaults, (row) => rows.push(row));
   for (const { checked } of rows) for (const warning of checked.warnings) await session.console.warn(warning);
   return rows;
-}
-
-/** Goes through a manifest to its end. @throws ManifestError where anything in it is wrong */
-async function eachRow(
-  source: ManifestSource,
-  defaults: RowDefaults,
-  take: (row: BatchRow) => unknown,
-): Promise<void> {
-  const problems: ManifestProblem[] = [];
-  for await (const each of checkRows(source(), defaults)) {
-    if (!isRow(each)) problems.push(each);
-    else if (problems.length === 0) await take(each);
-  }
-  if (problems.length > 0) throw new ManifestError(problems);
-}
-
-/** Goes through the manifest twice and keeps nothing of it, so that a file's length does not matter. */
-async function dryRun(
-  source: ManifestSource,
-  defaults: RowDefaults,
-  { cap, allowUndocumented }: Omit<Allowance, "yes">,
-  session: Session,
-): Promise<number> {
-  const toSubmit = noCost();
-  let repeats = 0;
-  const warnings = new Set<string>();
-  await eachRow(source, defaults, ({ checked, key }) => {
-    add(toSubmit, checked.credits);
-    if (isRepeat(key)) repeats += 1;
-    for (const warning of checked.warnings) warnings.add(warning);
-  });
-  if (cap !== null)
-    checkBatchBudget({ toSubmit, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
-  for (const warning of warnings) await session.console.warn(warning);
-  if (!session.options.json) {
-    await session.console.result(
-      `${rowsText(toSubmit.rows, repeats)}, ${costText(toSubmit)}, nothing was sent`,
-    );
-    return 0;
-  }
-  await eachRow(source, defaults, ({ row, line, checked: { request, credits } }) =>
-    session.json({ ok: true, dryRun: true, row, line, request, credits }),
-  );
-  const credits = toSubmit.undocumented > 0 ? null : toSubmit.credits;
-  await session.json({ type: "summary", dryRun: true, rows: toSubmit.rows, credits });
-  return 0;
 }

@@ -20,7 +20,7 @@ export interface Allowance {
 export function costText({ rows, credits, undocumented }: Cost): string {
   if (undocumented === 0) return creditsText(credits);
   if (undocumented === rows) return "cost unknown";
-  return `${creditsText(credits)}, and ${undocumented} rows of unknown cost`;
+  return `${creditsText(credits)}, and ${undocumented === 1 ? "1 row" : `${undocumented} rows`} of unknown cost`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type BatchOrder, type BatchResult, executeBatch } from "../../../core/batch/execute.ts";
+import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { Session } from "../../app/session.ts";
 import { withTasksShown } from "../../tasks/with-tasks.ts";
@@ -24,13 +25,16 @@ export async function runShown(
   session: Session,
   onEnd: (end: RowResult) => Promise<void>,
 ): Promise<BatchResult> {
-  const { rows, nameOf, requestTimeoutMs, onCutOff } = order;
+  const { nameOf, cap, requestTimeoutMs, onCutOff } = order;
   const { context } = session;
-  const progress = await createBatchProgress(session, rows.length, nameOf);
+  const progress = await createBatchProgress(session, nameOf);
   const usual = context.lastWord;
   const watcher = {
     agreeOnFolder: foreignFolderQuestion(order, session),
-    agreeOnCosts: (plan: Parameters<typeof agreeOnCosts>[0]) => agreeOnCosts(plan, order, session),
+    agreeOnCosts(plan: BatchPlan) {
+      progress.plan(plan, cap);
+      return agreeOnCosts(plan, order, session);
+    },
     onOutage: progress.showOutage,
     onPause: progress.showPause,
     onRun(cutOff: () => BatchResult) {

@@ -1,51 +1,50 @@
 import type { BatchRow } from "../../../core/batch/batch-row.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
+import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
+import type { Paint, Style } from "../../output/colors.ts";
 import { createStatusLine } from "../../output/status-line.ts";
-import { creditsText } from "../../output/text.ts";
-import { rowWord } from "./row-word.ts";
+import { hasSymbols } from "../../output/symbols.ts";
+import { BAR, type BatchView, batchLines } from "./bar.ts";
+import { RowNotes } from "./row-notes.ts";
 
-/** Shows how a batch is getting on: one live line on a terminal, and a line for each row that has ended. */
+/** Shows how a batch is getting on: a bar on a terminal, and a line for each row that fails. */
 export interface BatchProgress {
   show(event: TaskProgressEvent): void;
   showOutage(outage: { down: true; why: string } | { down: false }): void;
   /** All rows are held back for so long. */
   showPause(ms: number): void;
+  /** What is going to be done. @param cap `--max-credits`; null without one */
+  plan(plan: BatchPlan, cap: number | null): void;
   begin(): void;
   end(end: RowResult, tally: BatchCounts): void;
   stop(): void;
 }
 
 const WORTH_A_WORD_MS = 5_000;
+const REDRAW_MS = 1_000;
 
-/** @param rows how many there are @param nameOf what each is called */
+/** @param nameOf what each row is called */
 export async function createBatchProgress(
   session: Session,
-  rows: number,
   nameOf: (row: BatchRow) => string,
 ): Promise<BatchProgress> {
   const { console, context } = session;
-  const line = await createStatusLine(console, context);
-  const startMs = context.clock.monotonicMs();
-  let begun = 0;
-  let ended = 0;
-  let text = "";
-  let stopping = false;
-  const retitle = (tally?: BatchCounts) => {
-    if (tally) text = counts(tally);
-    const elapsedMs = context.clock.monotonicMs() - startMs;
-    const left = ended === 0 ? "" : ` · about ${formatDuration((elapsedMs / ended) * (rows - ended))} left`;
-    line.set(`${ended} of ${rows} rows${text} · ${begun - ended} running${left}`);
-  };
+  const line = await createStatusLine(console, context, barPaint(await console.style("stderr")));
+  const view = new LiveView(() => context.clock.monotonicMs());
+  const notes = new RowNotes();
+  const draw = () => line.set((columns) => batchLines(view.now(), columns, hasSymbols(context.env)));
+  let timer: NodeJS.Timeout | undefined;
+  let isStopping = false;
   return {
     show(event) {
       // Even under --quiet: the screen may be the only place that has the task's id.
       if (event.type === "ledger_trouble") void console.error(`warning: ${event.message}`);
-      if (event.type !== "submit_interrupted" || stopping) return;
-      stopping = true;
+      if (event.type !== "submit_interrupted" || isStopping) return;
+      isStopping = true;
       const patience = formatDuration(event.waitMs);
       void console.note(`Stopping. Waiting up to ${patience} for the task ids of requests under way…`);
     },
@@ -56,40 +55,88 @@ export async function createBatchProgress(
       if (ms < WORTH_A_WORD_MS) return;
       void console.note(`The service is busy (HTTP 429): all rows wait ${formatDuration(ms)}.`);
     },
+    plan: (plan, cap) => view.plan(plan, cap),
     begin() {
-      begun += 1;
-      retitle();
+      view.begin();
+      draw();
+      timer ??= setInterval(draw, REDRAW_MS).unref();
     },
     end(end, tally) {
-      ended += 1;
-      retitle(tally);
-      // That nothing more is sent is said once, at the end.
-      if (end.state === "new" && end.report === null) return;
-      const said = rowLine(end, `[${ended}/${rows}] ${nameOf(end.row)}:`);
-      if (end.error) void console.error(said);
-      // A saved path on the same terminal says it already.
-      else if (!context.stdout.isTTY || session.options.json) void console.note(said);
+      view.end(end, tally);
+      const said = notes.lineOf(end, nameOf(end.row));
+      if (said !== null) void console.error(said);
+      draw();
     },
-    stop: () => line.stop(),
+    stop() {
+      clearInterval(timer);
+      line.stop();
+    },
   };
 }
 
-function counts({ saved, skipped, failed, unknown, pending, cost }: BatchCounts): string {
-  const parts = [
-    saved + skipped > 0 && `${saved + skipped} saved`,
-    failed > 0 && `${failed} failed`,
-    unknown > 0 && `${unknown} unknown`,
-    pending > 0 && `${pending} unfinished`,
-    cost.credits > 0 && creditsText(cost.credits),
-  ];
-  return parts.map((part) => (part ? ` · ${part}` : "")).join("");
+/** Counts what the bar shows. */
+class LiveView {
+  readonly #clock: () => number;
+  #startMs: number | null = null;
+  #begun = 0;
+  #creditsBefore = 0;
+  readonly #view: BatchView = {
+    rows: 0,
+    ended: 0,
+    endedNow: 0,
+    left: 0,
+    running: 0,
+    failed: 0,
+    credits: 0,
+    budget: null,
+    elapsedMs: 0,
+  };
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  plan({ rows, toSubmit, charged, chargedForOthers }: BatchPlan, cap: number | null): void {
+    this.#view.rows = rows.length;
+    this.#view.left = rows.filter(({ state }) => state !== "saved").length;
+    // A cap counts what earlier runs have charged too.
+    if (cap !== null) this.#creditsBefore = charged.credits + chargedForOthers.credits;
+    this.#view.credits = this.#creditsBefore;
+    this.#view.budget = cap ?? (toSubmit.credits > 0 ? toSubmit.credits : null);
+  }
+
+  begin(): void {
+    this.#startMs ??= this.#clock();
+    this.#begun += 1;
+    this.#view.running = this.#begun - this.#view.ended;
+  }
+
+  end({ isSkipped }: RowResult, { failed, unknown, cost }: BatchCounts): void {
+    const view = this.#view;
+    view.ended += 1;
+    view.running = Math.max(0, this.#begun - view.ended);
+    if (!isSkipped) {
+      view.endedNow += 1;
+      view.left = Math.max(0, view.left - 1);
+    }
+    view.failed = failed + unknown;
+    view.credits = this.#creditsBefore + cost.credits;
+  }
+
+  now(): BatchView {
+    return { ...this.#view, elapsedMs: this.#startMs === null ? 0 : this.#clock() - this.#startMs };
+  }
 }
 
-/** A row's end in one line. */
-function rowLine(end: RowResult, start: string): string {
-  const { state, report, error } = end;
-  const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
-  if (error) return `${start} ${rowWord(end)}${task}: ${error.message}`;
-  const files = report?.files.map(({ path }) => path).join(" ") ?? "";
-  return `${start} ${rowWord(end)} ${files}`.trimEnd();
+const DONE_ROWS = new RegExp(`^${BAR.done}+`);
+const LEFT_ROWS = new RegExp(`${BAR.left}+`);
+
+function barPaint(style: Style): Paint {
+  return (line, at) => {
+    if (at > 0) return style("detail", line);
+    return line
+      .replace(LEFT_ROWS, (bar) => style("detail", bar))
+      .replace(DONE_ROWS, (bar) => style("saved", bar))
+      .replace(/\d+ failed/, (text) => style("error", text));
+  };
 }

@@ -5,6 +5,7 @@ import type { BatchResult } from "../../../core/batch/execute.ts";
 import type { ErrorType, ImggenError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
 import { costText } from "./costs.ts";
+import { MOST_TOLD } from "./row-notes.ts";
 
 /** What became of a batch, and what a person can do about it. */
 export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
@@ -18,10 +19,9 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
   ].filter(Boolean);
   const spent = cost.rows === 0 ? "Nothing was charged." : `Charged in this run: ${costText(cost)}.`;
   const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spent}`];
-  for (const { error, names, count } of tally.errors) {
-    const more = count > names.length ? ", …" : "";
-    lines.push(`  ${count} × ${error.message} (${names.join(", ")}${more})`);
-  }
+  // The others were told as they happened.
+  for (const { error, names, count } of tally.errors.filter(({ count }) => count > MOST_TOLD))
+    lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
   for (const [what, count] of tally.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
   if (stopped) lines.push(`Stopped: ${stopped.message}`, ...remedies(stopped));
   return [...lines, ...nextSteps(tally, session)];
@@ -42,7 +42,7 @@ function nextSteps(tally: BatchCounts, session: Session): string[] {
     steps.push(`Rows of unknown outcome may have been charged. To submit them again: ${again}`);
   }
   if (failed > refused)
-    steps.push("A failed row is not submitted again by itself: change it, or run imggen rerun <task id>");
+    steps.push(`To submit failed rows again, at a new charge: ${session.commandLine("--retry-failed")}`);
   return steps;
 }
 

@@ -75,6 +75,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     resubmitUnknown: false,
+    retryFailed: false,
     shard: null,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,

@@ -1,0 +1,28 @@
+import type { RowResult } from "../../../core/batch/row-result.ts";
+import { rowWord } from "./row-word.ts";
+
+/** So many failures of one kind are told as they happen; the rest is counted at the end. */
+export const MOST_TOLD = 5;
+
+/** What is said of rows that did not end in a saved file, as they end. */
+export class RowNotes {
+  readonly #told = new Map<string, number>();
+
+  /**
+   * A line for a row; null where nothing is to be said of it, or not yet.
+   * @param name what the row is called
+   */
+  lineOf(end: RowResult, name: string): string | null {
+    const { state, report, error } = end;
+    // That nothing more is sent is said once, at the end.
+    if (error === null || (state === "new" && report === null)) return null;
+    const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
+    if (error.type === "interrupted") return `${name}: ${rowWord(end)}${task}`;
+    const kind = `${error.type} ${error.key ?? ""}`;
+    const count = (this.#told.get(kind) ?? 0) + 1;
+    this.#told.set(kind, count);
+    if (count > MOST_TOLD) return null;
+    const last = count === MOST_TOLD ? " More of this kind are counted at the end." : "";
+    return `${name}: ${rowWord(end)}${task}: ${error.message}${last}`;
+  }
+}

@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type BatchView, batchLines } from "../../../src/cli/commands/batch/bar.ts";
+import { holds } from "../../support/holds.ts";
+
+const VIEW: BatchView = {
+  rows: 40,
+  ended: 12,
+  endedNow: 10,
+  left: 28,
+  running: 4,
+  failed: 2,
+  credits: 24,
+  budget: 100,
+  elapsedMs: 65_400,
+};
+
+const lines = (columns: number, view: Partial<BatchView> = {}) =>
+  batchLines({ ...VIEW, ...view }, columns, true);
+
+describe("the bar of a batch", () => {
+  it("tells rows, failures, what runs, credits of the budget, time left, time and rate in two lines", () => {
+    expect(lines(98)).toEqual([
+      "━━━━━━━━━───────────────────── 12 of 40 rows · 2 failed · 4 running",
+      "24 of 100 credits · about 3 min left · 1 min 5 s · 9 rows/min",
+    ]);
+  });
+
+  it("tells all of it in 38 columns too, beside the spinner", () => {
+    expect(lines(38)).toEqual([
+      "━━━────────── 12/40 · 2 failed · 4 run",
+      "24/100 cr · 3:00 left · 1:05 · 9/min",
+    ]);
+  });
+
+  it("leaves out first what matters least where there is even less room", () => {
+    expect(lines(20)).toEqual(["━━━━────────── 12/40", "24/100 cr"]);
+  });
+
+  it("counts only rows that this run has something to do for into the time left", () => {
+    expect(lines(98, { ended: 32, endedNow: 1, left: 8, elapsedMs: 5000 })[1]).toContain("about 40 s left");
+    expect(lines(98, { ended: 30, endedNow: 0, left: 10 })[1]).not.toContain("left");
+  });
+
+  it("rounds the time left, as nobody knows it to the second", () => {
+    expect(lines(98, { endedNow: 10, left: 9, elapsedMs: 30_100 })[1]).toContain("about 25 s left");
+    expect(lines(98, { endedNow: 10, left: 1, elapsedMs: 3000 })[1]).toContain("about 5 s left");
+  });
+
+  it("says nothing of credits that nobody knows, and has a bar of letters where there are no symbols", () => {
+    expect(lines(98, { budget: null })[1]).not.toContain("credits");
+    expect(batchLines(VIEW, 60, false)[0]).toMatch(/^#+-+ 12 of 40 rows/);
+  });
+
+  it("fits, whatever the numbers are", () => {
+    const count = fc.nat(1_000_000);
+    const view = fc.record({
+      rows: count,
+      ended: count,
+      endedNow: count,
+      left: count,
+      running: fc.nat(256),
+      failed: count,
+      credits: count,
+      budget: fc.option(count),
+      elapsedMs: fc.nat(100 * 3_600_000),
+    });
+    holds(
+      fc.property(view, fc.integer({ min: 8, max: 200 }), (any, columns) => {
+        const some = { ...any, ended: Math.min(any.ended, any.rows) };
+        for (const line of batchLines(some, columns, true)) expect(line.length).toBeLessThanOrEqual(columns);
+      }),
+    );
+  });
+});

@@ -1,0 +1,55 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { hasScreen, Screen } from "../support/screen.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const FLAGS = ["-m", "gamma-image-2", "-q", "1K", "-o", "out", "--sandbox", "--max-credits", "50"];
+
+/** A folder with a manifest of so many rows that take a while, and one that fails. */
+async function manifest(): Promise<{ cwd: string; env: { IMGGEN_HOME: string }; args: string[] }> {
+  const cwd = await temporaryFolder();
+  const slow = ["a fox", "a hen", "an owl", "a wren", "a hare"].map((what) => `${what} [sandbox:slow=4s]`);
+  await writeFile(path.join(cwd, "p.txt"), ["a dog [sandbox:fail]", ...slow, ""].join("\n"));
+  return { cwd, env: { IMGGEN_HOME: path.join(cwd, "home") }, args: ["batch", "p.txt", ...FLAGS] };
+}
+
+describe.skipIf(!hasScreen)("batch on a real terminal", () => {
+  it.each([100, 80])("shows a bar in two lines of %d columns, and takes it away again", async (columns) => {
+    const { args, ...options } = await manifest();
+    const screen = await Screen.start(args, { columns, ...options });
+    const lines = await screen.shows(/^ {2}\d+ of 50 credits .*left/m);
+    expect(lines.filter((line) => /^\S ━*─* \d of 6 rows · 1 failed · \d running$/.test(line))).toHaveLength(
+      1,
+    );
+    expect(await screen.end()).toBe(10);
+    const end = (await screen.lines()).join("\n");
+    expect(end).not.toMatch(/[━─]| of 50 credits/);
+    expect(end.match(/line 1: failed: /g)).toHaveLength(1);
+    expect(end).toMatch(/^6 rows: 5 saved, 1 failed\. Charged in this run: 1\d credits\.$/m);
+  });
+
+  it("fits 40 columns, and leaves nothing stale when the window changes in the middle", async () => {
+    const { args, ...options } = await manifest();
+    const screen = await Screen.start(args, { columns: 80, ...options });
+    await screen.shows(/of 50 credits/);
+    await screen.resize(40);
+    const lines = await screen.shows(/^\S ━*─* \d\/6 · 1 failed · \d run\n {2}\d+\/50 cr/m);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(40);
+    await screen.resize(100);
+    await screen.shows(/of 50 credits/);
+    await screen.end();
+    expect((await screen.lines()).join("\n")).not.toMatch(/[━─]| of 50 credits|\/50 cr/);
+  });
+
+  it("lists on a resumed run only what that run has saved", async () => {
+    const { args, ...options } = await manifest();
+    const first = await Screen.after(args, { columns: 200, ...options });
+    expect(first.filter((line) => line.endsWith(".png"))).toHaveLength(5);
+    const again = await Screen.after(args, { columns: 200, ...options });
+    expect(again.filter((line) => line.endsWith(".png"))).toEqual([]);
+    expect(again.join("\n")).toMatch(
+      /^6 rows: 5 saved \(5 of them before\), 1 failed\. Nothing was charged\.$/m,
+    );
+  });
+});
