@@ -63,6 +63,7 @@ export function testContext(
     processes: processesAs(pid),
     signal: options.signal ?? new AbortController().signal,
     lastWord: async () => {},
+    onSuspend: () => () => {},
     fileMode: 0o644,
     random: () => 0,
     askHidden: async () => options.answer ?? "",

@@ -18,6 +18,8 @@ export interface ScreenOptions {
   rows?: number;
   env?: Record<string, string | undefined>;
   cwd?: string;
+  /** Whether Ctrl-Z stops the program; `Enter` has it go on. */
+  canSuspend?: boolean;
 }
 
 /** A terminal with the built program on it. What a test reads is what a person sees, not the bytes that led there. */
@@ -52,7 +54,8 @@ export class Screen {
     await writeFile(config, "set -g remain-on-exit on\nset -g remain-on-exit-format ''\nset -g status off\n");
     const program = ["env", "-i", ...settings, process.execPath, ...NODE_FLAGS, BIN, ...args];
     // A shell that outlives Ctrl-C: what tmux itself says of a process's end is not always there.
-    const command = ["sh", "-c", KEEP_EXIT_CODE, screen.#exitCode, ...program];
+    const script = options.canSuspend ? KEEP_EXIT_CODE_OF_JOB : KEEP_EXIT_CODE;
+    const command = ["sh", "-c", script, screen.#exitCode, ...program];
     const size = ["-x", String(columns), "-y", String(rows)];
     // Without LANG it is told to: it would show a question mark for whatever is not ASCII.
     await screen.#tmux("-u", "-f", config, "new-session", "-d", ...size, "-c", cwd, "--", ...command);
@@ -100,6 +103,11 @@ export class Screen {
     await this.#tmux("send-keys", ...keys);
   }
 
+  /** Whether the cursor can be seen. */
+  async hasCursor(): Promise<boolean> {
+    return (await this.#tmux("display-message", "-p", "#{cursor_flag}")).trim() === "1";
+  }
+
   async resize(columns: number): Promise<void> {
     await this.#tmux("resize-window", "-x", String(columns));
   }
@@ -131,6 +139,9 @@ export class Screen {
 
 /** As after a shell's prompt there are lines above, which a narrower window pushes out at the top in place of ours. */
 const KEEP_EXIT_CODE = String.raw`printf '\n\n\n\n'; trap : INT; "$@"; echo $? > "$0"`;
+
+/** The same in a shell that a program can be stopped in. */
+const KEEP_EXIT_CODE_OF_JOB = String.raw`printf '\n\n\n\n'; trap : INT; set -m; "$@"; echo Suspended.; read line; fg > /dev/null; echo $? > "$0"`;
 
 /** All styles off, the terminal's own foreground and background. */
 const RESETS: ReadonlySet<number> = new Set([0, 39, 49]);

@@ -48,6 +48,21 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
     expect(lines).toEqual([expect.stringMatching(/^✓ Saved/)]);
   });
 
+  it("leaves the shell its cursor and a clean line while Ctrl-Z has stopped it, and goes on after it", async () => {
+    const screen = await Screen.start(SLOW_FOX, { columns: 80, canSuspend: true });
+    await screen.shows(/Generating/);
+    expect(await screen.hasCursor()).toBe(false);
+    await screen.type("C-z");
+    const stopped = await screen.shows(/Suspended\./);
+    expect(stopped.filter((line) => line.includes("Generating"))).toEqual([]);
+    expect(await screen.hasCursor()).toBe(true);
+    await screen.type("Enter");
+    await screen.shows(/Generating/);
+    expect(await screen.hasCursor()).toBe(false);
+    expect(await screen.end()).toBe(0);
+    expect((await screen.lines()).at(-1)).toMatch(/^✓ Saved/);
+  });
+
   it("has only colours that can be read on a light and on a dark background, on marks alone", async () => {
     const screen = await Screen.start(SLOW_FOX, { columns: 80 });
     await screen.shows(/Generating/);

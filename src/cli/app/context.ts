@@ -1,3 +1,4 @@
+import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { type ProcessContext, thisProcess } from "../../client/this-process.ts";
 import { InterruptedError, type InterruptSignal } from "../../core/errors.ts";
@@ -26,6 +27,8 @@ export interface Context extends ProcessContext {
   random: () => number;
   /** Reads a line from the terminal without showing it. */
   askHidden: (question: string) => Promise<string>;
+  /** Has `before` called before Ctrl-Z stops the program, and `after` when it goes on. @returns what ends that */
+  onSuspend: (before: () => void, after: () => void) => () => void;
 }
 
 /**
@@ -60,6 +63,7 @@ export function processContext(): Context {
       const interrupt = () => process.emit("SIGINT", "SIGINT");
       return askHidden(question, process.stdin, process.stderr, interrupt);
     },
+    onSuspend,
   };
   return context;
 }
@@ -96,6 +100,35 @@ function interruption(lastWord: Context["lastWord"]): AbortSignal {
     });
   SIGNALS.forEach(listen);
   return controller.signal;
+}
+
+/** There is no such signal on Windows. */
+function onSuspend(before: () => void, after: () => void): () => void {
+  if (platform() === "win32") return () => {};
+  let isStopping = false;
+  const suspend = () => {
+    if (isStopping) return;
+    isStopping = true;
+    before();
+    // Without a listener it stops the process; where there is no shell to go on from, the system ignores it.
+    process.removeListener("SIGTSTP", suspend);
+    process.kill(process.pid, "SIGTSTP");
+    timer = setTimeout(goOn, LINGER_MS);
+  };
+  const goOn = () => {
+    clearTimeout(timer);
+    if (!isStopping) return;
+    isStopping = false;
+    process.on("SIGTSTP", suspend);
+    after();
+  };
+  let timer: NodeJS.Timeout | undefined;
+  process.on("SIGTSTP", suspend).on("SIGCONT", goOn);
+  return () => {
+    isStopping = false;
+    clearTimeout(timer);
+    process.removeListener("SIGTSTP", suspend).removeListener("SIGCONT", goOn);
+  };
 }
 
 const LINGER_MS = 100;

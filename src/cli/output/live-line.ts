@@ -53,6 +53,13 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     }
   };
   stderr.on?.("resize", onResize);
+  // A stopped program must leave the shell its cursor, and no line that is not rewritten any more.
+  const endSuspending = context.onSuspend(
+    () => spinner.stop(),
+    () => {
+      if (!resting) spinner.start();
+    },
+  );
   console.beforeWrite = () => {
     if (!resting) spinner.stop();
   };
@@ -69,6 +76,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     },
     stop() {
       stderr.off?.("resize", onResize);
+      endSuspending();
       resting = true;
       spinner.stop();
     },
