@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { defineConfig } from "rolldown";
 
+const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
+
 // A file costs half a millisecond to find and load, so what always loads together is one: what every start needs;
 // what a command needs to check a request; the ledger; and what buys. Each takes along what it imports and no
 // file before it has taken.
@@ -30,6 +32,7 @@ export default defineConfig([
 
 function common() {
   return {
+    transform: { define: { IMGGEN_VERSION: JSON.stringify(version) } },
     platform: "node",
     preserveEntrySignatures: "allow-extension",
     plugins: [standIns(), licenses()],

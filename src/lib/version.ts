@@ -1,2 +1,5 @@
-/** The release, as in package.json (a test keeps the two equal). */
-export const VERSION = "0.1.0";
+/** Put in place by the build and by the test runner, from package.json. */
+declare const IMGGEN_VERSION: string;
+
+/** The release. */
+export const VERSION = IMGGEN_VERSION;

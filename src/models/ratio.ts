@@ -1,3 +1,4 @@
+import { greatestCommonDivisor } from "../lib/greatest-common-divisor.ts";
 import { RATIOS } from "./matrix.ts";
 
 const WELL_FORMED = /^[1-9]\d*:[1-9]\d*$/;
@@ -34,8 +35,4 @@ export function nearestRatio(value: string, list: readonly string[]): string | u
 export function ratioShape(ratio: string): number | null {
   const [width, height] = ratio.split(":").map(Number);
   return width === undefined || height === undefined ? null : Math.log(width / height);
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }

@@ -1,6 +1,7 @@
 import { cp } from "node:fs/promises";
 import path from "node:path";
 import { rolldown } from "rolldown";
+import { DEFINE } from "../support/release.ts";
 
 /** A change to a source file, its path below `src`: a text that occurs there exactly once, and another for it. */
 export interface Edit {
@@ -34,6 +35,7 @@ export async function buildMutant(edits: readonly Edit[], folder: string): Promi
   const bundle = await rolldown({
     input,
     platform: "node",
+    transform: { define: DEFINE },
     plugins: [mutate],
     preserveEntrySignatures: "allow-extension",
   });

@@ -13,7 +13,13 @@ import { statusOf } from "../../core/task/status.ts";
 import { inOrder } from "../../lib/concurrency.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
-import { requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
+import {
+  addPollOptions,
+  addRequestTimeout,
+  requestTimeout,
+  type WaitFlags,
+  waitSettings,
+} from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { withTasks } from "../tasks/with-tasks.ts";
 
@@ -34,10 +40,8 @@ export function register(command: Command, runWith: RunWith): void {
     .argument("<taskId...>", "task ids")
     .option("--wait", "poll until each task is finished")
     .option("-o, --output <path>", "save the images of completed tasks there")
-    .option("--overwrite", "replace existing files")
-    .option("--timeout <duration>", "with --wait: how long to wait (default: 180s, 600s for 4K)")
-    .option("--poll-interval <duration>", "with --wait: poll at a fixed interval, 100ms or more")
-    .option("--request-timeout <duration>", "timeout of a single request")
+    .option("--overwrite", "replace existing files");
+  addRequestTimeout(addPollOptions(command, "how long to wait", "with --wait: "))
     .addHelpText("after", EXAMPLES)
     .action(runWith(runStatus));
 }

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import type { OutputFolder } from "../../core/batch/batch-row.ts";
 import { realFolder } from "../../core/batch/row-files.ts";
-import { DEFAULT_TEMPLATE, templateProblem } from "../../core/images/file-name.ts";
+import { DEFAULT_TEMPLATE, PLACEHOLDER_LIST, templateProblem } from "../../core/images/file-name.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import type { Session } from "../app/session.ts";
 import type { Allowance } from "../commands/batch/costs.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
-import type { WaitFlags } from "./wait-flags.ts";
+import { addPollOptions, addRequestTimeout, type WaitFlags } from "./wait-flags.ts";
 
 /** Flags of every command that buys many requests. */
 export interface BatchFlags extends WaitFlags {
@@ -28,28 +28,21 @@ export function addBatchOutputOptions(command: Command): Command {
   return command
     .optionsGroup(OPTION_GROUPS.output)
     .option("-o, --output <dir>", "folder for the images (default: the current one)")
-    .option(
-      "--name <template>",
-      "file name, of {slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}",
-    )
+    .option("--name <template>", `file name, of ${PLACEHOLDER_LIST}`)
     .option("--overwrite", "replace existing files");
 }
 
 export function addBatchOptions(command: Command): Command {
-  return command
+  command
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--max-credits <n>", "total budget, earlier runs included")
     .option("--yes", "skip the confirmation of the cost, and of a folder that another machine began")
-    .option("--dry-run", "validate, show the cost, send nothing")
-    .optionsGroup(OPTION_GROUPS.waiting)
-    .option("--timeout <duration>", "how long to wait for each result (default: 180s, 600s for 4K)")
-    .option("--poll-interval <duration>", "poll at a fixed interval, 100ms or more (default: automatic)")
+    .option("--dry-run", "validate, show the cost, send nothing");
+  addPollOptions(command.optionsGroup(OPTION_GROUPS.waiting), "how long to wait for each result");
+  command
     .optionsGroup(OPTION_GROUPS.advanced)
-    .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`)
-    .option(
-      "--request-timeout <duration>",
-      "timeout of a single request (default: submit 120s, poll 15s, idle download 30s)",
-    );
+    .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`);
+  return addRequestTimeout(command);
 }
 
 export function concurrencyOf({ concurrency }: BatchFlags): number {

@@ -2,6 +2,7 @@ import path from "node:path";
 import type { Command } from "commander";
 import { reportJson } from "../../client/report-json.ts";
 import { resolveDestination } from "../../core/images/destination.ts";
+import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { checkBudget } from "../../core/limits/request-budget.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
@@ -11,7 +12,13 @@ import type { Session } from "../app/session.ts";
 import { creditsText } from "../output/text.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
 import { requireOneImageOut } from "./standard-output.ts";
-import { requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
+import {
+  addPollOptions,
+  addRequestTimeout,
+  requestTimeout,
+  type WaitFlags,
+  waitSettings,
+} from "./wait-flags.ts";
 
 /** Flags of every command that buys one request: what it may cost, and what becomes of its result. */
 export interface GenerateFlags extends WaitFlags {
@@ -30,28 +37,20 @@ export function addOutputOptions(command: Command): Command {
   return command
     .optionsGroup(OPTION_GROUPS.output)
     .option("-o, --output <path>", "file, folder (ends in /), or - for standard output")
-    .option(
-      "--name <template>",
-      "file name in a folder, of {slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}",
-    )
+    .option("--name <template>", `file name in a folder, of ${PLACEHOLDER_LIST}`)
     .option("--overwrite", "replace existing files");
 }
 
 /** Adds the flags of the purchase itself. */
 export function addGenerateOptions(command: Command): Command {
-  return command
+  command
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--dry-run", "validate, show the request and its cost, send nothing")
     .option("--max-credits <n>", "refuse to spend more than <n> credits")
     .optionsGroup(OPTION_GROUPS.waiting)
-    .option("--no-wait", "return once the task is accepted")
-    .option("--timeout <duration>", "how long to wait for the result (default: 180s, 600s for 4K)")
-    .option("--poll-interval <duration>", "poll at a fixed interval, 100ms or more (default: automatic)")
-    .optionsGroup(OPTION_GROUPS.advanced)
-    .option(
-      "--request-timeout <duration>",
-      "timeout of a single request (default: submit 120s, poll 15s, idle download 30s)",
-    );
+    .option("--no-wait", "return once the task is accepted");
+  addPollOptions(command, "how long to wait for the result");
+  return addRequestTimeout(command.optionsGroup(OPTION_GROUPS.advanced));
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { fixedSchedule } from "../../core/polling/fixed.ts";
 import type { WaitSettings } from "../../core/polling/wait-settings.ts";
 import type { Session } from "../app/session.ts";
@@ -12,7 +13,24 @@ export interface WaitFlags {
 
 const SHORTEST_POLL_INTERVAL_MS = 100;
 
-/** How long to wait, and how often to look. @throws UsageError */
+/**
+ * Adds the flags of a wait.
+ * @param timeout what `--timeout` limits
+ * @param when begins both texts, where a command waits only with another flag
+ */
+export function addPollOptions(command: Command, timeout: string, when = ""): Command {
+  const interval = "poll at a fixed interval, 100ms or more (default: automatic)";
+  return command
+    .option("--timeout <duration>", `${when}${timeout} (default: 180s, 600s for 4K)`)
+    .option("--poll-interval <duration>", `${when}${interval}`);
+}
+
+export function addRequestTimeout(command: Command): Command {
+  const defaults = "submit 120s, poll 15s, idle download 30s";
+  return command.option("--request-timeout <duration>", `timeout of a single request (default: ${defaults})`);
+}
+
+/** How long to wait, and when to poll. @throws UsageError */
 export async function waitSettings(flags: WaitFlags, session: Session): Promise<WaitSettings> {
   const timeout = await session.settings.get("timeout", { value: flags.timeout, label: "--timeout" });
   const timeoutMs = timeout ? timeoutOption(timeout.label, timeout.value) : null;
@@ -22,7 +40,7 @@ export async function waitSettings(flags: WaitFlags, session: Session): Promise<
   return { timeoutMs, schedule: fixedSchedule(intervalMs) };
 }
 
-/** `--request-timeout` in milliseconds; undefined leaves each request its own. @throws UsageError */
+/** `--request-timeout` in milliseconds; undefined: the default of each kind of request. @throws UsageError */
 export function requestTimeout(flags: WaitFlags): number | undefined {
   if (flags.requestTimeout === undefined) return undefined;
   return durationOption("--request-timeout", flags.requestTimeout, { minMs: 1 });

@@ -5,6 +5,7 @@ import { DiskFile } from "../../lib/disk-file.ts";
 import { isFolder, makeFolder, removeIfPresent } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
+import { LONGEST_EXTENSION } from "../../lib/image/extensions.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
 import type { Destination } from "../../task/destination.ts";
@@ -73,7 +74,8 @@ export function requireFolderForSeveral(destination: Destination | null, tasks: 
 
 async function refuseTaken(target: string, output: string, overwrite: boolean): Promise<void> {
   // A name without an extension gets one, so there must be room for the longest.
-  const name = path.extname(target) === "" ? `${path.basename(target)}.avif` : path.basename(target);
+  const name =
+    path.extname(target) === "" ? `${path.basename(target)}${LONGEST_EXTENSION}` : path.basename(target);
   if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
     throw new UsageError(`--output: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`);
   }

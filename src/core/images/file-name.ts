@@ -1,4 +1,5 @@
 import path from "node:path";
+import { ANY_EXTENSION } from "../../lib/image/extensions.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { isReserved } from "./portable-name.ts";
 
@@ -6,6 +7,8 @@ import { isReserved } from "./portable-name.ts";
 export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";
 
 const PLACEHOLDERS = ["slug", "model", "ratio", "quality", "task", "index", "date", "time", "ext"] as const;
+/** All placeholders of a template, for help and messages. */
+export const PLACEHOLDER_LIST = PLACEHOLDERS.map((name) => `{${name}}`).join(" ");
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /** The longest file name that common file systems allow, in bytes. */
@@ -32,7 +35,7 @@ export function templateProblem(template: string): string | null {
   if (/[/\\]/.test(template)) return "must not contain a path separator; --output names the folder";
   if (/\p{Cc}/u.test(template)) return "must not contain a control character";
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
-  if (unknown) return `${unknown[0]} is none of ${PLACEHOLDERS.map((name) => `{${name}}`).join(" ")}`;
+  if (unknown) return `${unknown[0]} is none of ${PLACEHOLDER_LIST}`;
   return template.trim() === "" ? "it is empty" : null;
 }
 
@@ -40,7 +43,7 @@ function isPlaceholder(name: string): name is Placeholder {
   return (PLACEHOLDERS as readonly string[]).includes(name);
 }
 
-const NAMES_ITS_TYPE = /\.(\{ext\}|png|jpe?g|webp|gif|avif)$/i;
+const NAMES_ITS_TYPE = new RegExp(`\\.(?:\\{ext\\}|${ANY_EXTENSION})$`, "i");
 
 /** The file name that a template gives one image: valid on every platform, at most 255 bytes with its extension. */
 export function renderName(template: string, facts: NameFacts): string {

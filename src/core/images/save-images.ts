@@ -2,6 +2,7 @@ import { createReadStream, promises } from "node:fs";
 import path from "node:path";
 import { makeFolder, removeIfPossible } from "../../lib/durable.ts";
 import { isFileOf } from "../../lib/file-digest.ts";
+import { EXTENSIONS } from "../../lib/image/extensions.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { publish } from "../../lib/publish.ts";
 import { withoutQuery } from "../../lib/redact.ts";
@@ -249,7 +250,8 @@ async function replace(
 /** A name that the user chose is kept even if the bytes are of another type; this warns about it. */
 function typeWarnings(file: string, { image }: DownloadedImage): string[] {
   const named = path.extname(file).slice(1).toLowerCase();
-  if (named === image.extension || (named === "jpeg" && image.extension === "jpg")) return [];
+  const extensions: readonly string[] = EXTENSIONS[image.type];
+  if (extensions.includes(named)) return [];
   return [`${path.basename(file)} holds a ${image.extension.toUpperCase()} image.`];
 }
 

@@ -1,13 +1,11 @@
 import path from "node:path";
+import { ANY_EXTENSION, LONGEST_EXTENSION } from "../../lib/image/extensions.ts";
 import { LONGEST_NAME_BYTES } from "../images/file-name.ts";
 import { portableNameProblem } from "../images/portable-name.ts";
 import { quoted } from "./quoted.ts";
 
 /** Below every platform's limit for a path, because the output folder's path comes first. */
 const LONGEST_OUTPUT_BYTES = 768;
-
-/** The longest extension that a name without one may get. */
-const LONGEST_EXTENSION = ".avif";
 
 /** Invisible characters, except the joiners that some scripts and many emoji need. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
@@ -43,7 +41,7 @@ function lengthProblem(steps: readonly string[]): string | null {
 }
 
 /** In capitals, because names are compared in capitals. */
-const IMAGE_EXTENSION = /\.(?:PNG|JPE?G|WEBP|GIF|AVIF)$/;
+const IMAGE_EXTENSION = new RegExp(`\\.(?:${ANY_EXTENSION.toUpperCase()})$`);
 
 /**
  * The rows' output names, so that no two rows write to one file. Names are compared as the file systems of macOS and

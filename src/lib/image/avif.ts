@@ -1,6 +1,7 @@
 import { dataEnd } from "./avif-extents.ts";
 import { type Box, boxes, firstBox } from "./boxes.ts";
 import type { ByteWindow } from "./byte-window.ts";
+import { EXTENSIONS } from "./extensions.ts";
 import { cutShort, damaged, type ImageFormat, type Size, type Verdict, whole } from "./format.ts";
 
 const HEADER_BYTES = 8;
@@ -11,7 +12,7 @@ export const avif: ImageFormat = {
   type: "avif",
   name: "AVIF",
   mediaType: "image/avif",
-  extension: "avif",
+  extension: EXTENSIONS.avif[0],
   begins: hasBrand,
   examine,
 };

@@ -1,4 +1,5 @@
 import type { ByteWindow } from "./byte-window.ts";
+import { EXTENSIONS } from "./extensions.ts";
 import {
   cutShort,
   damaged,
@@ -20,7 +21,7 @@ export const gif: ImageFormat = {
   type: "gif",
   name: "GIF",
   mediaType: "image/gif",
-  extension: "gif",
+  extension: EXTENSIONS.gif[0],
   begins: (head) => VERSIONS.some((version) => sharesStart(head, version)),
   examine,
 };

@@ -1,4 +1,5 @@
 import type { ByteWindow } from "./byte-window.ts";
+import { EXTENSIONS } from "./extensions.ts";
 import {
   cutShort,
   damaged,
@@ -32,7 +33,7 @@ export const jpeg: ImageFormat = {
   type: "jpeg",
   name: "JPEG",
   mediaType: "image/jpeg",
-  extension: "jpg",
+  extension: EXTENSIONS.jpeg[0],
   begins: (head) => sharesStart(head, START),
   examine,
 };

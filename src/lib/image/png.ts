@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { ByteWindow } from "./byte-window.ts";
+import { EXTENSIONS } from "./extensions.ts";
 import {
   cutShort,
   damaged,
@@ -28,7 +29,7 @@ export const png: ImageFormat = {
   type: "png",
   name: "PNG",
   mediaType: "image/png",
-  extension: "png",
+  extension: EXTENSIONS.png[0],
   begins: (head) => sharesStart(head, SIGNATURE),
   examine,
 };

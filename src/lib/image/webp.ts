@@ -1,4 +1,5 @@
 import type { ByteWindow } from "./byte-window.ts";
+import { EXTENSIONS } from "./extensions.ts";
 import {
   cutShort,
   damaged,
@@ -20,7 +21,7 @@ export const webp: ImageFormat = {
   type: "webp",
   name: "WebP",
   mediaType: "image/webp",
-  extension: "webp",
+  extension: EXTENSIONS.webp[0],
   begins: (head) => sharesStart(head, RIFF) && (head.length <= 8 || sharesStart(head.subarray(8), WEBP)),
   examine,
 };

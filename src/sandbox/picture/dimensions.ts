@@ -1,3 +1,5 @@
+import { greatestCommonDivisor } from "../../lib/greatest-common-divisor.ts";
+
 const LONG_SIDES: ReadonlyMap<string, number> = new Map([
   ["basic", 1024],
   ["1K", 1024],
@@ -32,8 +34,4 @@ function reducedRatio(ratio: string | undefined): [number, number] {
   if (across === 0 || down === 0) return [1, 1];
   const divisor = greatestCommonDivisor(across, down);
   return [across / divisor, down / divisor];
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }

@@ -26,7 +26,8 @@ describe("a service that is down", () => {
     await world.manifest("p.txt", "a fox");
     const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` };
     const running = world.run(BATCH, { env });
-    await pause(700);
+    // Long enough for a first attempt, even where the modules are still being loaded; it gives up after 5 s.
+    await pause(2_500);
     await bridge(port, world.server.port);
     const { code, stderr } = await running;
     expect(stderr).toContain("Submitting is paused");

@@ -17,7 +17,13 @@ import { UsageError } from "../../../lib/errors.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
-import { requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
+import {
+  addPollOptions,
+  addRequestTimeout,
+  requestTimeout,
+  type WaitFlags,
+  waitSettings,
+} from "../../flags/wait-flags.ts";
 import { exitCodeOfReport } from "../../output/render.ts";
 import { describeUnreadable, type UnreadableEntry } from "../../output/unreadable-entries.ts";
 import { clientContext } from "../../tasks/client-context.ts";
@@ -42,10 +48,8 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .argument("[taskId...]", "ids of tasks; none: every unfinished one")
     .option("-o, --output <path>", "override the saved output path")
-    .option("--overwrite", "replace existing files")
-    .option("--timeout <duration>", "how long to wait for each task (default: 180s, 600s for 4K)")
-    .option("--poll-interval <duration>", "poll at a fixed interval, 100ms or more")
-    .option("--request-timeout <duration>", "timeout of a single request")
+    .option("--overwrite", "replace existing files");
+  addRequestTimeout(addPollOptions(command, "how long to wait for each task"))
     .option("--dismiss", "dismiss requests whose outcome is unknown")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runResume));
