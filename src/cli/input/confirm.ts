@@ -10,6 +10,5 @@ export function canAsk({ context: { stdin, stderr } }: Session): boolean {
 export async function confirmed(question: string, { console, context }: Session): Promise<boolean> {
   await console.question(`${question} [y/N] `);
   const answer = await readLine(context);
-  context.signal.throwIfAborted();
   return /^\s*y(es)?\s*$/i.test(answer);
 }

@@ -3,10 +3,10 @@ import { UsageError } from "../../lib/errors.ts";
 import type { InputStream } from "../app/context.ts";
 
 /**
- * The bytes of an input as they come, until a signal ends it.
- * @param open opens it, or gives what is open already
- * @param complaint what is said where it cannot be read, without the reason
- * @throws UsageError where it cannot be read, the signal's reason after a signal
+ * The bytes of an input as they arrive, until a signal ends it. Every input is read through this.
+ * @param open opens the input, or returns an open one
+ * @param complaint the error message, without the reason
+ * @throws UsageError if it cannot be read; the signal's reason after a signal
  */
 export async function* inputChunks(
   open: () => Promise<InputStream>,

@@ -1,21 +1,14 @@
 import type { Context } from "../app/context.ts";
+import { inputChunks } from "./input-chunks.ts";
 
 const LONGEST_LINE = 64 * 1024;
 
-/** The first line of standard input, without its line end. */
+/** The first line of standard input, without its line end. @throws UsageError if it cannot be read; the signal's reason */
 export async function readLine({ stdin, signal }: Pick<Context, "stdin" | "signal">): Promise<string> {
-  const stop = () => stdin.destroy();
-  signal.addEventListener("abort", stop, { once: true });
   let text = "";
-  try {
-    for await (const chunk of stdin) {
-      text += chunk.toString("utf8");
-      if (text.includes("\n") || text.length > LONGEST_LINE) break;
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    signal.removeEventListener("abort", stop);
+  for await (const chunk of inputChunks(async () => stdin, "Standard input cannot be read", signal)) {
+    text += chunk.toString("utf8");
+    if (text.includes("\n") || text.length > LONGEST_LINE) break;
   }
   return text.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
 }
