@@ -312,7 +312,7 @@ describe("a reply", () => {
     ]);
   });
 
-  it("that broke off is told of with the status and the trouble", async () => {
+  it("that broke off is told of with the status or the error", async () => {
     const told: { result: number | string }[] = [];
     const server = await liveServer(
       (_request, socket) => void socket.end(response(200, "", { "content-length": "5" })),

@@ -9,7 +9,7 @@ function broken(code: string): TransportError {
   return new TransportError("fetch failed", { sent: false, cause });
 }
 
-describe("trouble on the way to the service, in words,", () => {
+describe("a connection error in words", () => {
   it.each([
     ["ECONNREFUSED", "the connection was refused"],
     ["ECONNRESET", "the connection was cut"],
@@ -30,7 +30,7 @@ describe("trouble on the way to the service, in words,", () => {
     "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
     "CERT_HAS_EXPIRED",
     "ERR_TLS_CERT_ALTNAME_INVALID",
-  ])("names NODE_EXTRA_CA_CERTS for %s, and no way to look away", (code) => {
+  ])("names NODE_EXTRA_CA_CERTS for %s, and no insecure way", (code) => {
     const { message, hint } = describeConnectionError(broken(code), SERVICE);
     expect(message).toContain(code);
     expect(hint).toContain("NODE_EXTRA_CA_CERTS");

@@ -347,7 +347,7 @@ describe("a download that would never end", () => {
     expect(clock.monotonicMs()).toBeLessThan(930_000);
   });
 
-  it("and does, in time, is as good as any", async () => {
+  it("and does, in time, is accepted like any other", async () => {
     const { reply, sink } = await dripping(8 * 1024, 4000, 40);
     expect(reply).toEqual({ outcome: "done" });
     expect(sink.bytes).toBe(40 * 8 * 1024);

@@ -99,7 +99,7 @@ describe("a connection that was opened early", () => {
     await closed;
   });
 
-  it("and refused is no one's trouble where nobody needed it", async () => {
+  it("and refused is not reported where it was not needed", async () => {
     const early = new EarlyConnection(new URL(`http://127.0.0.1:${await deadPort()}`));
     await turn();
     early.close();

@@ -153,7 +153,7 @@ describe("a submit", () => {
   });
 });
 
-describe("a look at a task", () => {
+describe("a poll of a task", () => {
   it("is one GET with the key and the id, as section 4.2 says", async () => {
     const server = await answering(success({ status: "processing" }));
     const reply = await testService(server.baseUrl).poll("a/b c&d=ü%");
@@ -172,7 +172,7 @@ describe("a look at a task", () => {
     [401, "login_required", "auth_required"],
     [200, "image_generation.error.unknown_error", "service_error"],
     [404, "some.new.key", "service_error"],
-  ])("with HTTP %i and %s is refused, though the task was paid for", async (status, key, type) => {
+  ])("with HTTP %i and %s is refused, though the task was charged", async (status, key, type) => {
     const reply = await pollOf(failure(key, status));
     expect(reply).toMatchObject({ outcome: "refused", error: { type, key, charged: "yes" } });
   });
@@ -208,7 +208,7 @@ describe("a look at a task", () => {
     expect(reply).toMatchObject({ outcome: "retry", rateLimited: true, retryAfterMs: 3000, trouble: null });
   });
 
-  it("that met trouble on the way says which", async () => {
+  it("that met a network error says which", async () => {
     const service = testService(`http://127.0.0.1:${await deadPort()}/api`);
     expect(await service.poll("t")).toMatchObject({ outcome: "retry", trouble: { sent: false } });
   });

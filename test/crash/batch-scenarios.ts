@@ -20,7 +20,7 @@ export interface BatchScenario extends Scenario {
   between: (places: Places) => void;
   /** Whether `resume` goes before that. */
   resumeFirst: boolean;
-  /** Rows whose first purchase was lost, and which a step buys once more. */
+  /** Rows whose first purchase was lost, and which a step submits once more. */
   boughtAgain: readonly Row[];
 }
 
@@ -59,7 +59,7 @@ const FRESH: BatchScenario = {
   steps: [WHOLE_BATCH],
   rows: ROWS,
   place: placeIn(ROWS),
-  // The budget is that of the whole, so one that buys twice is found out by itself too.
+  // The budget is that of the whole, so one that submits twice is found out by itself too.
   again: WHOLE_BATCH.argv,
   between: () => {},
   resumeFirst: false,
@@ -112,7 +112,7 @@ export const BATCHES = {
   },
 } satisfies Record<string, BatchScenario>;
 
-/** Another process comes to the rows that the first one, which is held up at its first, has planned to buy. */
+/** Another process comes to the rows that the first one, which is held up at its first, has planned to submit. */
 const HELD_UP = { step: batch("rest.jsonl", "--yes"), when: "poll: arrived" } as const;
 
 export const BATCHES_TOGETHER = {

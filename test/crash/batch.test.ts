@@ -18,7 +18,7 @@ const POINTS_EACH = 3;
 
 afterAll(() => program.recovery.close());
 
-describe("after a crash, the same batch again leaves each row bought once and saved once", () => {
+describe("after a crash, the same batch again leaves each row submitted once and saved once", () => {
   it("wherever it was stopped", { timeout }, async () => {
     const random = randomFrom(seed);
     for (const batch of Object.values(BATCHES)) {

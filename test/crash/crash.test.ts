@@ -18,7 +18,7 @@ const timeout = 180_000;
 
 afterAll(() => program.recovery.close());
 
-describe("after a crash, resume leaves each request bought once and each image saved once", () => {
+describe("after a crash, resume leaves each request submitted once and each image saved once", () => {
   it("wherever a generate was stopped", { timeout }, async () => {
     expectSound("a generate stopped once", await trySingles(SCENARIOS.plain, program, EVERY_STATE));
   });

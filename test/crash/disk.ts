@@ -65,7 +65,7 @@ export function ledgerLeftovers({ home }: CrashWorld): string[] {
   return inLedger.filter((name) => !name.endsWith(".jsonl") && path.basename(name) !== ".ballast");
 }
 
-/** The SHA-256 of every image that was paid for, and where it belongs. */
+/** The SHA-256 of every image that was charged, and where it belongs. */
 export function ownImages({ service, scenario }: CrashWorld): Map<string, { taskId: string; place: string }> {
   const images = service.charges.flatMap((charge) =>
     service.images(charge.taskId).map((image, at) => {

@@ -24,7 +24,7 @@ import type { CrashWorld, Run } from "./world.ts";
 
 /**
  * Finishes a batch after its crashes with the same command again, and says what is wrong with the outcome:
- * with what was bought and saved, with a further run, and with buying what is of unknown outcome once more.
+ * with what was submitted and saved, with a further run, and with submitting what is of unknown outcome once more.
  */
 export async function judgeBatchRecovery(
   world: CrashWorld,
@@ -53,7 +53,7 @@ function judgeResume(world: CrashWorld, { code }: Run): string[] {
   return code === (unknown > 0 ? 9 : 0) ? [] : [`resume ends with ${code}, ${unknown} unknown`];
 }
 
-/** No row is sent twice, but for what a step was told to buy again; what is lost is on record as unknown. */
+/** No row is sent twice, but for what a step was told to submit again; what is lost is on record as unknown. */
 function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario): string[] {
   const { posted, charges } = world.service;
   const unsaved = unsavedCharges(world);
@@ -145,7 +145,7 @@ async function judgeResubmit(
   return wrong;
 }
 
-/** What is bought again counts for the budget of the whole too. */
+/** What is submitted again counts for the budget of the whole too. */
 function withoutBudget(argv: readonly string[]): string[] {
   const at = argv.indexOf("--max-credits");
   return at === -1 ? [...argv] : [...argv.slice(0, at), "--yes", ...argv.slice(at + 2)];

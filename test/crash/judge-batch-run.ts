@@ -43,7 +43,7 @@ export function manifestRows(world: CrashWorld, { argv }: Pick<Run, "argv">): Ro
   return lines.slice(0, -1).map((line) => JSON.parse(line));
 }
 
-/** Whether a row may have been bought, as nobody knows: no task here is failed by the service. */
+/** Whether a row may have been submitted, as nobody knows: no task here is failed by the service. */
 export function isUnknownRow({ ok, charged }: RowJson): boolean {
   return !ok && charged === "unknown";
 }
@@ -92,7 +92,7 @@ function digestOf(file: string): string {
 function judgeBatchEnd(world: CrashWorld, run: Run): string[] {
   const { rows, summary } = saidBy(run);
   if (run.code === 1) return [`exit 1: ${run.stdout}${run.stderr}`];
-  // A disk that fails before the first row, be it at the settings, is a reason to buy nothing.
+  // A disk that fails before the first row, be it at the settings, is a reason to submit nothing.
   if (summary === null && world.diskFailed && (run.code === 2 || run.code === 8) && rows.length === 0)
     return /"charged":"no"/.test(run.stdout) ? [] : [`it does not say that nothing was sent: ${run.stdout}`];
   if (summary === null) return [`exit ${run.code}: ${run.stdout}`];

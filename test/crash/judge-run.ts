@@ -79,7 +79,7 @@ export function judgeEnd(world: CrashWorld, run: Run, tasks = ledgerTasks(world)
   return [...wrong, ...judgeLost(world, run, tasks)];
 }
 
-/** What this very run may have bought: the requests that it names. */
+/** What this very run may have submitted: the requests that it names. */
 function boughtBy({ service }: CrashWorld, { argv }: Run): string[] {
   return service.charges.filter(({ prompt }) => argv.includes(prompt)).map(({ taskId }) => taskId);
 }
@@ -92,7 +92,7 @@ function judgeCharged(world: CrashWorld, run: Run, { taskId, charged, error }: T
   return [];
 }
 
-/** What was bought is in the ledger, or on the screen, or said to be unknown. A full disk has a reserve. */
+/** What was submitted is in the ledger, or on the screen, or said to be unknown. A full disk has a reserve. */
 function judgeLost(world: CrashWorld, run: Run, tasks: readonly LedgerTask[]): string[] {
   const lost = boughtBy(world, run).filter((id) => !tasks.some(({ taskId }) => taskId === id));
   const unsaid = lost.filter((id) => run.code !== 9 && !idsIn(run.stdout + run.stderr).includes(id));

@@ -139,7 +139,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, readFile .*\.c2\..*\.jsonl$/ },
   },
   {
-    bug: "a row of unknown outcome is bought again without being asked",
+    bug: "a row of unknown outcome is submitted again without being asked",
     edits: [
       {
         file: "core/batch/resume-row.ts",
@@ -161,7 +161,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     shows: { scenario: BATCHES.resubmitted, at: UNDISTURBED },
   },
   {
-    bug: "a saved row is bought again",
+    bug: "a saved row is submitted again",
     edits: [
       {
         file: "core/batch/resume-row.ts",
@@ -172,7 +172,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     shows: { scenario: BATCHES.repeated, at: UNDISTURBED },
   },
   {
-    bug: "an accepted row is bought again",
+    bug: "an accepted row is submitted again",
     edits: [
       {
         file: "core/batch/resume-row.ts",

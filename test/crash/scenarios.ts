@@ -11,7 +11,7 @@ export interface Places {
 /** A command of a scenario. */
 export interface Step {
   argv: (places: Places) => string[];
-  /** Prompts of the requests that it may buy, each once. */
+  /** Prompts of the requests that it may submit, each once. */
   buys: string[];
   /** What goes wrong where it is not the one that is crashed. */
   trouble?: StageStrike;

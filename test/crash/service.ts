@@ -19,7 +19,7 @@ interface ServiceOptions {
   retryAfter: number;
 }
 
-/** Plays the service for one world, and keeps the truth about what was bought. */
+/** Plays the service for one world, and keeps the truth about what was submitted. */
 export class CrashService {
   readonly charges: Charge[] = [];
   /** The prompt of every POST that was not turned away with 429, accepted or not. */

@@ -34,7 +34,7 @@ async function batchOf(prompts: readonly string[], ...lines: readonly string[]) 
   return { server, world, args };
 }
 
-it("a batch that is killed again and again, and run again, buys no row twice and saves every one", async () => {
+it("a batch that is killed again and again, and run again, submits no row twice and saves every one", async () => {
   const prompts = foxes(30);
   const { server, world, args } = await batchOf(prompts);
   for (const requests of [3, 12, 25]) {

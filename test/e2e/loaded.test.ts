@@ -13,7 +13,7 @@ it.each([
   ["--version", ["--version"], 2],
   ["--help", ["--help"], 3],
   ["a dry run", [...PURCHASE, "--dry-run"], 4],
-  ["a purchase", [...PURCHASE, "--no-wait"], 8],
+  ["a submit", [...PURCHASE, "--no-wait"], 8],
 ])("%s loads few files, and of Node no more than it needs", async (_what, args, most) => {
   const server = await liveService(PICTURE);
   const folder = await temporaryFolder();

@@ -91,7 +91,7 @@ describe("the README's commands", () => {
     const env = await shellEnvironment(folder, sandbox.baseUrl);
     const shell = (line: string) => promisify(execFile)("sh", ["-c", line], { cwd: folder, env });
     await writeFile(path.join(folder, "products.csv"), /```csv\n([\s\S]*?)```/.exec(README)?.[1] ?? "");
-    const id = (await shell("imggen generate 'a task to look at' --no-wait")).stdout.trim();
+    const id = (await shell("imggen generate 'a task to poll' --no-wait")).stdout.trim();
     const { atOnce, after } = stretches();
     expect([...atOnce.flat(), ...after].length).toBeGreaterThan(30);
     const read = async (lines: string[]) => {

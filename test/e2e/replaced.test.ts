@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
-it("a program whose files are gone once it has paid, as in an upgrade, still saves the image", async () => {
+it("a program whose files are gone once it was charged, as in an upgrade, still saves the image", async () => {
   const [program, home, out] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
   for (const part of ["bin", "dist", "package.json"])
     await cp(path.join(ROOT, part), path.join(program, part), { recursive: true });

@@ -31,7 +31,7 @@ const promptsOf = (world: ProgramWorld) =>
     .map(({ body }) => String(JSON.parse(body).prompt))
     .toSorted();
 
-it("the same batch twice at once: every row is bought once, every image is whole, and both exit 0", async () => {
+it("the same batch twice at once: every row is submitted once, every image is whole, and both exit 0", async () => {
   const { world, args, prompts, files } = await batchOf(24, {
     submit: late(20, accepts),
     poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
@@ -47,7 +47,7 @@ it("the same batch twice at once: every row is bought once, every image is whole
   expect(await world.ledger()).toEqual({ open: [], done: prompts.map(() => "saved") });
 });
 
-it("SIGINT in a batch: nothing more is submitted, what is paid for is named, and the same command goes on", async () => {
+it("SIGINT in a batch: nothing more is submitted, what was charged is named, and the same command resumes", async () => {
   const running = inTurn(...Array.from({ length: 4 }, () => stillRunning), completedAt("/1.png"));
   const { world, server, args, prompts, files } = await batchOf(12, { poll: running });
   const program = world.start(args);

@@ -35,7 +35,7 @@ it("SIGINT while a 429 is waited out: nothing was charged, exit 130, and the led
   expect(elapsedMs).toBeLessThan(1_000);
 });
 
-it("SIGKILL while a 429 is waited out: nothing is unknown, resume puts the request away, and history is empty", async () => {
+it("SIGKILL while a 429 is waited out: nothing is unknown, resume closes the request, and history is empty", async () => {
   const world = await programWorld(await liveService(PICTURE, { submit: busyFor(60) }));
   const program = world.start(world.generateArgs());
   const end = finished(program);

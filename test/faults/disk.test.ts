@@ -167,7 +167,7 @@ it("EIO in the ledger before the submit: nothing is sent", async () => {
   }
 });
 
-it("EIO in the ledger after the submit: the id is told, the image saved, and resume does not buy again", async () => {
+it("EIO in the ledger after the submit: the id is printed, the image saved, and resume does not submit again", async () => {
   const server = await liveService(PICTURE);
   const world = await programWorld(server);
   const env = failingDisk({ operation: "sync", code: "EIO", match: ".jsonl", after: 1 });
@@ -205,7 +205,7 @@ it("EIO where the image gets its name: save_failed, no other file, and resume sa
   expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
 });
 
-it("short writes, of the ledger and of the image, are gone on with", async () => {
+it("short writes, of the ledger and of the image, are continued", async () => {
   const big = heavyPicture(300);
   const world = await programWorld(await liveService(big));
   const env = failingDisk({ operation: "short-write", match: world.folder });

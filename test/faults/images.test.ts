@@ -39,7 +39,7 @@ it.each([
   "not a URL",
   "//127.0.0.1/1.png",
   "http://",
-])("a result URL of %j is not fetched: save_failed, and resume asks the service again", async (url) => {
+])("a result URL of %j is not downloaded: save_failed, and resume asks the service again", async (url) => {
   const hostile = taskIs({ status: "completed", resultUrl: url, errorCode: 0 });
   const server = await liveService(PICTURE, { poll: inTurn(hostile, completedAt("/1.png")) });
   const world = await programWorld(server);
@@ -50,7 +50,7 @@ it.each([
   expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
 });
 
-it("a result URL with a user name in it is not fetched, and its password is not shown", async () => {
+it("a result URL with a user name in it is not downloaded, and its password is not shown", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(WHOLE));
   const url = `http://user:passw0rd@127.0.0.1:${elsewhere.port}/1.png`;
   const server = await liveService(PICTURE, { poll: completedAt(url) });
@@ -82,13 +82,13 @@ it.each([
   ["a private network, wrapped in 6to4", "[2002:a00:1::]"],
   ["a site-local network", "[fec0::1]"],
   ["an address that no registry gives out", "[100:0:0:1::1]"],
-])("a public service may not send anyone to %s", async (_name, host) => {
+])("a public service may not send a download to %s", async (_name, host) => {
   const service = await publicService(completedAt(`https://${host}:9/1.png`));
   expect(await service.world.aftermath(await service.generate())).toEqual(NOT_SAVED);
   expect(service.proxied()).toEqual(new Set(["service.example"]));
 });
 
-it("a public service may not send anyone to a private host by a redirect either", async () => {
+it("a public service may not send a download to a private host by a redirect either", async () => {
   const away = response(302, "", { location: "https://169.254.169.254/latest/meta-data" });
   const service = await publicService(undefined, replies(away));
   expect(await service.world.aftermath(await service.generate())).toEqual(NOT_SAVED);
@@ -156,7 +156,7 @@ it.each([
   ["that is SVG", replies(SVG)],
   ["answered with HTTP 503", replies(response(503, ""))],
   ["answered with HTTP 429", replies(response(429, "", { "retry-after": "0" }))],
-])("an image %s is fetched again", async (_name, trouble) => {
+])("an image %s is downloaded again", async (_name, trouble) => {
   const server = await liveService(PICTURE, { file: inTurn(trouble, trouble, replies(WHOLE)) });
   const world = await programWorld(server);
   expect(await world.aftermath(await world.generate())).toEqual(SAVED);

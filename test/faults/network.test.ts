@@ -46,7 +46,7 @@ it("connection refused: tried four times with pauses, then given up as not sent"
   expect(run.stderr.match(/Next try/g)).toHaveLength(3);
 });
 
-it("a service that comes up between two tries is bought from once", async () => {
+it("a service that comes up between two tries gets one submit", async () => {
   const certificate = selfSigned("localhost");
   const server = await liveService(PICTURE, {}, certificate);
   let connections = 0;
@@ -93,7 +93,7 @@ it("connect timeout: without a flag the connection itself has 10 s", async (test
   expect(run.elapsedMs).toBeLessThan(30_000);
 });
 
-it("bad certificate: not sent, NODE_EXTRA_CA_CERTS is named, and nothing offers to look away", async () => {
+it("bad certificate: not sent, NODE_EXTRA_CA_CERTS is named, and no insecure way is offered", async () => {
   const certificate = selfSigned("localhost");
   const server = await liveService(PICTURE, {}, certificate);
   const world = await programWorld(server);
@@ -143,7 +143,7 @@ it.each([
   expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(UNKNOWN);
 });
 
-it("a reply that drips slowly but comes to its end is as good as any", async () => {
+it("a reply that drips slowly but comes to its end is accepted like any other", async () => {
   const server = await liveService(PICTURE, {
     submit: drips(ACCEPTED, 8, 20),
     file: drips(response(200, PICTURE), 40, 10),
@@ -152,7 +152,7 @@ it("a reply that drips slowly but comes to its end is as good as any", async () 
   expect(await world.aftermath(await world.generate(["--request-timeout", "2s"]))).toEqual(SAVED);
 });
 
-it("no trouble on the way ends a wait: reset, silence, cut reply, 5xx, 429, HTML, redirect", async () => {
+it("no network error ends a wait: reset, silence, cut reply, 5xx, 429, HTML, redirect", async () => {
   const server = await liveService(PICTURE, {
     poll: inTurn(
       reset,
@@ -290,7 +290,7 @@ it("laptop sleep: a task that ended meanwhile is saved on waking, over new conne
   expect(await world.aftermath(await end)).toEqual(SAVED);
 });
 
-it("laptop sleep: one that outlasts the wait still takes a last look", async () => {
+it("laptop sleep: one that outlasts the wait still polls once more", async () => {
   const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
   const world = await programWorld(server);
   const program = world.start(world.generateArgs(["--timeout", "1s"]));

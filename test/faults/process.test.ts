@@ -37,7 +37,7 @@ it.each(SIGNALS)(
   },
 );
 
-it("SIGINT while waiting, without --json: the id and the way on are on standard error within 100 ms", async () => {
+it("SIGINT while waiting, without --json: the id and the next command are on standard error within 100 ms", async () => {
   const server = await liveService(PICTURE, { poll: stillRunning });
   const world = await programWorld(server);
   const { program, end } = await startedUntil(world, server, 2, ["generate", "a fox", "-o", `${world.out}/`]);
@@ -53,19 +53,16 @@ it("SIGINT while waiting, without --json: the id and the way on are on standard 
   expect(await world.aftermath(await end)).toMatchObject({ exit: 130, open: ["accepted"] });
 });
 
-it.each(SIGNALS)(
-  "%s during the submit: its id is waited for and written down, exit %i",
-  async (signal, code) => {
-    const server = await liveService(PICTURE, { submit: late(700, replies(ACCEPTED)) });
-    const world = await programWorld(server);
-    const { program, end } = await startedUntil(world, server, 1);
-    const { run } = await stopped(program, end, signal);
-    expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
-    expect(JSON.parse(run.stdout).taskId).toBe("task-1");
-    expect(server.requests).toHaveLength(1);
-    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
-  },
-);
+it.each(SIGNALS)("%s during the submit: its id is awaited and recorded, exit %i", async (signal, code) => {
+  const server = await liveService(PICTURE, { submit: late(700, replies(ACCEPTED)) });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 1);
+  const { run } = await stopped(program, end, signal);
+  expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
+  expect(JSON.parse(run.stdout).taskId).toBe("task-1");
+  expect(server.requests).toHaveLength(1);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
 
 it("SIGINT during a submit that never answers: 10 s, then the outcome is unknown", async () => {
   const server = await liveService(PICTURE, { submit: silence });
@@ -161,7 +158,7 @@ it("SIGKILL during the download: resume saves the image and leaves nothing besid
   expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
 });
 
-it("a pipe on standard output that is closed: no stack trace, and the paid image is saved", async () => {
+it("a pipe on standard output that is closed: no stack trace, and the charged image is saved", async () => {
   const server = await liveService(PICTURE, { poll: late(300, completedAt("/1.png")) });
   const world = await programWorld(server);
   for (const json of [["--json"], []]) {
@@ -175,14 +172,14 @@ it("a pipe on standard output that is closed: no stack trace, and the paid image
   expect(await world.ledger()).toEqual({ open: [], done: ["saved", "saved"] });
 });
 
-it("a standard output that was never open: the paid image is saved", async () => {
+it("standard output that was never open: the charged image is saved", async () => {
   const world = await programWorld(await liveService(PICTURE));
   const run = await world.generate([], { through: ["sh", "-c", 'exec "$@" >&-', "sh"] });
   expect(await world.aftermath(run)).toMatchObject({ files: ["a-fox-task1.png"], done: ["saved"] });
 });
 
 it.each([[["--json"]], [[]]])(
-  "a full disk behind standard output (%j): not exit 0, and the paid image is saved",
+  "a full disk behind standard output (%j): not exit 0, and the charged image is saved",
   async (json) => {
     const world = await programWorld(await liveService(PICTURE));
     const args = ["generate", "a fox", ...json, "-o", `${world.out}/`];

@@ -57,7 +57,7 @@ const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 it.each([
   ["100 Continue", "HTTP/1.1 100 Continue\r\n\r\n"],
   ["103 Early Hints", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"],
-])("%s before every reply, which nobody has asked for, is passed over", async (_what, interim) => {
+])("%s before every reply, which nobody has asked for, is ignored", async (_what, interim) => {
   const server = await liveService(PICTURE, {
     submit: replies(`${interim}${ACCEPTED}`),
     poll: (request, socket) => {
@@ -157,7 +157,7 @@ it("of a reply that cannot be used the record holds the first 4 KiB", async () =
   expect(unknown?.excerpt).toBe(page.slice(0, 4096));
 });
 
-it("a taskId of 256 characters is as good as any", async () => {
+it("a taskId of 256 characters is accepted like any other", async () => {
   const taskId = `${"t".repeat(255)}1`;
   const server = await liveService(PICTURE, { submit: replies(success({ taskId })) });
   const world = await programWorld(server);
@@ -225,7 +225,7 @@ it.each([
   ["whose data is text", success("completed")],
   ["whose data is an array", success([{ status: "failed" }])],
   ["of more than 1 MiB", success({ status: "failed", padding: "x".repeat(1024 * 1024) })],
-])("a reply to a poll %s says nothing: it is looked at again, and the image saved", async (_name, reply) => {
+])("a reply to a poll %s says nothing: it is polled again, and the image saved", async (_name, reply) => {
   const server = await liveService(PICTURE, {
     poll: inTurn(replies(reply), replies(reply), completedAt("/1.png")),
   });
@@ -256,7 +256,7 @@ it.each([301, 302, 303, 307, 308])("a redirect (%i) of the submit is never follo
   expect(elsewhere.requests).toEqual([]);
 });
 
-it("a redirect of a poll is never followed: the key stays with the service, and the wait goes on", async () => {
+it("a redirect of a poll is never followed: the key stays with the service, and the wait continues", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
   const away = response(307, "", { location: `${elsewhere.origin}/api/generate-image?taskId=task-1` });
   const server = await liveService(PICTURE, { poll: inTurn(replies(away), completedAt("/1.png")) });

@@ -137,7 +137,7 @@ it("two machines in one folder: resume on one leaves alone what the other may st
 /** Starts a command as a container would: its process numbers count from 1, the rest it shares. */
 const CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc"];
 
-it("two containers on one home and one batch, with the same host name: no row is bought twice", async (test) => {
+it("two containers on one home and one batch, with the same host name: no row is submitted twice", async (test) => {
   if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
     return test.skip("no process namespace can be made here");
   const server = await liveService(PICTURE, { submit: late(3_000, accepts) });
@@ -180,7 +180,7 @@ it("a claim of another machine is respected until it says, and where it says not
 /** Starts a command whose parent never waits for it, so that it keeps its process number when it has ended. */
 const UNWAITED = ["sh", "-c", '"$@" & exec sleep 60', "sh"];
 
-it("a process that was killed and that nobody has waited for holds nothing", async (test) => {
+it("a killed process that its parent has not waited for holds nothing", async (test) => {
   if (!existsSync("/proc/self/stat"))
     return test.skip("this platform does not tell that a process has ended");
   const server = await liveService(PICTURE, { submit: replies(response(429, "", { "retry-after": "60" })) });

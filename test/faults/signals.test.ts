@@ -91,7 +91,7 @@ const MOMENTS: [name: string, Moment][] = [
 ];
 
 it.each(MOMENTS)(
-  "two SIGINTs %s end it at once, and resume finishes what was bought, once",
+  "two SIGINTs %s end it at once, and resume finishes what was charged, once",
   async (_name, { script, begin, resumed }) => {
     const server = await liveService(PICTURE, script);
     const world = await programWorld(server);

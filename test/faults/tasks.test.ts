@@ -62,7 +62,7 @@ it.each([
   ["failed with an errorCode", { status: "failed", errorCode: 1001 }],
   ["an errorCode that is not 0 while it runs", { status: "processing", errorCode: 1001 }],
   ["an errorCode as text", { status: "processing", errorCode: "E17" }],
-])("%s is a failed task: nothing is downloaded, nothing bought again", async (_name, state) => {
+])("%s is a failed task: nothing is downloaded, nothing submitted again", async (_name, state) => {
   const server = await liveService(PICTURE, { poll: taskIs(state) });
   const world = await programWorld(server);
   const run = await world.generate();
@@ -185,7 +185,7 @@ it("resume leaves one task of another account alone, and finishes the others", a
   expect(await world.files()).toEqual(["a-fox-task1.png"]);
 });
 
-it("an id that the ledger lacks is looked up at the service and saved", async () => {
+it("an id that the ledger lacks is polled at the service and saved", async () => {
   const server = await liveService(PICTURE);
   const world = await programWorld(server);
   const run = await world.resume(["task-77"]);

@@ -22,7 +22,7 @@ async function windowsWorld(
 }
 
 it.each(["what?.png", "NUL.png", "a:b.png"])(
-  "-o %j, which no file can be called on Windows, is refused there before anything is sent",
+  "-o %j, which is no valid file name on Windows, is refused there before anything is sent",
   async (name) => {
     const { world } = await windowsWorld();
     const run = await world.generate(["--output", name]);
@@ -52,7 +52,7 @@ it.each([[["--json"]], [[]]])(
   },
 );
 
-it("Ctrl-C at the question for the key ends login in good order, where a process has no signals too", async (test) => {
+it("Ctrl-C at the question for the key ends login with exit 130, even where a process has no signals", async (test) => {
   if (!hasTool("script")) return test.skip("there is no script command here");
   const { server, world } = await windowsWorld();
   const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };

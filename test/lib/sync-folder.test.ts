@@ -29,7 +29,7 @@ describe("syncing a folder", () => {
     expect(syncs()).toBe(2);
   });
 
-  it("is done anew for whoever comes once it has begun, as its name may be too late for it", async () => {
+  it("is done again for whoever comes once it has begun, as its name may be too late for it", async () => {
     const folder = await temporaryFolder();
     const late: Promise<void>[] = [];
     const syncs = countSyncs((count) => {
@@ -41,7 +41,7 @@ describe("syncing a folder", () => {
     expect(syncs()).toBe(3);
   });
 
-  it("is done anew for whoever comes after it is over", async () => {
+  it("is done again for whoever comes after it is over", async () => {
     const folder = await temporaryFolder();
     const syncs = countSyncs();
     for (let time = 0; time < 3; time++) await syncFolder(folder);

@@ -136,7 +136,7 @@ describe("without validation", () => {
     expect(checked.credits).toBe(2);
   });
 
-  it("leaves nothing out for z-image and spells nothing anew, without a word where all would pass", () => {
+  it("leaves nothing out for z-image and changes no spelling, without a warning where all would pass", () => {
     const z = checkRequest({ prompt: "a fox", model: "z-image", maxImages: 4 }, unchecked);
     expect(z).toEqual({
       request: { prompt: "a fox", model: "z-image", maxImages: 4 },

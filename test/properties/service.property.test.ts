@@ -96,7 +96,7 @@ it("any answer to a submit is a yes, a definite no or an unknown outcome, as its
   );
 });
 
-it("any answer to a poll is a state, a refusal or a reason to look again, and a state comes with HTTP 2xx alone", async () => {
+it("any answer to a poll is a state, a refusal or a reason to poll again, and a state comes with HTTP 2xx alone", async () => {
   await holdsInTime(
     fc.asyncProperty(reply, async (given) => {
       http.reply = given;

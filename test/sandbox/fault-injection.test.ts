@@ -61,7 +61,7 @@ it("[sandbox:drop]: the task is created and charged, but no reply comes", async 
   expect(await drain(sandbox)).toBe(3);
 });
 
-it("[sandbox:429]: the first submit has to come back, the next is let in, the third starts anew", async () => {
+it("[sandbox:429]: the first submit has to come back, the next is let in, the third starts over", async () => {
   const sandbox = await liveSandbox({ credits: 5 });
   const request = { prompt: "a fox [sandbox:429]", ...priced };
   for (const _ of [1, 2]) {

@@ -62,7 +62,7 @@ it.each([
   expect((await poll(taskId)).body.data?.resultUrl).toEqual(expect.any(String));
 });
 
-it("a task belongs to the account that bought it, and is unknown to any other", async () => {
+it("a task belongs to the account that was charged, and is unknown to any other", async () => {
   const { as, accepted, poll } = await liveSandbox();
   const taskId = await accepted({ prompt: "a fox" });
   expect(await as("sk-other").poll(taskId)).toMatchObject(UNKNOWN);

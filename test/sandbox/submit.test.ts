@@ -31,7 +31,7 @@ describe("credentials", () => {
     "Basic sk-sandbox",
     "Bearer sk-a b",
   ])(
-    "the authorization %j is login_required, before anything else of the request is looked at",
+    "the authorization %j is login_required, before anything else of the request is checked",
     async (authorization) => {
       const { baseUrl, post } = await liveSandbox();
       const login = { status: 200, body: { code: -1, message: "login_required" } };
@@ -254,7 +254,7 @@ describe("the price", () => {
     expect((await submit({ ...fox, model: "gamma-image-2", quality: "2K" })).body.code).toBe(0);
   });
 
-  it("is looked at only after the request's own rules", async () => {
+  it("is checked only after the request's own rules", async () => {
     const { submit } = await liveSandbox({ credits: 0 });
     expect((await submit({})).body.message).toBe("image_generation.error.empty_prompt");
     expect(await submit({ ...fox, ratio: "7:5" })).toMatchObject(INVALID);

@@ -40,7 +40,7 @@ async function fill(folder: string): Promise<void> {
 }
 
 describe("the reserve", () => {
-  it("is set aside before anything is bought, on disk and for its owner only", async () => {
+  it("is reserved before anything is submitted, on disk and for its owner only", async () => {
     const folder = await temporaryFolder();
     await beginIn(folder);
     const { size, blocks, mode } = await stat(path.join(folder, "tasks", ".ballast"));
@@ -49,7 +49,7 @@ describe("the reserve", () => {
     expect(mode & 0o777).toBe(0o600);
   });
 
-  it("is set aside anew for the next task where it was given up", async () => {
+  it("is reserved again for the next task where it was given up", async () => {
     const folder = await temporaryFolder();
     await beginIn(folder);
     await rm(path.join(folder, "tasks", ".ballast"));
@@ -82,7 +82,7 @@ describe("the reserve", () => {
 
 describe("a disk without room for an intent", () => {
   it.for([4, 32, 72])(
-    "of %i KiB is a reason not to buy, and leaves no half record behind",
+    "of %i KiB is a reason not to submit, and leaves no half record behind",
     async (size, context) => {
       const folder = disk(size, context);
       if (size === 72) await writeFile(path.join(folder, "filler"), Buffer.alloc(8192));

@@ -56,7 +56,7 @@ describe("what an account was charged since a moment", () => {
     expect(await ledger.creditsSince(since, KEY)).toBe(0);
   });
 
-  it("leaves out what another key bought", async () => {
+  it("leaves out what another key submitted", async () => {
     const { ledger, clock } = await newLedger();
     const since = clock.now();
     const service = { ...INTENT.service, keyId: "fedcba9876543210" };
@@ -158,7 +158,7 @@ describe("what an account was charged, asked again and again", () => {
     expect(await spent()).toBe(5);
   });
 
-  it("is exact when it is counted anew", async () => {
+  it("is exact when it is counted again", async () => {
     const { clock, own, other, since } = await twoLedgers();
     const gone = await other.begin({ ...INTENT, credits: 7 });
     await other.announce(gone.record);

@@ -67,7 +67,7 @@ describe("beginning a task under a name that several processes know", () => {
     expect(await beginAs(as(1), id)).toBe("taken");
   });
 
-  it("is taken where another has begun and finished it since it was looked at, and stays finished", async () => {
+  it("is taken where another has begun and finished it since it was read, and stays finished", async () => {
     const { as, open } = await newLedger(2);
     const id = as(1).newId();
     expect(await as(1).read(id)).toBeNull();
@@ -193,8 +193,8 @@ describe("beginning the task of a claim", () => {
   });
 
   it.each([
-    ["between its claim and its look at the others", 0],
-    ["between that look and its beginning", 1],
+    ["between its claim and its reading of the others", 0],
+    ["between that reading and its beginning", 1],
   ])("is taken where another finished it %s", async (_when, unseen) => {
     const { as, open, claims } = await newBatch(2);
     const id = as(1).newId();

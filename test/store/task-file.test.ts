@@ -75,7 +75,7 @@ describe("a task's file", () => {
     }
   });
 
-  it("that is gone cannot be taken up, and is not made anew", async () => {
+  it("that is gone cannot be taken up, and is not created again", async () => {
     const file = await newPath();
     await expect(TaskFile.reopen(file, noRoom)).rejects.toMatchObject({ code: "ENOENT" });
     expect(await readdir(path.dirname(file))).toEqual([]);

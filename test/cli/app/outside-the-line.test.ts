@@ -50,7 +50,7 @@ describe("under --sandbox", () => {
 });
 
 describe("login --verbose", () => {
-  it("shows the look that checks the key, and not the key", async () => {
+  it("logs the poll that checks the key, and not the key", async () => {
     const { run } = await commandWorld();
     const { code, stderr } = await run(["login", "--verbose"], { input: "sk-canary-1234567890\n" });
     expect(code).toBe(0);
@@ -59,7 +59,7 @@ describe("login --verbose", () => {
   });
 });
 
-describe("a paid task whose look is refused", () => {
+describe("a charged task whose poll is refused", () => {
   it.each([
     "my_credits.no_credits_description",
     "SUBSCRIPTION_REQUIRED",

@@ -22,7 +22,7 @@ function byTask(behaviours: Record<string, Behaviour>): Behaviour {
 }
 
 describe("the same batch again", () => {
-  it("buys nothing, fetches nothing and says so, where all rows are saved", async () => {
+  it("submits nothing, downloads nothing and says so, where all rows are saved", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", ...PROMPTS);
     await world.run(BATCH);
@@ -46,7 +46,7 @@ describe("the same batch again", () => {
     expect(again.stdout.split("\n").toSorted()).toEqual(first.stdout.split("\n").toSorted());
   });
 
-  it("polls what was accepted, in place of buying it", async () => {
+  it("polls what was accepted, instead of submitting it", async () => {
     const world = await batchWorld({
       submit: accepts,
       poll: byTask({ "task-a-hen": inTurn(stillRunning, stillRunning, completedAt("/1.png")) }),
@@ -90,7 +90,7 @@ describe("the same batch again", () => {
     expect(world.server.submits()).toHaveLength(3);
   });
 
-  it("tells equal rows apart by their number: one more of them is one more bought", async () => {
+  it("distinguishes equal rows by their number: one more of them is one more submitted", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox", "a fox");
     expect((await world.run(BATCH)).code).toBe(0);
@@ -109,7 +109,7 @@ describe("the same batch again", () => {
     expect(world.server.submits()).toHaveLength(2);
   });
 
-  it("fetches an image that is gone again, without buying it", async () => {
+  it("downloads an image that is gone again, without submitting it", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", ...PROMPTS);
     await world.run(BATCH);
@@ -147,7 +147,7 @@ describe("the same batch again", () => {
     expect(world.prompts().filter((prompt) => prompt === "a hen")).toHaveLength(2);
   });
 
-  it("does not buy again by itself what was bought and failed", async () => {
+  it("does not submit again by itself what was submitted and failed", async () => {
     const world = await batchWorld({
       submit: accepts,
       poll: byTask({
@@ -199,7 +199,7 @@ describe("the same batch again", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 
-  it("goes on with what another key bought by saying what is needed, and buys nothing twice", async () => {
+  it("resumes what another key submitted by saying what is needed, and submits nothing twice", async () => {
     const world = await batchWorld({ submit: accepts, poll: byTask({ "task-a-hen": stillRunning }) });
     await world.manifest("p.txt", ...PROMPTS);
     await world.run([...BATCH, "--timeout", "50ms"]);
@@ -235,7 +235,7 @@ describe("a row of unknown outcome", () => {
     expect(world.server.submits()).toHaveLength(3);
   });
 
-  it("is bought again with --resubmit-unknown, once, and is then like any other", async () => {
+  it("is submitted again with --resubmit-unknown, once, and is then like any other", async () => {
     const world = await lost();
     await world.manifest("p.txt", ...PROMPTS);
     const { stderr } = await world.run(BATCH);
@@ -268,7 +268,7 @@ describe("a row of unknown outcome", () => {
 });
 
 describe("two runs of one batch at once", () => {
-  it("buy every row once, end with every row saved, and both say so", async () => {
+  it("submit every row once, end with every row saved, and both say so", async () => {
     const world = await batchWorld({
       submit: late(20, accepts),
       poll: inTurn(stillRunning, stillRunning, stillRunning, completedAt("/1.png")),
@@ -289,7 +289,7 @@ describe("two runs of one batch at once", () => {
     expect(await readdir(path.join(world.home, "state", "tasks", "open"))).toEqual([]);
   });
 
-  it("buy what is of unknown outcome again once, where both are told to", async () => {
+  it("submit what is of unknown outcome again once, where both are told to", async () => {
     const world = await batchWorld({
       submit: byPrompt({ "a hen": inTurn(reset, late(30, accepts)) }),
       poll: completedAt("/1.png"),

@@ -29,7 +29,7 @@ describe("--max-credits", () => {
     expect((await world.run([...BATCH, "--max-credits", "6"])).code).toBe(0);
   });
 
-  it("counts what earlier runs have bought, and says both figures", async () => {
+  it("counts what earlier runs were charged, and says both figures", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", ...foxes(3));
     await world.run(BATCH);
@@ -41,7 +41,7 @@ describe("--max-credits", () => {
     expect((await world.run([...BATCH, "--max-credits", "10"])).code).toBe(0);
   });
 
-  it("counts what may have been charged: rows of unknown outcome, and their second purchase", async () => {
+  it("counts what may have been charged: rows of unknown outcome, and their second submit", async () => {
     const world = await batchWorld({ submit: byPrompt({ "fox 0": reset }) });
     await world.manifest("p.txt", ...foxes(2));
     expect((await world.run(BATCH)).code).toBe(10);
@@ -54,7 +54,7 @@ describe("--max-credits", () => {
     expect(summary).toMatchObject({ credits: 2, creditsBefore: 4 });
   });
 
-  it("lets a batch go on that has used up its budget, where nothing is left to buy", async () => {
+  it("lets a batch continue that has used up its budget, where nothing is left to submit", async () => {
     const world = await batchWorld({ submit: accepts, poll: stillRunning });
     await world.manifest("p.txt", ...foxes(2));
     expect((await world.run([...BATCH, "--max-credits", "4", "--timeout", "50ms"])).code).toBe(10);
@@ -193,7 +193,7 @@ describe("confirmAbove", () => {
     expect(dry.stdout).toBe("5 rows (3 repeat an earlier row), 10 credits, nothing was sent\n");
   });
 
-  it("counts only what is still to buy", async () => {
+  it("counts only what is still to submit", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", ...foxes(2));
     await world.run(BATCH);
@@ -247,7 +247,7 @@ describe("dailyCredits", () => {
       expect(stderr).toContain("dailyCredits is 20");
   });
 
-  it("that is just enough for a batch is enough, however its rows come and go", async () => {
+  it("that is just enough for a batch is enough, however its rows change", async () => {
     for (let round = 0; round < 3; round++) {
       const world = await limited(80);
       await world.manifest("p.txt", ...foxes(40));
@@ -270,7 +270,7 @@ describe("dailyCredits", () => {
     expect(world.server.submits()).toHaveLength(4);
   });
 
-  it("lets what is paid for be finished", async () => {
+  it("lets what was charged be finished", async () => {
     const world = await batchWorld({ submit: accepts, poll: stillRunning });
     await world.manifest("p.txt", ...foxes(2));
     await world.run([...BATCH, "--timeout", "50ms"]);

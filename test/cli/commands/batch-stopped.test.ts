@@ -30,7 +30,7 @@ describe("an account that can pay for no more", () => {
       expect(row).toMatchObject({ charged: "no", error: { type } });
   });
 
-  it("is told once, with the command that goes on, and the next run goes on", async () => {
+  it("is told once, with the command that goes on, and the next run resumes", async () => {
     const world = await batchWorld({ submit: inTurn(accepts, NO_CREDITS, accepts) });
     await world.manifest("p.txt", ...foxes(5));
     const args = [...BATCH, "--concurrency", "1"];
@@ -120,7 +120,7 @@ describe("SIGINT", () => {
     return { world, run, elapsedMs: performance.now() - stoppedMs };
   }
 
-  it("stops submitting, names what is paid for within 100 ms, and the next run goes on: exit 130", async () => {
+  it("stops submitting, names what was charged within 100 ms, and the next run resumes: exit 130", async () => {
     const { world, run, elapsedMs } = await stoppedAt({ poll: stillRunning }, 4);
     expect(run.code).toBe(130);
     expect(elapsedMs).toBeLessThan(100);

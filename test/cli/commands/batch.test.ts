@@ -10,7 +10,7 @@ import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
 const MODEL = ["-m", "z-image"];
 
 describe("a batch", () => {
-  it("buys each line of a .txt, and tells the path of each image on standard output alone", async () => {
+  it("submits each line of a .txt, and tells the path of each image on standard output alone", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox", "", "# a comment", "a hen");
     const { code, stdout, stderr } = await world.run(["batch", "p.txt", ...MODEL, "--output", "pictures"]);
@@ -254,7 +254,7 @@ describe("where a batch's images go", () => {
 });
 
 describe("--shard", () => {
-  it("parts a batch so that all parts together buy every row once, by its content", async () => {
+  it("splits a batch into shards that together submit every row once, by its content", async () => {
     const world = await batchWorld();
     const prompts = Array.from({ length: 12 }, (_, index) => `fox ${index}`);
     await world.manifest("p.txt", ...prompts);

@@ -8,7 +8,7 @@ import { inTurn, late } from "../../support/scripts.ts";
 const COMPARE = ["compare", "a fox", "-m", "gamma-image-2,delta-Image", "-r", "1:1", "-q", "1K,2K"];
 
 describe("compare", () => {
-  it("buys each cell that the matrix allows, and lists the others with the reason", async () => {
+  it("submits each cell that the matrix allows, and lists the others with the reason", async () => {
     const world = await commandWorld();
     const { code, document } = await world.json(COMPARE);
     expect(code).toBe(0);
@@ -47,7 +47,7 @@ describe("compare", () => {
     expect(row.endsWith(file)).toBe(true);
   });
 
-  it("buys nothing twice when it is run again", async () => {
+  it("submits nothing twice when it is run again", async () => {
     const world = await commandWorld();
     await world.json(COMPARE);
     const { code, document } = await world.json(COMPARE);

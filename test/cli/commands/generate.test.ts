@@ -127,7 +127,7 @@ describe("generate", () => {
     });
   });
 
-  it("--no-wait returns with the id, before any look", async () => {
+  it("--no-wait returns with the id, before any poll", async () => {
     const world = await commandWorld();
     const { code, document } = await world.json(["generate", "a fox", "--no-wait"]);
     expect(code).toBe(0);
@@ -158,7 +158,7 @@ describe("generate", () => {
     expect(plain.stderr).toContain("imggen resume task-2");
   });
 
-  it("--poll-interval looks at a steady pace, and no faster than every 100 ms", async () => {
+  it("--poll-interval polls at a fixed interval, and no faster than every 100 ms", async () => {
     const world = await commandWorld({ poll: inTurn(...Array(5).fill(stillRunning), completedAt("/1.png")) });
     expect((await world.run(["generate", "a fox", "--poll-interval", "99ms"])).code).toBe(2);
     expect(world.server.requests).toEqual([]);

@@ -24,7 +24,7 @@ const newestId = async (world: { json: Awaited<ReturnType<typeof commandWorld>>[
   String((await world.json(["history"])).document[0]?.id);
 
 describe("rerun", () => {
-  it("buys the same request again, found by the bytes of a file that was moved", async () => {
+  it("submits the same request again, found by the bytes of a file that was moved", async () => {
     const world = await commandWorld();
     const { document } = await world.json(FOX);
     const moved = path.join(world.cwd, "renamed.png");
@@ -52,7 +52,7 @@ describe("rerun", () => {
     expect(world.server.submits()).toEqual([]);
   });
 
-  it("--dry-run shows the request and buys nothing", async () => {
+  it("--dry-run shows the request and submits nothing", async () => {
     const world = await commandWorld();
     await world.json(FOX);
     const { document } = await world.json(["rerun", "task-1", "--dry-run"]);
@@ -78,7 +78,7 @@ describe("rerun", () => {
 describe("generate --reuse", () => {
   const reuse = [...FOX, "--reuse"];
 
-  it("buys what was never bought", async () => {
+  it("submits what was never submitted", async () => {
     const world = await commandWorld();
     expect(await world.json(reuse)).toMatchObject({ code: 0, document: { taskId: "task-1" } });
     expect(world.server.submits()).toHaveLength(1);
@@ -155,7 +155,7 @@ describe("generate --reuse", () => {
     expect(world.server.submits()).toHaveLength(2);
   });
 
-  it("what failed, or was refused, is bought again", async () => {
+  it("what failed, or was refused, is submitted again", async () => {
     const world = await commandWorld({
       submit: inTurn(
         (_request, socket) => void socket.write(failure("my_credits.no_credits_description")),
@@ -170,7 +170,7 @@ describe("generate --reuse", () => {
 });
 
 describe("resume --dismiss", () => {
-  it("puts a request of unknown outcome aside, and buys nothing", async () => {
+  it("dismisses a request of unknown outcome, and submits nothing", async () => {
     const world = await lostReply();
     await world.json(FOX);
     const id = await newestId(world);

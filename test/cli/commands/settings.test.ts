@@ -171,7 +171,7 @@ describe("config", () => {
 describe("login", () => {
   const accepted = { env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined } };
 
-  it("stores the key of standard input and the base URL, after a look that costs nothing", async () => {
+  it("stores the key of standard input and the base URL, after a check that costs nothing", async () => {
     const world = await commandWorld();
     const args = ["login", "--base-url", `${world.server.baseUrl}/`];
     const { code, document } = await world.json(args, {
@@ -247,7 +247,7 @@ describe("login", () => {
   });
 });
 
-it("settings that are looked at again and again are read without a write", async () => {
+it("settings that are read again and again are read without a write", async () => {
   const world = await commandWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
   const before = await world.listing();
   await world.run(["config", "list"]);

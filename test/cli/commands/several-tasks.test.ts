@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { commandWorld } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 
-/** Two tasks that were bought and not waited for. */
+/** Two tasks that were submitted and not waited for. */
 async function twoTasks() {
   const world = await commandWorld();
   for (const prompt of ["a fox", "an owl"]) await world.run(["generate", prompt, "--no-wait"]);

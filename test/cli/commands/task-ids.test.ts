@@ -105,7 +105,7 @@ describe("several tasks", () => {
       expect(stderr).toMatch(new RegExp(`^\\d of 3, ${id}: saved 1 image, 64×48, .*, \\d`, "m"));
   });
 
-  it("have their ids in what resume says of trouble", async () => {
+  it("have their ids in resume's errors", async () => {
     const world = await commandWorld({
       file: inTurn(reset, reset, (_request, socket) => void socket.end("HTTP/1.1 404 Gone\r\n\r\n")),
     });

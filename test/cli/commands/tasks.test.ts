@@ -72,7 +72,7 @@ describe("status", () => {
 });
 
 describe("resume", () => {
-  it("finishes every paid task that was not saved, and prints their paths", async () => {
+  it("finishes every charged task that was not saved, and prints their paths", async () => {
     const world = await commandWorld();
     for (const prompt of ["a fox", "a cat"]) await world.run(["generate", prompt, "--no-wait"]);
     const { code, stdout } = await world.run(["resume"]);
@@ -103,7 +103,7 @@ describe("resume", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 
-  it("looks an id that the ledger lacks up at the service, and saves it", async () => {
+  it("polls an id that the ledger lacks at the service, and saves it", async () => {
     const world = await commandWorld();
     const { code, document } = await world.json(["resume", "task-elsewhere"]);
     expect([code, document]).toMatchObject([0, { ok: true, taskId: "task-elsewhere", status: "completed" }]);
@@ -117,7 +117,7 @@ describe("resume", () => {
 });
 
 describe("history", () => {
-  it("shows what this machine has paid for, newest first, and not what was refused", async () => {
+  it("shows what this machine was charged for, newest first, and not what was refused", async () => {
     let submits = 0;
     const world = await commandWorld({
       submit: (_request, socket) => {
@@ -150,7 +150,7 @@ describe("history", () => {
     expect((await world.json(["history", "--all"])).document).toHaveLength(22);
   });
 
-  it("is an empty list where nothing was bought", async () => {
+  it("is an empty list where nothing was charged", async () => {
     const world = await commandWorld();
     expect((await world.json(["history"])).document).toEqual([]);
     expect(await world.run(["history"])).toMatchObject({ code: 0, stdout: "" });

@@ -45,7 +45,7 @@ async function newBatch() {
 }
 
 describe("a batch's plan", () => {
-  it("is to buy everything, where nothing was begun", async () => {
+  it("is to submit everything, where nothing was begun", async () => {
     const { plan } = await newBatch();
     const { rows, toSubmit, charged } = await plan(rowsOf("a fox", "a hen"));
     expect(rows.map(({ state, attempts }) => [state, attempts])).toEqual([
@@ -58,7 +58,7 @@ describe("a batch's plan", () => {
     ]);
   });
 
-  it("goes by what the user bought in the place of a row of unknown outcome, and counts both", async () => {
+  it("goes by what the user submitted in the place of a row of unknown outcome, and counts both", async () => {
     const { attempt, plan, ledger } = await newBatch();
     const rows = rowsOf("a fox");
     const bought = await ledger.begin(INTENT);
@@ -73,7 +73,7 @@ describe("a batch's plan", () => {
       });
   });
 
-  it("takes each row from where an earlier run left it, what is paid for first", async () => {
+  it("takes each row from where an earlier run left it, charged rows first", async () => {
     const { attempt, plan } = await newBatch();
     const rows = rowsOf("new", "refused", "not sent", "lost", "failed", "saved", "running", "done");
     await attempt(rows[1], 1, {}, refused);
@@ -122,7 +122,7 @@ describe("a batch's plan", () => {
     ]);
   });
 
-  it("buys what was only claimed: its process ended before it wrote down anything to send", async () => {
+  it("submits what was only claimed: its process ended before it wrote down anything to send", async () => {
     const { claims, ledger, plan } = await newBatch();
     const rows = rowsOf("a fox");
     const id = await claimedOnly(claims, ledger, rows[0] as BatchRow, identity(1));
@@ -162,7 +162,7 @@ describe("a batch's plan", () => {
     }
   });
 
-  it("buys again on the user's word what is unknown, and not what a process is still at", async () => {
+  it("submits again at the user's request what is unknown, and not what a process is still at", async () => {
     const { attempt, claims, ledger, plan, processes, state } = await newBatch();
     const rows = rowsOf("lost", "under way", "of the dead");
     await attempt(rows[0], 1, {}, unknown);

@@ -23,7 +23,7 @@ it.each([
   ["accepted", [accepted], "unfinished"],
   ["completed and not saved", [accepted, completed], "unfinished"],
   ["saved", [accepted, completed, saved], "saved"],
-  ["bought and failed", [accepted, failed], "failed"],
+  ["submitted and failed", [accepted, failed], "failed"],
 ] as const)("a row whose task was %s stands as %j → %s", (_name, events, state) => {
   expect(rowStateOf(entry(...events))).toBe(state);
 });
@@ -37,6 +37,6 @@ it.each([
   ["of a newer release", { file: "f", kind: "newer", version: 9 }],
   ["no task's at all", { file: "f", kind: "foreign" }],
   ["never wholly written down", { file: "f", kind: "stub" }],
-] as const)("a row whose task's file is %s is unknown: it may well have been bought", (_name, file) => {
+] as const)("a row whose task's file is %s is unknown: it may have been charged", (_name, file) => {
   expect(rowStateOf(file)).toBe("unknown");
 });

@@ -87,7 +87,7 @@ describe("running a batch's rows", () => {
     expect(await readdir(world.output)).toHaveLength(3);
   });
 
-  it("stops buying with the account, finishes what was accepted, and says why of all the others", async () => {
+  it("stops submitting with the account, finishes what was accepted, and says why of all the others", async () => {
     const { go, ends, run, server } = await newRun({
       submit: inTurn(late(500, accepts), replies(failure("my_credits.no_credits_description"))),
       poll: inTurn(stillRunning, completedAt("/1.png")),
@@ -144,7 +144,7 @@ describe("a row that another process is at work on", () => {
     await task.release();
   });
 
-  it("is bought where that one had only claimed it", async () => {
+  it("is submitted where that one had only claimed it", async () => {
     const batch = await newRun();
     const [row] = foxes(1) as [PlannedRow];
     const { claims, other, processes } = batch;
@@ -153,7 +153,7 @@ describe("a row that another process is at work on", () => {
     expect(batch.ends).toMatchObject([{ state: "saved", isSubmitted: true, report: { ledgerId: id } }]);
   });
 
-  it("is bought anew where that one was refused meanwhile", async () => {
+  it("is submitted again where that one was refused meanwhile", async () => {
     const batch = await newRun();
     const [row] = foxes(1) as [PlannedRow];
     const task = await begunByOther(batch, row);
@@ -165,7 +165,7 @@ describe("a row that another process is at work on", () => {
     ]);
   });
 
-  it("is told of as unfinished when patience ends, and is not bought", async () => {
+  it("is reported as unfinished when patience ends, and is not submitted", async () => {
     const batch = await newRun();
     const rows = foxes(2);
     const task = await begunByOther(batch, rows[0] as PlannedRow);

@@ -32,7 +32,7 @@ const resubmitted = (row: PlannedRow): PlannedRow => ({
 });
 
 describe("a row that is new", () => {
-  it("is claimed, bought and saved, and reported as bought by this run", async () => {
+  it("is claimed, submitted and saved, and reported as submitted by this run", async () => {
     const { run, claims } = await newRun();
     const row = newRow();
     expect(await ended(row, run)).toMatchObject({
@@ -54,7 +54,7 @@ describe("a row that is new", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("is unknown, and not bought again, where its claim was damaged, with its task in it", async () => {
+  it("is unknown, and not submitted again, where its claim was damaged, with its task in it", async () => {
     const { run, server, claims } = await newRun();
     const row = newRow();
     await ended(row, run);
@@ -155,7 +155,7 @@ describe("a row that an earlier run has saved", () => {
     expect(server.requests).toHaveLength(requests);
   });
 
-  it("is fetched again where its image is gone, and not bought again", async () => {
+  it("is downloaded again where its image is gone, and not submitted again", async () => {
     const { run, row, server, file, world } = await saved();
     await rm(file);
     expect(await ended(again(row), run)).toMatchObject({ state: "saved", isSubmitted: false });
@@ -191,7 +191,7 @@ describe("a row of unknown outcome", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("is put aside and bought again on the user's word", async () => {
+  it("is dismissed and submitted again at the user's request", async () => {
     const { run, row, server, world } = await lost();
     const second = resubmitted(row);
     expect(await ended(second, run)).toMatchObject({
@@ -203,7 +203,7 @@ describe("a row of unknown outcome", () => {
     expect(await readdir(path.join(world.stateFolder, "tasks", "open"))).toEqual([]);
   });
 
-  it("is not bought again where it has become unknown since the run was planned", async () => {
+  it("is not submitted again where it has become unknown since the run was planned", async () => {
     const { run, row, server } = await lost();
     expect(await ended({ ...again(row), resubmit: "20260131T120000000-0badcafe" }, run)).toMatchObject({
       state: "unknown",
@@ -220,7 +220,7 @@ describe("a row of unknown outcome", () => {
     expect(server.submits()).toHaveLength(2);
   });
 
-  it("is bought again once where two processes are told to at once", async () => {
+  it("is submitted again once where two processes are told to at once", async () => {
     const { run, row, server, other } = await lost();
     const elsewhere = { ...run, deps: other.deps };
     const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
@@ -260,7 +260,7 @@ describe("a row of unknown outcome", () => {
     }
   });
 
-  it("whose file is damaged is left to the user, even on the user's word", async () => {
+  it("whose file is damaged is left to the user, even at the user's request", async () => {
     const { run, row, server, world } = await lost();
     const file = path.join(world.stateFolder, "tasks", "open", `${row.attempts[0]}.jsonl`);
     await writeFile(file, "scribble\n");
@@ -299,7 +299,7 @@ describe("a row whose claim was damaged", () => {
     },
   );
 
-  it("is bought again on the user's word, once, and is then like any other", async () => {
+  it("is submitted again at the user's request, once, and is then like any other", async () => {
     const { run, row, server, other, claims } = await damaged("");
     const elsewhere = { ...run, deps: other.deps };
     const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
@@ -407,8 +407,8 @@ describe("a row that was turned away with 429", () => {
   );
 });
 
-describe("a row that was bought", () => {
-  it("and failed is not bought again", async () => {
+describe("a row that was submitted", () => {
+  it("and failed is not submitted again", async () => {
     const { run, server } = await newRun({ poll: taskIs({ status: "failed", errorCode: 7 }) });
     const row = newRow();
     expect(await ended(row, run)).toMatchObject({

@@ -126,7 +126,7 @@ describe("a fetch is tried again after", () => {
     ]);
   });
 
-  it("trouble five times, with longer and longer waits, and not after the sixth", async () => {
+  it("five times after an error, with longer and longer waits, and not after the sixth", async () => {
     const { outcome, clock, server, place } = await fetching({ answers: [response(500, "")] });
     expect(outcome).toMatchObject({
       type: "save_failed",
@@ -226,7 +226,7 @@ describe("a fetch ends at once", () => {
   });
 });
 
-it("an image in which nothing comes any more is fetched again", async () => {
+it("an image in which nothing comes any more is downloaded again", async () => {
   const half: Behaviour = (_request, socket) => void socket.write(cutShort);
   const { outcome, events } = await fetching({
     answers: [half, response(200, IMAGE)],

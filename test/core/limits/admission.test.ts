@@ -118,7 +118,7 @@ describe("a pass through the admission", () => {
     expect(sentAtMs).toEqual([0, 4000, 4000]);
   });
 
-  it("looks at no task whose wait would be over by then, and says how long it would take", async () => {
+  it("polls no task whose wait would be over by then, and says how long it would take", async () => {
     const { admission, sentAtMs } = newGate([busy(60_000)]);
     await (await admitted(admission)).submit(REQUEST, never());
     expect(await new AdmittedService(admission, null).poll("task-1", 5000, never())).toMatchObject({

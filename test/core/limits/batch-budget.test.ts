@@ -12,7 +12,7 @@ describe("a batch's budget", () => {
     [4, 6, 10],
     [0, 10, 10],
     [0, 0, 0],
-  ])("takes %i credits still to buy and %i charged before under a cap of %i", (toSubmit, charged, cap) => {
+  ])("takes %i credits still to submit and %i charged before under a cap of %i", (toSubmit, charged, cap) => {
     expect(() =>
       checkBatchBudget({ toSubmit: cost(toSubmit), charged: cost(charged), chargedForOthers }, cap, false),
     ).not.toThrow();
@@ -24,7 +24,7 @@ describe("a batch's budget", () => {
     [0, 11, 10],
     [1, 0, 0],
   ])(
-    "refuses %i still to buy and %i charged before under a cap of %i, with the figures",
+    "refuses %i still to submit and %i charged before under a cap of %i, with the figures",
     (toSubmit, charged, cap) => {
       const check = () =>
         checkBatchBudget({ toSubmit: cost(toSubmit), charged: cost(charged), chargedForOthers }, cap, false);
@@ -40,7 +40,7 @@ describe("a batch's budget", () => {
   it.each([
     [cost(0, 1), cost(0)],
     [cost(0), cost(0, 1)],
-  ])("cannot be kept where a cost is not documented, %j to buy and %j before", (toSubmit, charged) => {
+  ])("cannot be kept where a cost is not documented, %j to submit and %j before", (toSubmit, charged) => {
     expect(() => checkBatchBudget({ toSubmit, charged, chargedForOthers }, 1000, false)).toThrow(
       /1 row costs is not documented/,
     );
@@ -68,7 +68,7 @@ it.each([
   [5, 6, /Raise the cap, or take rows out\./],
   [5, 11, /Raise the cap: charges for rows that were taken out since count too\./],
 ])(
-  "%i credits to buy and %i charged before over a cap of 10: taking rows out is named where it helps",
+  "%i credits to submit and %i charged before over a cap of 10: taking rows out is named where it helps",
   (toSubmit, charged, hint) => {
     const plan = { toSubmit: cost(toSubmit), charged: cost(0), chargedForOthers: cost(charged) };
     expect(() => checkBatchBudget(plan, 10, false)).toThrow(

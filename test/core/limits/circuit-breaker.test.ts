@@ -183,7 +183,7 @@ describe("while submits are lost, each of which may have been charged", () => {
     expect(clock.waits).toEqual([2000]);
   });
 
-  it("an answer ends it, and the next three lost in a row begin anew", async () => {
+  it("an answer ends it, and the next three lost in a row start over", async () => {
     const { breaker, outages } = await down();
     await entered(breaker);
     breaker.answered();

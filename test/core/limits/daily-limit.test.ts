@@ -63,7 +63,7 @@ describe("before a batch is begun", () => {
     await expect(checkDailyLimit(cost(2), KEY, deps, false)).resolves.toBeUndefined();
   });
 
-  it("nothing to buy always passes, and so does everything without a limit", async () => {
+  it("nothing to submit always passes, and so does everything without a limit", async () => {
     const { deps, buy } = await newDay(10);
     await buy(99);
     await expect(checkDailyLimit(cost(0), KEY, deps, false)).resolves.toBeUndefined();
@@ -83,7 +83,7 @@ describe("before a batch is begun", () => {
   });
 });
 
-describe("a purchase that is written down and not yet sent", () => {
+describe("a request whose intent is recorded and not yet sent", () => {
   it("may be sent where all of the day, itself included, is within the limit", async () => {
     const { deps, buy } = await newDay(4);
     await buy(2);

@@ -69,7 +69,7 @@ describe("the pace of a batch", () => {
     expect(await isOver(poll)).toBe(true);
   });
 
-  it("waits longer with each refusal in a row that names no time, and anew after a success", async () => {
+  it("waits longer with each refusal in a row that names no time, and starts over after a success", async () => {
     const { pace, clock } = newPace(() => 1);
     const waits = [1, 2, 3].map(() => {
       pace.slowDown(null);

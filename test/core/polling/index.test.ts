@@ -18,7 +18,7 @@ import {
 
 describe("the automatic schedule", () => {
   it.each([0, 1, 5000, 60_000, 89_999, 179_999, 600_000])(
-    "never looks more than 58 times in any 180 s, from an age of %i ms on",
+    "never polls more than 58 times in any 180 s, from an age of %i ms on",
     (ageMs) => {
       const times = lookTimes(defaultSchedule, ageMs + 3_600_000, ageMs);
       expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
@@ -33,7 +33,7 @@ describe("the automatic schedule", () => {
     ["20 s, without memory", memoryless(20_000)],
     ["45 s, without memory", memoryless(45_000)],
   ])(
-    "sees tasks of %s sooner than the reference client, and pays no more looks for it",
+    "sees tasks of %s sooner than the reference client, and makes no more polls for it",
     (_what, durations) => {
       const { delay, looks } = figuresOf(defaultSchedule, draw(durations, 20_000, 1));
       expect(delay).toBeLessThan(1);
@@ -41,7 +41,7 @@ describe("the automatic schedule", () => {
     },
   );
 
-  it("never looks away for more than 3.6 s, however old the task is", () => {
+  it("never pauses for more than 3.6 s, however old the task is", () => {
     expect([0, 1e5, 1e9, Number.POSITIVE_INFINITY].map((age) => defaultSchedule.nextDelayMs(age))).toEqual([
       2800, 3600, 3600, 3600,
     ]);
@@ -51,7 +51,7 @@ describe("the automatic schedule", () => {
 describe("the automatic schedule of tasks begun together", () => {
   const orders = Array.from({ length: 100 }, (_, order) => order);
 
-  it("never looks more than 58 times in any 180 s", () => {
+  it("never polls more than 58 times in any 180 s", () => {
     for (const order of orders)
       expect(mostWithin(lookTimes(staggered(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
   });
@@ -98,6 +98,6 @@ describe("the schedule of a service that is known to take 600 ms", () => {
   });
 });
 
-it("a uniform schedule looks at its interval, at any age", () => {
+it("a uniform schedule polls at its interval, at any age", () => {
   expect([0, 1e3, 1e9].map((age) => fixedSchedule(250).nextDelayMs(age))).toEqual([250, 250, 250]);
 });

@@ -34,7 +34,7 @@ describe("the learned schedule, after 20 tasks", () => {
   });
 
   // A task of 45 s may take 100 s: 58 looks in 180 s leave no room to be quicker and to go on.
-  it.each([0.25, 0.3])("of 45 s (σ %f) sees it in seven tenths of that delay, with fewer looks", (sigma) => {
+  it.each([0.25, 0.3])("of 45 s (σ %f) sees it in seven tenths of that delay, with fewer polls", (sigma) => {
     const durations = lognormal(45_000, sigma);
     const { delay, looks } = figuresAfter(durations, 20, durations);
     expect(delay).toBeLessThanOrEqual(0.7);
@@ -46,7 +46,7 @@ describe("the learned schedule, after 20 tasks", () => {
     ["of two kinds, 10 s and 25 s", either(lognormal(10_000, 0.2), lognormal(25_000, 0.2)), 0.75],
     ["spread wide", lognormal(20_000, 0.6), 0.9],
     ["without memory, where nothing can be learned", memoryless(20_000), 1.05],
-  ])("%s pays less for its looks than the reference client", (_what, durations, most) => {
+  ])("%s makes fewer polls for its delay than the reference client", (_what, durations, most) => {
     const { delay, looks } = figuresAfter(durations, 20, durations);
     expect(delay).toBeLessThan(0.76);
     expect(delay * looks).toBeLessThan(most);
@@ -78,7 +78,7 @@ describe("the learned schedule, after 20 tasks", () => {
 });
 
 describe("the learned schedule, in the long run", () => {
-  it("does not drift: tasks watched as it says teach it what the first ones did", () => {
+  it("is stable: tasks polled by it teach it what the first ones did", () => {
     const durations = lognormal(20_000, 0.25);
     const known = watched(draw(durations, 200, 7));
     const delayAfter = (count: number) => {
@@ -93,7 +93,7 @@ describe("the learned schedule, in the long run", () => {
     expect(late / early).toBeLessThan(1.1);
   });
 
-  it("finds the moment of tasks that hardly differ, though most are completed before anybody looks", () => {
+  it("finds the moment of tasks that hardly differ, though most are completed before they are polled", () => {
     const figures = [1, 2, 3].flatMap((seed) => {
       const durationsMs = draw(lognormal(10_000, 0.02), 120, seed);
       const known = watched(durationsMs);
@@ -112,7 +112,7 @@ describe("the learned schedule, in the long run", () => {
     expect(first).toBeLessThan(700);
   });
 
-  it.each([0.5, 2, 3])("has learned anew 20 tasks after durations changed by a factor of %f", (factor) => {
+  it.each([0.5, 2, 3])("has adapted 20 tasks after durations changed by a factor of %f", (factor) => {
     const before = watched(draw(lognormal(15_000, 0.25), 50, 3));
     const changed = lognormal(factor * 15_000, 0.25);
     const known = watched(draw(changed, 20, 4), before);
@@ -127,7 +127,7 @@ describe("whatever the history, the learned schedule", () => {
   const interval = fc.record({ pendingMs: fc.option(age), seenMs: age });
   const histories = fc.array(interval, { maxLength: 60 });
 
-  it("looks no more than 58 times in any 180 s, from any age on, and never stops", () => {
+  it("polls no more than 58 times in any 180 s, from any age on, and never stops", () => {
     fc.assert(
       fc.property(histories, age, (history, ageMs) => {
         const times = lookTimes(learnedSchedule(history), ageMs + 900_000, ageMs);
@@ -146,7 +146,7 @@ describe("whatever the history, the learned schedule", () => {
     );
   });
 
-  it("looks as the automatic one does at a task of unknown age", () => {
+  it("polls a task as the automatic one does: one of unknown age", () => {
     fc.assert(
       fc.property(histories, (history) => {
         const delayMs = learnedSchedule(history).nextDelayMs(Number.POSITIVE_INFINITY);
@@ -181,7 +181,7 @@ it("tasks that nobody waited for teach nothing of how long they took", () => {
   expect(learnedSchedule([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(defaultSchedule);
 });
 
-it("a task that was looked at once, a day later, changes next to nothing", () => {
+it("a task that was polled once, a day later, changes next to nothing", () => {
   const known = watched(draw(lognormal(20_000, 0.25), 20, 5));
   const late = learnedSchedule([...known, { pendingMs: 4000, seenMs: 86_400_000 }]);
   const tasks = draw(lognormal(20_000, 0.25), 2000, 1);

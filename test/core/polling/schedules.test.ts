@@ -102,7 +102,7 @@ describe("the schedule of a request", () => {
     expect(looks(await schedules.of(FOX))).toEqual(learned);
   });
 
-  it("is made anew once more than a quarter of what it was learned from is new", async () => {
+  it("is computed again once more than a quarter of what it was learned from is new", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
     const first = await schedules.of(FOX);

@@ -56,7 +56,7 @@ describe("waiting for a task", () => {
     expect((await waiting([RUNNING, answer])).result).toEqual({ outcome: "failed", errorCode });
   });
 
-  it("takes its first look at once where the task may long be finished", async () => {
+  it("polls for the first time at once where the task may long be finished", async () => {
     const { lookTimes } = await waiting([COMPLETED], { pollAtOnce: true });
     expect(lookTimes).toEqual([0]);
   });
@@ -98,12 +98,12 @@ describe("the deadline of a wait", () => {
     expect(lookTimes).toEqual([1000, 2000, 3000, 3500]);
   });
 
-  it("is the moment of one last look, which may find the task completed", async () => {
+  it("is the moment of one last poll, which may find the task completed", async () => {
     const { result } = await waiting([RUNNING, RUNNING, RUNNING, COMPLETED], { timeoutMs: 3500 });
     expect(result).toMatchObject({ outcome: "completed", seenMs: 3500 });
   });
 
-  it("allows one look even where there is no time at all", async () => {
+  it("allows one poll even where there is no time at all", async () => {
     const { result, lookTimes } = await waiting([COMPLETED], { timeoutMs: 0, pollAtOnce: true });
     expect(result).toMatchObject({ outcome: "completed" });
     expect(lookTimes).toEqual([0]);
@@ -119,7 +119,7 @@ describe("the deadline of a wait", () => {
     expect(result).toMatchObject({ outcome: "completed", seenMs: 2000 });
   });
 
-  it("is followed by a last look even where the look before outlasted it, as when a laptop slept", async () => {
+  it("is followed by a last poll even where the poll before outlasted it, as when a laptop slept", async () => {
     const clock = fakeClock();
     const sleep: Behaviour = (_request, socket) => {
       clock.advance(8 * 3_600_000);
@@ -130,13 +130,13 @@ describe("the deadline of a wait", () => {
     expect(lookTimes).toHaveLength(2);
   });
 
-  it("is told with the last trouble", async () => {
+  it("is told with the last error", async () => {
     const { result } = await waiting([RUNNING, response(503, "")], { timeoutMs: 2000 });
     expect(result).toEqual({ outcome: "timeout", trouble: "HTTP 503" });
   });
 });
 
-describe("trouble while waiting", () => {
+describe("errors while waiting", () => {
   it.each<[string, Buffer | Behaviour]>([
     ["a cut connection", (_request, socket) => void socket.resetAndDestroy()],
     ["HTTP 408", response(408, "")],
@@ -167,7 +167,7 @@ describe("trouble while waiting", () => {
     expect(world.clock.monotonicMs()).toBe(180_000);
   });
 
-  it("makes looks sparser and sparser, up to 20 s, and the first good one makes them regular again", async () => {
+  it("makes polls rarer and rarer, up to 20 s, and the first good one makes them regular again", async () => {
     const busy = response(500, "");
     const answers = [...Array(8).fill(busy), RUNNING, COMPLETED];
     const { clock } = await waiting(answers, { timeoutMs: 600_000 });
@@ -186,7 +186,7 @@ describe("trouble while waiting", () => {
     expect(lookTimes).toHaveLength(1);
   });
 
-  it("of a silent service takes no look past the time that is left for long", async () => {
+  it("of a silent service makes no poll past the time that is left for long", async () => {
     const silence: Behaviour = () => {};
     const { result } = await waiting(
       [silence],
@@ -205,7 +205,7 @@ describe("a refusal while waiting", () => {
     [response(403, "<html>"), "service_error"],
     [failure("some.new.key"), "service_error"],
     [failure("image_generation.error.generation_failed"), "generation_failed"],
-  ])("ends it at once, with the task still paid for", async (answer, type) => {
+  ])("ends it at once, with the task still charged", async (answer, type) => {
     const { result, lookTimes } = await waiting([RUNNING, answer, COMPLETED]);
     expect(result).toMatchObject({ outcome: "refused", error: { type, charged: "yes" } });
     expect(lookTimes).toHaveLength(2);
@@ -239,7 +239,7 @@ describe("a signal while waiting", () => {
     expect(lookTimes).toHaveLength(2);
   });
 
-  it("ends it in the middle of a look", async () => {
+  it("ends it in the middle of a poll", async () => {
     const { result } = await waiting([() => {}], {}, { interruptAfter: 1 });
     expect(result).toEqual({ outcome: "interrupted" });
   });
@@ -248,9 +248,9 @@ describe("a signal while waiting", () => {
 it.each([
   ["a running task", [RUNNING]],
   ["a task that is not known at first", [...Array(20).fill(NOT_YET), RUNNING]],
-  ["a service in trouble", [response(500, "")]],
-  ["a service in trouble now and then", [RUNNING, response(502, ""), RUNNING, response(429, "")]],
-])("no more than 60 looks are taken in any 180 s at %s", async (_what, answers) => {
+  ["a failing service", [response(500, "")]],
+  ["a service that fails now and then", [RUNNING, response(502, ""), RUNNING, response(429, "")]],
+])("no more than 60 polls are made in any 180 s at %s", async (_what, answers) => {
   const schedule = defaultSchedule;
   const { lookTimes } = await waiting(answers, { schedule, timeoutMs: 600_000 });
   const inWindow = (start: number) => lookTimes.filter((at) => at >= start && at < start + 180_000).length;

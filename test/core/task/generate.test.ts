@@ -45,7 +45,7 @@ async function generating(
 }
 
 describe("generating an image", () => {
-  it("buys it, waits for it, saves it, and reports it", async () => {
+  it("submits it, waits for it, saves it, and reports it", async () => {
     const { run, output, stateFolder, server, destination } = await generating();
     const report = await run();
     expect(report).toMatchObject({
@@ -179,7 +179,7 @@ describe("the order of writes", () => {
   });
 });
 
-describe("nothing is bought", () => {
+describe("nothing is submitted", () => {
   it("where the output folder cannot be written to", async () => {
     const { run, server, output, stateFolder } = await generating();
     await writeFile(output, "a file in its place").catch(() => mkdir(output));
@@ -203,7 +203,7 @@ describe("nothing is bought", () => {
   });
 });
 
-describe("a task that was bought stays to be resumed", () => {
+describe("a charged task stays to be resumed", () => {
   const open = { open: ["intent", "accepted"] };
 
   it("when the wait is over before it is", async () => {
@@ -298,7 +298,7 @@ it("an image whose first URL is gone is fetched from the fresh one", async () =>
   expect(report).toMatchObject({ error: null, files: [{ url: expect.stringMatching(/\/files\/2\.png$/) }] });
 });
 
-it("a ledger that breaks after the purchase is told with the id, and the image is saved all the same", async ({
+it("a ledger that breaks after the submit is reported with the id, and the image is saved all the same", async ({
   skip,
 }) => {
   const stateFolder = tinyDisk(128);

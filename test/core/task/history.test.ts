@@ -29,7 +29,7 @@ async function newLedger() {
 }
 
 describe("the recent tasks", () => {
-  it("are those that were or may have been paid for, newest first", async () => {
+  it("are those that were or may have been charged, newest first", async () => {
     const { ledger, put } = await newLedger();
     const ids = [
       await put([accepted, saved], {}, true),

@@ -351,7 +351,7 @@ describe("resuming a task of another account", () => {
 });
 
 describe("resuming a task that the ledger does not hold", () => {
-  it("looks it up at the service, and saves it", async () => {
+  it("polls it at the service, and saves it", async () => {
     const { resume, fallback, server } = await leftBehind({});
     const report = await resume("elsewhere-42");
     expect(report).toMatchObject({

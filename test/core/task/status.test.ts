@@ -40,7 +40,7 @@ async function looking(
   return { report, server, ...world };
 }
 
-describe("a look at a task", () => {
+describe("a poll of a task", () => {
   it("tells that it is completed, and where its image is, and saves nothing", async () => {
     const { report, server, output } = await looking();
     expect(report).toMatchObject({
@@ -87,7 +87,7 @@ describe("a look at a task", () => {
     expect(report).toMatchObject({ error: { type, key } });
   });
 
-  it("at a service in trouble reports that, after one look", async () => {
+  it("at a failing service reports that, after one poll", async () => {
     const { report, server } = await looking(answering(response(503, "")));
     expect(report).toMatchObject({
       error: { type: "service_error", message: expect.stringContaining("HTTP 503") },
@@ -131,7 +131,7 @@ describe("a task that the ledger has as failed", () => {
   });
 });
 
-describe("a look that waits", () => {
+describe("a status that waits", () => {
   it("lasts until the task is completed", async () => {
     let polls = 0;
     const { report, clock } = await looking(
@@ -161,7 +161,7 @@ describe("a look that waits", () => {
   });
 });
 
-describe("a look that saves", () => {
+describe("a status that saves", () => {
   const destination = (folder: string) => ({
     kind: "folder" as const,
     folder,
@@ -198,7 +198,7 @@ it.each([
   ["failed", [accepted, failed]],
   ["saved", [accepted, { ...saved, at: AT }]],
 ])(
-  "a task that the ledger has as %s can be looked at by the ledger's id without an exception",
+  "a task that the ledger has as %s can be polled by the ledger's id without an exception",
   async (_what, events) => {
     const { deps } = await looking({}, {}, events);
     const [entry] = await deps.ledger.unfinished();
@@ -215,7 +215,7 @@ it.each([
   },
 );
 
-it("a request of unknown outcome has no task to look at: the service is not asked for the ledger's own name", async () => {
+it("a request of unknown outcome has no task to poll: the service is not asked for the ledger's own name", async () => {
   const { deps, server } = await looking(answering(failure("image_generation.error.unknown_error")), {}, [
     unknown,
   ]);

@@ -101,7 +101,7 @@ describe("a submit that never left", () => {
     expect(world.events.filter(({ type }) => type === "submitting")).toHaveLength(4);
   });
 
-  it("is bought once when the service is there again", async () => {
+  it("is submitted once when the service is there again", async () => {
     const port = await deadPort();
     const world = await taskWorld(`http://127.0.0.1:${port}/api`);
     const service = createServer((socket) => {
@@ -214,7 +214,7 @@ describe("a signal", () => {
   });
 });
 
-it("Retry-After counts against the whole patience, not against each answer anew", async () => {
+it("Retry-After counts against the whole patience, not against each answer separately", async () => {
   const busy = json({}, 429, { "retry-after": "100" });
   const { purchasing, server, clock } = await submitting([busy, busy, ACCEPTED], { patienceMs: 180_000 });
   expect(await purchasing).toMatchObject({ outcome: "refused", error: { charged: "no" } });

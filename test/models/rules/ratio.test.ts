@@ -55,7 +55,7 @@ describe("the ratio", () => {
     );
   });
 
-  it("that no model is documented to take brings up where to look", () => {
+  it("that no model is documented to take names where to look", () => {
     expect(refusalOf({ ratio: "27:16" }).hint).toContain("imggen models --ratio 27:16");
   });
 

@@ -129,7 +129,7 @@ describe("a picture of the sandbox", () => {
     }
   });
 
-  test("looks different in every style", async () => {
+  test("is different in every style", async () => {
     const styles = ["", ", oil painting", ", watercolor", ", pixel art", ", sketch", ", poster"];
     const files = await Promise.all(styles.map((style) => draw(`a boat at sunset${style}`)));
     expect(new Set(files.map((file) => file.toString("base64"))).size).toBe(styles.length);
