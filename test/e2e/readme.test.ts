@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
-import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { SETTING_NAMES } from "../../src/store/settings-file.ts";
 import { runCommand } from "../support/in-process.ts";
-import { NODE_FLAGS } from "../support/program.ts";
+import { shellIn } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const README = await readFile(path.resolve(import.meta.dirname, "../../README.md"), "utf8");
@@ -88,8 +86,7 @@ describe("the README's commands", () => {
     const folder = await temporaryFolder();
     const sandbox = await startSandbox({ folder: path.join(folder, "sandbox"), latencyMs: 50 });
     onTestFinished(() => sandbox.close());
-    const env = await shellEnvironment(folder, sandbox.baseUrl);
-    const shell = (line: string) => promisify(execFile)("sh", ["-c", line], { cwd: folder, env });
+    const { run: shell } = await shellIn(folder, sandbox.baseUrl);
     await writeFile(path.join(folder, "products.csv"), /```csv\n([\s\S]*?)```/.exec(README)?.[1] ?? "");
     const id = (await shell("imggen generate 'a task to poll' --no-wait")).stdout.trim();
     const { atOnce, after } = stretches();
@@ -111,21 +108,4 @@ function pasted(line: string, id: string, baseUrl: string): string {
     .replace(/(status|resume)(.*) --output fox\.png/, `$1$2 --output fox-${Math.random()}.png`)
     .replace(/\| jq .*$/, "");
   return /imggen login/.test(real) && !real.includes("|") ? `echo sk-sandbox | ${real}` : real;
-}
-
-/** A shell's environment in which `imggen` is the built program, and the service is the sandbox. */
-async function shellEnvironment(folder: string, baseUrl: string) {
-  const bin = path.join(folder, "bin");
-  await promisify(execFile)("mkdir", ["-p", bin]);
-  await symlink(process.execPath, path.join(bin, "node"));
-  const program = path.resolve(import.meta.dirname, "../../bin/imggen.js");
-  const launcher = path.join(bin, "imggen");
-  await writeFile(launcher, `#!/bin/sh\nexec node ${NODE_FLAGS.join(" ")} "${program}" "$@"\n`);
-  await chmod(launcher, 0o755);
-  return {
-    PATH: `${bin}:${process.env.PATH}`,
-    IMGGEN_HOME: path.join(folder, "home"),
-    IMGGEN_API_KEY: "sk-sandbox",
-    IMGGEN_BASE_URL: baseUrl,
-  };
 }

@@ -143,10 +143,9 @@ function errorOf({ id, state }: TaskRecord): ImggenError | null {
 }
 
 function replyLost(id: string, excerpt: string | null): OutcomeUnknownError {
-  return new OutcomeUnknownError(
-    `Request ${id} was sent, and its reply was lost: it may or may not have been charged.`,
-    { mentionedTaskId: taskIdIn(excerpt) },
-  );
+  return new OutcomeUnknownError(`Request ${id} was sent, and its reply was lost.`, {
+    mentionedTaskId: taskIdIn(excerpt),
+  });
 }
 
 /** Why a request was not sent whose process ended while it waited out a 429. */

@@ -63,7 +63,8 @@ async function severalTasks(session: Session, tasks: number): Promise<Shown> {
       waiting.delete(id);
       downloading.delete(id);
       retitle();
-      await renderReport(report, session, `${ended} of ${tasks}, ${id}: `);
+      const isNamed = report.error?.message.includes(id) === true;
+      await renderReport(report, session, `${ended} of ${tasks}${isNamed ? "" : `, ${id}`}: `);
     },
     stop: () => line.stop(),
   };
