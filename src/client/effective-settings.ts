@@ -1,3 +1,4 @@
+import { UsageError } from "../lib/errors.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { SETTING_NAMES, type SettingName, type Settings } from "../store/settings-file.ts";
 import type { Environment } from "./this-process.ts";
@@ -18,6 +19,15 @@ const VARIABLES: Partial<Record<SettingName, string>> = {
   output: "IMGGEN_OUTPUT",
   timeout: "IMGGEN_TIMEOUT",
 };
+
+/** Settings that are on or off. */
+type SwitchName = Extract<SettingName, "sidecar">;
+
+/** @throws UsageError unless it is `true` or `false` */
+export function switchValue(label: string, value: string): "true" | "false" {
+  if (value === "true" || value === "false") return value;
+  throw new UsageError(`${label} must be true or false.`);
+}
 
 /** Default of `confirmAbove`. */
 export const CONFIRM_ABOVE_CREDITS = 100;
@@ -47,6 +57,13 @@ export class EffectiveSettings {
     const fromFile = this.#file[name];
     if (fromFile === undefined) return undefined;
     return { value: fromFile, source: "config", label: `${name} in the config` };
+  }
+
+  /** Whether something is on: by its flag, else by the config. @throws UsageError where that says neither */
+  async isOn(name: SwitchName, flag = false): Promise<boolean> {
+    if (flag) return true;
+    const setting = await this.get(name);
+    return setting !== undefined && switchValue(setting.label, setting.value) === "true";
   }
 
   /** Above so many credits a batch asks first. Default 100. @throws UsageError where the config holds no number */

@@ -14,6 +14,7 @@ export const SETTING_NAMES = [
   "quality",
   "output",
   "timeout",
+  "sidecar",
   "confirmAbove",
   "dailyCredits",
 ] as const;
@@ -21,7 +22,12 @@ export const SETTING_NAMES = [
 export type SettingName = (typeof SETTING_NAMES)[number];
 export type Settings = { [Name in SettingName]?: string };
 
-const CREDITS: ReadonlySet<SettingName> = new Set(["confirmAbove", "dailyCredits"]);
+/** What a person would write as another type of JSON value: both ways are read. */
+const OTHER_TYPES: { [Name in SettingName]?: "number" | "boolean" } = {
+  sidecar: "boolean",
+  confirmAbove: "number",
+  dailyCredits: "number",
+};
 
 /** Where the settings of a config folder are. */
 export function settingsFile(folder: string): string {
@@ -60,9 +66,8 @@ function parseSettings(text: string, file: string): Settings {
   for (const name of SETTING_NAMES) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
-    // A number of credits is what a person would write as a number.
-    const isText = typeof value === "string" || (typeof value === "number" && CREDITS.has(name));
-    if (!isText) throw corrupt(file, `"${name}" must be a string`);
+    const type = typeof value;
+    if (type !== "string" && type !== OTHER_TYPES[name]) throw corrupt(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }
   return settings;

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { ErrorType } from "../lib/errors.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
+import type { SaveOptions } from "../task/destination.ts";
 import { advance, type EventType, type TaskEvent, type TaskState } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
@@ -22,10 +23,13 @@ type Fields<Line> = { [Name in keyof Line]-?: z.ZodMiniType<Line[Name]> };
 const text = z.string();
 const textOrNull = z.nullable(text);
 const numberOrNull = z.nullable(z.number());
-const overwrite = z.boolean();
-const folder = { folder: text, template: text, overwrite };
+const saveOptions = {
+  overwrite: z.boolean(),
+  sidecar: z.exactOptional(z.boolean()),
+} satisfies Fields<SaveOptions>;
+const folder = { folder: text, template: text, ...saveOptions };
 const destination = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("file"), path: text, overwrite }),
+  z.object({ kind: z.literal("file"), path: text, ...saveOptions }),
   z.object({ kind: z.literal("folder"), ...folder }),
   z.object({ kind: z.literal("stdout"), ...folder }),
 ]);

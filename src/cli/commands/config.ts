@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { checkBaseUrl } from "../../client/account.ts";
-import { CONFIRM_ABOVE_CREDITS, type Effective } from "../../client/effective-settings.ts";
+import { CONFIRM_ABOVE_CREDITS, type Effective, switchValue } from "../../client/effective-settings.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { maskKey } from "../../lib/redact.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
@@ -55,6 +55,7 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> 
     timeoutOption("timeout", value);
     return value;
   },
+  sidecar: (value) => switchValue("sidecar", value),
   confirmAbove: (value) => String(wholeNumberOption("confirmAbove", value, { min: 0 })),
   dailyCredits: (value) => String(wholeNumberOption("dailyCredits", value, { min: 0 })),
 };
@@ -83,6 +84,7 @@ const DEFAULTS: { [Name in SettingName]?: string } = {
   model: DEFAULT_MODEL,
   output: ".",
   timeout: "180s",
+  sidecar: "false",
   confirmAbove: String(CONFIRM_ABOVE_CREDITS),
 };
 

@@ -2,11 +2,10 @@ import type { Command } from "commander";
 import { checkBaseUrl } from "../../client/account.ts";
 import { SANDBOX_SERVICE } from "../../client/connections.ts";
 import { openLedger } from "../../client/open-ledger.ts";
-import { findTaskFor } from "../../core/task/rerun.ts";
+import { type EarlierRequest, findEarlierRequest } from "../../core/task/rerun.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
 import { draftOf } from "../../models/wire.ts";
-import type { TaskRecord } from "../../task/record.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import {
@@ -25,7 +24,7 @@ Examples:
   $ imggen rerun a-fox-3f9c.png --dry-run`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("<file|taskId>", "an image that imggen saved, wherever it is now, or a task's id");
+  command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
   addGenerateOptions(addOutputOptions(command))
     .option("--no-validate", "skip validation against the model matrix")
     .optionsGroup(OPTION_GROUPS.cost)
@@ -40,20 +39,19 @@ interface RerunFlags extends GenerateFlags {
 
 async function runRerun(session: Session, what: string, flags: RerunFlags): Promise<number> {
   const ledger = openLedger(clientContext(session));
-  const record = await findTaskFor(what, session.context.resolvePath(what), ledger);
-  if (!flags.yes && !session.options.sandbox) await requireSameService(record, session);
-  const checked = checkRequest(draftOf(record.intent.request), { validate: flags.validate });
-  return runRequest(checked, flags, session, record);
+  const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger);
+  if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
+  const checked = checkRequest(draftOf(earlier.request), { validate: flags.validate });
+  return runRequest(checked, flags, session, earlier.record);
 }
 
 /**
  * A request belongs to the service that it was charged at: what was free at the sandbox is not to cost something at
  * another without a word. @throws UsageError where another is configured
  */
-async function requireSameService({ intent }: TaskRecord, session: Session): Promise<void> {
+async function requireSameService({ service: own, record }: EarlierRequest, session: Session): Promise<void> {
   const setting = await session.settings.get("baseUrl");
   const configured = setting && checkBaseUrl(setting.value, setting.label);
-  const own = intent.service.baseUrl;
   if (configured === undefined || configured === own) return;
   const other = `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
   if (own === SANDBOX_SERVICE) {
@@ -61,7 +59,9 @@ async function requireSameService({ intent }: TaskRecord, session: Session): Pro
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
     });
   }
+  // A sidecar may come from anybody: what it names is no place to send a key to.
+  const there = `To submit it where it was charged, set IMGGEN_BASE_URL=${own} and its key.\n`;
   throw new UsageError(`This was charged at ${own}, and ${configured} is configured.`, {
-    hint: `To submit it where it was charged, set IMGGEN_BASE_URL=${own} and its key.\n${other}`,
+    hint: record ? there + other : other,
   });
 }

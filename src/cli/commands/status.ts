@@ -49,9 +49,10 @@ export function register(command: Command, runWith: RunWith): void {
 async function runStatus(session: Session, ids: string[], flags: StatusOptions): Promise<number> {
   const settings = await waitSettings(flags, session);
   const { output, overwrite = false } = flags;
+  const sidecar = await session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
   const destination =
-    output === undefined ? null : await resolveFileDestination({ output, overwrite, resolvePath });
+    output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const options = { wait: flags.wait ? settings : null, destination };
   const codes = await withTasks(session, { requestTimeoutMs: requestTimeout(flags) }, async (deps) => {
     const records = await deps.ledger.findEach(ids);

@@ -6,6 +6,7 @@ import { UsageError } from "../../lib/errors.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import type { Session } from "../app/session.ts";
 import type { Allowance } from "../commands/batch/costs.ts";
+import { SIDECAR_HELP } from "./generate-flags.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
 import { addPollOptions, addRequestTimeout, type WaitFlags } from "./wait-flags.ts";
 
@@ -14,6 +15,7 @@ export interface BatchFlags extends WaitFlags {
   output?: string;
   name?: string;
   overwrite?: boolean;
+  sidecar?: boolean;
   concurrency?: string;
   maxCredits?: string;
   yes?: boolean;
@@ -29,7 +31,8 @@ export function addBatchOutputOptions(command: Command): Command {
     .optionsGroup(OPTION_GROUPS.output)
     .option("-o, --output <dir>", "folder for the images (default: the current one)")
     .option("--name <template>", `file name, of ${PLACEHOLDER_LIST}`)
-    .option("--overwrite", "replace existing files");
+    .option("--overwrite", "replace existing files")
+    .option("--sidecar", SIDECAR_HELP);
 }
 
 export function addBatchOptions(command: Command): Command {
@@ -73,5 +76,7 @@ export async function placeOf(
   const problem = flags.name === undefined ? null : templateProblem(flags.name);
   if (problem) throw new UsageError(`--name ${JSON.stringify(flags.name)}: ${problem}.`);
   const folder = await realFolder(session.context.resolvePath(output?.value || "."));
-  return { folder, template: flags.name ?? template, overwrite: flags.overwrite === true };
+  const sidecar = await session.settings.isOn("sidecar", flags.sidecar);
+  const overwrite = flags.overwrite === true;
+  return { folder, template: flags.name ?? template, overwrite, ...(sidecar && { sidecar }) };
 }

@@ -25,6 +25,7 @@ export interface GenerateFlags extends WaitFlags {
   output?: string;
   name?: string;
   overwrite?: boolean;
+  sidecar?: boolean;
   dryRun?: boolean;
   wait: boolean;
   maxCredits?: string;
@@ -32,13 +33,17 @@ export interface GenerateFlags extends WaitFlags {
   validate: boolean;
 }
 
+/** Help of `--sidecar`. */
+export const SIDECAR_HELP = "write the request and its cost to <image>.json, beside each image";
+
 /** Adds the flags that say where the images go. */
 export function addOutputOptions(command: Command): Command {
   return command
     .optionsGroup(OPTION_GROUPS.output)
     .option("-o, --output <path>", "file, folder (ends in /), or - for standard output")
     .option("--name <template>", `file name in a folder, of ${PLACEHOLDER_LIST}`)
-    .option("--overwrite", "replace existing files");
+    .option("--overwrite", "replace existing files")
+    .option("--sidecar", SIDECAR_HELP);
 }
 
 /** Adds the flags of the purchase itself. */
@@ -69,9 +74,10 @@ export async function runRequest(
   const output = await session.settings.get("output", { value: flags.output, label: "--output" });
   const toStandardOutput = output?.value === "-";
   if (toStandardOutput) requireOneImageOut(checked, flags, session, output.label);
+  const sidecar = await session.settings.isOn("sidecar", flags.sidecar);
   const { name, overwrite = false } = flags;
   const { resolvePath } = session.context;
-  const place = () => resolveDestination({ output: output?.value, name, overwrite, resolvePath });
+  const place = () => resolveDestination({ output: output?.value, name, overwrite, sidecar, resolvePath });
   if (flags.reuse && !flags.dryRun) {
     const { reuse } = await import("../tasks/reuse.ts");
     const options = { wait: flags.wait ? wait : null, destination: toStandardOutput ? await place() : null };

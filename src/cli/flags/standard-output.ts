@@ -10,7 +10,7 @@ import type { Session } from "../app/session.ts";
  */
 export function requireOneImageOut(
   { request }: CheckedRequest,
-  flags: { wait: boolean },
+  flags: { wait: boolean; sidecar?: boolean },
   { options, context }: Session,
   label: string,
 ): void {
@@ -19,6 +19,7 @@ export function requireOneImageOut(
   };
   if (options.json) refuse("and --json both need standard output");
   if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
+  if (flags.sidecar) refuse("has no place for a sidecar");
   if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
   const most = request.maxImages ?? resolveModel(request.model)?.maxImages ?? 1;
   if (most > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");

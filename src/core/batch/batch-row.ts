@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import type { Destination } from "../../task/destination.ts";
+import type { Destination, SaveOptions } from "../../task/destination.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 
@@ -35,11 +35,10 @@ export function isRepeat(key: string): boolean {
 }
 
 /** Where a batch's images go. */
-export interface OutputFolder {
+export interface OutputFolder extends SaveOptions {
   /** Absolute, links resolved. */
   folder: string;
   template: string;
-  overwrite: boolean;
 }
 
 /**
@@ -51,12 +50,9 @@ export function batchId(baseUrl: string, origin: string): string {
   return createHash("sha256").update(`${baseUrl}\0${origin}`).digest("hex").slice(0, 16);
 }
 
-export function destinationOf(
-  { output }: BatchRow,
-  { folder, template, overwrite }: OutputFolder,
-): Destination {
-  if (output === null) return { kind: "folder", folder, template, overwrite };
-  return { kind: "file", path: path.join(folder, output), overwrite };
+export function destinationOf({ output }: BatchRow, { folder, template, ...how }: OutputFolder): Destination {
+  if (output === null) return { kind: "folder", folder, template, ...how };
+  return { kind: "file", path: path.join(folder, output), ...how };
 }
 
 /**

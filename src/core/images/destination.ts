@@ -8,17 +8,16 @@ import { UsageError } from "../../lib/errors.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/extensions.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
-import type { Destination } from "../../task/destination.ts";
+import type { Destination, SaveOptions } from "../../task/destination.ts";
 import { SaveFailedError } from "../errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
 import { pathProblem } from "./portable-name.ts";
 
-export interface DestinationOptions {
+export interface DestinationOptions extends SaveOptions {
   /** `-`, a folder, or an exact path. Default: the current folder. */
   output?: string | undefined;
   /** Template of `--name`. */
   name?: string | undefined;
-  overwrite: boolean;
   /** Makes a path absolute. @throws SaveFailedError if it is relative and the working folder is gone */
   resolvePath: (file: string) => string;
 }
@@ -31,13 +30,14 @@ export async function resolveDestination(
   options: DestinationOptions,
   onPlatform: NodeJS.Platform = platform(),
 ): Promise<Destination> {
-  const { output, name, overwrite, resolvePath } = options;
+  const { output, name, overwrite, sidecar, resolvePath } = options;
+  const how: SaveOptions = { overwrite, ...(sidecar && { sidecar }) };
   const problem = name === undefined ? null : templateProblem(name);
   if (problem) throw new UsageError(`--name ${JSON.stringify(name)}: ${problem}.`);
   const template = name ?? DEFAULT_TEMPLATE;
   if (output === undefined || output === "")
-    return { kind: "folder", folder: resolvePath("."), template, overwrite };
-  if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, overwrite };
+    return { kind: "folder", folder: resolvePath("."), template, ...how };
+  if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...how };
   if (output.includes("\0")) throw new UsageError("--output holds a NUL character.");
   const unusable = pathProblem(output, onPlatform);
   if (unusable) {
@@ -46,15 +46,14 @@ export async function resolveDestination(
     });
   }
   const target = resolvePath(output);
-  if (/[/\\]$/.test(output) || isFolder(target))
-    return { kind: "folder", folder: target, template, overwrite };
+  if (/[/\\]$/.test(output) || isFolder(target)) return { kind: "folder", folder: target, template, ...how };
   if (name !== undefined) {
     throw new UsageError(`--name is for a folder, and --output ${output} is the name of a file.`, {
       hint: `To make it a folder, write --output ${output}/`,
     });
   }
   await refuseTaken(target, output, overwrite);
-  return { kind: "file", path: target, overwrite };
+  return { kind: "file", path: target, ...how };
 }
 
 /** As `resolveDestination`, for commands whose standard output is for people. @throws UsageError */

@@ -16,9 +16,12 @@ import { DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
 import { numberedPath, renderName } from "./file-name.ts";
 import { claimName, sweepReservations } from "./reserve-name.ts";
+import type { SidecarFacts } from "./sidecar.ts";
 
 export interface SaveOrder {
   taskId: string;
+  /** What the images' sidecars say, if the destination asks for any; null if too little is known of the task. */
+  facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
   urls: string[];
@@ -129,8 +132,24 @@ async function saveImage(
   const placed = await place(fetched, index, order, result, deps);
   const file = savedFile(fetched, placed.path);
   result.warnings.push(...placed.warnings);
+  // Before the image is recorded: whoever is killed in between writes it when the task is resumed.
+  const why = await addSidecar(file, temporary, order, deps);
+  if (why !== null) result.warnings.push(why);
   deps.onProgress({ type: "saved", file });
   return file;
+}
+
+/** @returns why there is no sidecar although the destination asks for one, else null */
+async function addSidecar(
+  file: SavedFile,
+  temporary: string,
+  { destination, facts }: SaveOrder,
+  deps: TaskDeps,
+): Promise<string | null> {
+  if (!destination.sidecar || file.path === null || facts === null) return null;
+  const { writeSidecar } = await import("./sidecar.ts");
+  const { overwrite } = destination;
+  return writeSidecar(file, facts, { image: file.path, temporary, overwrite }, deps);
 }
 
 /** Removes temporary files of dead processes; those that may be in use are left alone. */

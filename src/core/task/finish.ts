@@ -6,6 +6,7 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruption, PendingError } from "../errors.ts";
 import { type SaveResult, saveImages } from "../images/save-images.ts";
+import type { SidecarFacts } from "../images/sidecar.ts";
 import { type WaitResult, waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { elapsedMs, type TaskReport, taskFailed } from "./report.ts";
@@ -126,6 +127,7 @@ async function saveTask(
   const order = {
     taskId: task.taskId,
     request: report.request,
+    facts: sidecarFacts(completed, task.taskId, deps),
     destination: task.destination,
     urls,
     saved: task.saved,
@@ -148,6 +150,12 @@ async function saveTask(
   const expected = deps.signal.aborted ? interruption(deps.signal, "yes") : failure;
   if (!(expected instanceof ImggenError)) throw expected;
   return { ...completed, files, warnings, error: expected };
+}
+
+function sidecarFacts(report: TaskReport, taskId: string, { connection }: TaskDeps): SidecarFacts | null {
+  const { request, credits, submittedAt, completedAt } = report;
+  const service = connection.identity.baseUrl;
+  return request && { taskId, service, request, credits, submittedAt, completedAt };
 }
 
 /** Notes what is saved already: it need not be downloaded again, and its URL may have expired by then. */

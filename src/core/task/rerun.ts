@@ -3,18 +3,40 @@ import { UsageError } from "../../lib/errors.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import { readSidecar } from "../images/sidecar.ts";
+
+/** A request that was submitted before, here or on another machine. */
+export interface EarlierRequest {
+  request: GenerationRequest;
+  /** Base URL of the service that it was charged at. */
+  service: string;
+  /** Its task; null where only the image's sidecar knows of it. */
+  record: TaskRecord | null;
+}
 
 /**
- * The task that an image came from, or that has this id. An image is known by its bytes, so it may have been
- * moved or renamed since; bytes that were changed are nobody's.
+ * The request that an image came from, or of the task that has this id. An image is known by its bytes, so it may have
+ * been moved or renamed since; bytes that were changed are nobody's. What the ledger lacks may be in its sidecar.
  * @param file the path that it is where it is no id, absolute
- * @throws UsageError where the ledger has no such task
+ * @throws UsageError where neither knows it, or a sidecar does not know the whole of it
  */
-export async function findTaskFor(what: string, file: string, ledger: Ledger): Promise<TaskRecord> {
+export async function findEarlierRequest(
+  what: string,
+  file: string,
+  ledger: Ledger,
+): Promise<EarlierRequest> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
-  const record = isFile ? await ledger.findByFile(await readDigest(file)) : await ledger.find(what);
-  if (record) return record;
-  throw isFile ? unknownFile(what) : unknownTask(what);
+  const sha256 = isFile ? await readDigest(file) : null;
+  const record = sha256 === null ? await ledger.find(what) : await ledger.findByFile(sha256);
+  if (record) return { request: record.intent.request, service: record.intent.service.baseUrl, record };
+  if (sha256 === null) throw unknownTask(what);
+  const sidecar = await readSidecar(file);
+  if (sidecar?.sha256 !== sha256) throw unknownFile(what);
+  const { request, service } = sidecar;
+  const shortened = [request.image ?? []].flat().find((url) => url.endsWith("?…"));
+  if (shortened !== undefined) throw shortenedImage(what, shortened);
+  return { request, service, record: null };
 }
 
 async function readDigest(file: string): Promise<string> {
@@ -26,13 +48,23 @@ async function readDigest(file: string): Promise<string> {
 }
 
 function unknownFile(file: string): UsageError {
-  return new UsageError(`${file} is no image that imggen saved on this machine, or it was changed since.`, {
-    hint: "Nothing was sent. imggen history lists the tasks whose requests are known; rerun takes their ids too.",
-  });
+  return new UsageError(
+    `${file} is no image that imggen saved on this machine or with a sidecar, or it was changed since.`,
+    {
+      hint: "Nothing was sent. imggen history lists the tasks whose requests are known; rerun takes their ids too.",
+    },
+  );
 }
 
 function unknownTask(id: string): UsageError {
   return new UsageError(`There is neither a file nor a task ${JSON.stringify(id)} on this machine.`, {
     hint: "Nothing was sent. imggen history lists the tasks whose requests are known.",
   });
+}
+
+function shortenedImage(file: string, url: string): UsageError {
+  return new UsageError(
+    `${file} was made from ${url}, and its sidecar does not hold what stands after the "?".`,
+    { hint: "Nothing was sent. Use imggen generate, with --image <url> for each reference image." },
+  );
 }

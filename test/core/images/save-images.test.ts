@@ -6,6 +6,7 @@ import type { TaskDeps } from "../../../src/core/deps.ts";
 import { type SaveOrder, type SaveResult, saveImages } from "../../../src/core/images/save-images.ts";
 import { ownedName } from "../../../src/lib/owned-name.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
+import { keyMasker } from "../../../src/lib/redact.ts";
 import type { Destination } from "../../../src/task/destination.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
@@ -52,6 +53,7 @@ async function saving({
       urls: images.map((_, at) => `${server.origin}/${at}`),
       saved: before.map((file) => file && { ...file, url: file.url.replace("PORT", `${server.port}`) }),
       freshUrls: async () => null,
+      facts: null,
       stem: "stem",
       date: new Date(2026, 0, 31),
       recovering: false,
@@ -341,6 +343,7 @@ it("two that save one task at once, neither owning it, never write into each oth
       request: null,
       urls: [`${server.origin}/0`],
       saved: [],
+      facts: null,
       freshUrls: async () => null,
       stem: "stem",
       date: new Date(2026, 0, 31),
@@ -355,6 +358,40 @@ it("two that save one task at once, neither owning it, never write into each oth
   expect([one, other]).toEqual([one, one]);
   expect((await readFile(one)).equals(image)).toBe(true);
   expect(await readdir(folder)).toEqual([path.basename(one)]);
+});
+
+describe("a sidecar", () => {
+  const facts = {
+    taskId: "task-1",
+    service: "https://service.example/api",
+    request: { prompt: "a fox with sk-key-of-this-account", model: "gamma-image-2" },
+    credits: 2,
+    submittedAt: null,
+    completedAt: null,
+  };
+  const destination = { sidecar: true };
+
+  it("is written for an image that was published just before its process was killed", async () => {
+    const existing = { "a-fox.png": png() };
+    const { names, warnings } = await saving({ facts, destination, existing, recovering: true });
+    expect({ names, warnings }).toEqual({ names: ["a-fox.png", "a-fox.png.json"], warnings: [] });
+  });
+
+  it("that such a process has written as well is no reason for a warning", async () => {
+    const first = await saving({ facts, destination });
+    const sidecar = await readFile(path.join(first.folder, "a-fox.png.json"));
+    const existing = { "a-fox.png": png(), "a-fox.png.json": sidecar };
+    const { names, warnings } = await saving({ facts, destination, existing, recovering: true });
+    expect({ names, warnings }).toEqual({ names: ["a-fox.png", "a-fox.png.json"], warnings: [] });
+  });
+
+  it("holds no API key, wherever it comes from", async () => {
+    const deps = await taskWorld("http://127.0.0.1:1/api").then((world) => world.deps);
+    const connection = { ...deps.connection, maskKey: keyMasker("sk-key-of-this-account") };
+    const { folder } = await saving({ facts, destination, deps: { connection } });
+    const { request } = JSON.parse(await readFile(path.join(folder, "a-fox.png.json"), "utf8"));
+    expect(request.prompt).toBe("a fox with sk-…ount");
+  });
 });
 
 describe("under --overwrite, with another process on the same batch", () => {

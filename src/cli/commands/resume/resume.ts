@@ -92,12 +92,13 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
 
 async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeOptions> {
   const { output, overwrite = false } = flags;
+  const sidecar = await session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
   const destination =
-    output === undefined ? null : await resolveFileDestination({ output, overwrite, resolvePath });
+    output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   if (destination) await prepareDestination(destination);
   const fallback = () =>
-    ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite }) as const;
+    ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite, sidecar }) as const;
   return { wait: await waitSettings(flags, session), destination, fallback };
 }
 

@@ -1,0 +1,157 @@
+import { promises } from "node:fs";
+import path from "node:path";
+import { DiskFile } from "../../lib/disk-file.ts";
+import { removeIfPossible } from "../../lib/durable.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { publish } from "../../lib/publish.ts";
+import { readText } from "../../lib/read-text.ts";
+import { withoutQuery } from "../../lib/redact.ts";
+import { syncFolder } from "../../lib/sync-folder.ts";
+import { VERSION } from "../../lib/version.ts";
+import { whileInUse } from "../../lib/while-in-use.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import { areSentFields, isJsonObject } from "../../task/request-fields.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
+import type { TaskDeps } from "../deps.ts";
+import { claimName } from "./reserve-name.ts";
+
+/** What is known of a task that makes its images' sidecars. */
+export interface SidecarFacts {
+  taskId: string;
+  /** Base URL of the service that it was charged at. */
+  service: string;
+  /** Queries of reference images are left out: they may be signatures. */
+  request: GenerationRequest;
+  /** Documented cost of the task; null where the document gives none. */
+  credits: number | null;
+  submittedAt: string | null;
+  completedAt: string | null;
+}
+
+/** What a sidecar says: enough to submit its image's request again, on any machine. */
+export interface Sidecar extends SidecarFacts {
+  /** The release that wrote it. */
+  imggen: string;
+  mediaType: string;
+  bytes: number;
+  /** Of the image, in hex: a sidecar is only valid for exactly these bytes. */
+  sha256: string;
+  width: number;
+  height: number;
+}
+
+/** Where an image's sidecar is. */
+export function sidecarPath(image: string): string {
+  return `${image}.json`;
+}
+
+export interface SidecarPlace {
+  /** The path of the image, which is saved already. */
+  image: string;
+  /** A name in the same folder that no other process uses. */
+  temporary: string;
+  overwrite: boolean;
+}
+
+/**
+ * Writes an image's sidecar, complete or not at all. The image is saved already, and nothing that goes wrong here can
+ * change that.
+ * @returns why there is none; null if there is one
+ */
+export async function writeSidecar(
+  file: SavedFile,
+  facts: SidecarFacts,
+  place: SidecarPlace,
+  { connection, fileMode, ledger }: Pick<TaskDeps, "connection" | "fileMode" | "ledger">,
+): Promise<string | null> {
+  const target = sidecarPath(place.image);
+  const text = connection.maskKey(sidecarText(file, facts));
+  try {
+    await writeSynced(place.temporary, text, fileMode);
+    if (place.overwrite) await whileInUse(() => promises.rename(place.temporary, target));
+    else {
+      const published = await publish(place.temporary, target, (name) => claimName(name, ledger.processes));
+      // A process that ended after it wrote the sidecar, and before it recorded the image, wrote the same.
+      if (published === "exists" && (await readSidecar(place.image))?.sha256 !== file.sha256)
+        return `No sidecar was written: ${target} exists already.`;
+    }
+    await syncFolder(path.dirname(target));
+    return null;
+  } catch (error) {
+    return `No sidecar was written to ${target}: ${errorText(error)}. The image is saved.`;
+  } finally {
+    removeIfPossible(place.temporary);
+  }
+}
+
+function sidecarText({ mediaType, bytes, sha256, width, height }: SavedFile, facts: SidecarFacts): string {
+  const { taskId, service, credits, submittedAt, completedAt } = facts;
+  const task = { taskId, service, request: unsigned(facts.request), credits, submittedAt, completedAt };
+  const sidecar: Sidecar = { imggen: VERSION, ...task, mediaType, bytes, sha256, width, height };
+  return `${JSON.stringify(sidecar, null, 2)}\n`;
+}
+
+/** A request whose reference images' URLs have no query: `?…` says that there was one. */
+function unsigned({ image, ...request }: GenerationRequest): GenerationRequest {
+  if (image === undefined) return request;
+  return { ...request, image: Array.isArray(image) ? image.map(withoutQuery) : withoutQuery(image) };
+}
+
+async function writeSynced(file: string, text: string, mode: number): Promise<void> {
+  const written = DiskFile.createExclusive(file, 0o600);
+  try {
+    written.write(Buffer.from(text));
+    await written.setMode(mode);
+    await written.sync();
+  } finally {
+    written.close();
+  }
+}
+
+/** The longest prompt is 20,000 characters, so a larger file is not a sidecar. */
+const MOST_BYTES = 1024 * 1024;
+
+/** The sidecar of an image; null if there is none, or its file is something else. */
+export async function readSidecar(image: string): Promise<Sidecar | null> {
+  const file = sidecarPath(image);
+  const found = await promises.stat(file).catch(() => null);
+  if (!found?.isFile() || found.size > MOST_BYTES) return null;
+  return parseSidecar(await readText(file).catch(() => ""));
+}
+
+/** Reads a sidecar, which may come from anywhere. What it lacks is null or zero. */
+export function parseSidecar(text: string): Sidecar | null {
+  const json = parseJson(text);
+  if (!isJsonObject(json) || !isRequest(json.request)) return null;
+  const { taskId, service, sha256 } = json;
+  if (typeof taskId !== "string" || typeof service !== "string" || typeof sha256 !== "string") return null;
+  return {
+    imggen: textIn(json.imggen) ?? "",
+    taskId,
+    service,
+    request: json.request,
+    credits: numberIn(json.credits),
+    submittedAt: textIn(json.submittedAt),
+    completedAt: textIn(json.completedAt),
+    mediaType: textIn(json.mediaType) ?? "",
+    bytes: numberIn(json.bytes) ?? 0,
+    sha256,
+    width: numberIn(json.width) ?? 0,
+    height: numberIn(json.height) ?? 0,
+  };
+}
+
+function isRequest(value: unknown): value is GenerationRequest {
+  return isJsonObject(value) && "prompt" in value && "model" in value && areSentFields(value);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const textIn = (value: unknown) => (typeof value === "string" ? value : null);
+const numberIn = (value: unknown) => (typeof value === "number" ? value : null);
