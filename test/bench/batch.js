@@ -53,7 +53,7 @@ async function batch(rows, concurrency, taskMs, flags = []) {
   return costs;
 }
 
-/** What a person would write without the program: submit, look every second, fetch. */
+/** A script without imggen: submit, poll every second, download. */
 const LOOP = `
 id=$(curl -sS -H "authorization: Bearer $IMGGEN_API_KEY" -H "content-type: application/json" \
   -d "{\\"prompt\\":\\"a red fox in the snow, number $1\\",\\"model\\":\\"vendor1/alpha-2\\"}" \

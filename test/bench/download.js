@@ -31,7 +31,7 @@ for (const size of SIZES_MIB) {
 
 let saved = 0;
 
-/** A task is bought without waiting, so that what is measured is a look and a download. */
+/** The task is submitted without waiting, so that a poll and a download are measured. */
 function save(size) {
   const { env } = services.get(size);
   const output = path.join(folder, `saved-${++saved}.png`);

@@ -112,7 +112,7 @@ function compared(name, { few, many }) {
 const times = await purchases();
 const [fewHome, manyHome] = [history(FEW), history(TASKS)];
 
-/** As `status` and `resume` look a task up. @returns the median, milliseconds */
+/** As `status` and `resume` find a task. @returns the median, milliseconds */
 async function find(taskId) {
   const ledger = new Ledger(path.join(manyHome, "state"), systemClock, systemProcesses());
   const times = [];

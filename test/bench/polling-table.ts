@@ -1,5 +1,5 @@
-// Mean delay (d) and mean looks (p) of the learned schedule, each over the reference client's on the same tasks,
-// and how much more than the least possible delay that is for as many looks.
+// Mean delay (d) and mean polls (p) of the learned schedule, each over the reference client's on the same tasks,
+// and how much more than the least possible delay that is for as many polls.
 import { learnedSchedule } from "../../src/core/polling/index.ts";
 import {
   type Durations,
@@ -9,10 +9,10 @@ import {
   figuresOf,
   figuresTogether,
   lognormal,
-  lookTimes,
   mean,
   memoryless,
   mostWithin,
+  pollTimes,
   watched,
 } from "../support/simulated-tasks.ts";
 import { bestSchedule } from "./best-schedule.ts";
@@ -27,27 +27,27 @@ function lognormalDensity(medianMs: number, sigma: number): (ageMs: number) => n
     Math.exp(-((Math.log(ageMs / medianMs) / sigma) ** 2) / 2) / (ageMs * sigma * Math.sqrt(2 * Math.PI));
 }
 
-/** The least delay for as many looks, over the reference client's. */
-function leastDelay(seconds: number, sigma: number, looks: number): number {
+/** The least delay for as many polls, over the reference client's. */
+function leastDelay(seconds: number, sigma: number, polls: number): number {
   const durations = draw(lognormal(seconds * 1000, sigma), 20_000, 1);
   const delayMs = mean(durations.map((ms) => Math.ceil(ms / REFERENCE_MS) * REFERENCE_MS - ms));
   const referenceLooks = mean(durations.map((ms) => Math.ceil(ms / REFERENCE_MS)));
   const density = lognormalDensity(seconds * 1000, sigma);
-  return bestSchedule(density, seconds * 5000, looks * referenceLooks).delayMs / delayMs;
+  return bestSchedule(density, seconds * 5000, polls * referenceLooks).delayMs / delayMs;
 }
 
-function row(name: string, { delay, looks }: Figures, goal: string, more = ""): void {
-  const columns = [delay, looks, delay * looks].map((value) => value.toFixed(2).padStart(6)).join("");
+function row(name: string, { delay, polls }: Figures, goal: string, more = ""): void {
+  const columns = [delay, polls, delay * polls].map((value) => value.toFixed(2).padStart(6)).join("");
   console.log(`${name.padEnd(44)}${columns}   ${goal.padEnd(28)}${more}`);
 }
 
-console.log(`Means of ${HISTORIES} histories. d: delay, p: looks, each over the reference client's.`);
+console.log(`Means of ${HISTORIES} histories. d: delay, p: polls, each over the reference client's.`);
 console.log(`${"".padEnd(44)}${["d", "p", "d·p"].map((name) => name.padStart(6)).join("")}   goal`);
 
 for (const { seconds, sigma } of KINDS) {
   const durations = lognormal(seconds * 1000, sigma);
   const figures = figuresAfter(durations, TASKS, durations, HISTORIES);
-  const least = leastDelay(seconds, sigma, figures.looks);
+  const least = leastDelay(seconds, sigma, figures.polls);
   const distance = `least d ${least.toFixed(2)}, ${((figures.delay / least - 1) * 100).toFixed(0)} % above it`;
   row(`${seconds} s, σ ${sigma}, after ${TASKS}`, figures, "d 0.40, p 1.50, d·p 0.55", distance);
 }
@@ -94,12 +94,12 @@ for (const { seconds, sigma } of KINDS) {
   const start = performance.now();
   const schedule = learnedSchedule(known);
   const ms = performance.now() - start;
-  const most = mostWithin(lookTimes(schedule, 3_600_000), 180_000);
+  const most = mostWithin(pollTimes(schedule, 3_600_000), 180_000);
   const figures = figuresOf(schedule, draw(lognormal(seconds * 1000, sigma), 2000, 1));
   row(
     `${seconds} s, σ ${sigma}, after 200 of its own`,
     figures,
     "",
-    `${most} looks in 180 s at most, ${ms.toFixed(1)} ms`,
+    `${most} polls in 180 s at most, ${ms.toFixed(1)} ms`,
   );
 }

@@ -1,4 +1,4 @@
-// How soon the learned schedule sees a completion, and with how many looks: bundles the table that says so, and runs it.
+// How soon the learned schedule sees a completion, and with how many polls: bundles the table that says so, and runs it.
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 

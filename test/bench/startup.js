@@ -67,7 +67,7 @@ async function timeToWire(node, server) {
   socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
   await ended;
   const exitMs = performance.now() - replied;
-  // What was not waited for is unfinished, and the next run would look at it.
+  // A task that was not waited for is unfinished, and the next run would poll it.
   rmSync(path.join(env.IMGGEN_HOME, "state", "tasks", "open"), { recursive: true });
   return { wireMs, exitMs };
 }

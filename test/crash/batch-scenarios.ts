@@ -1,6 +1,6 @@
 import { renameSync, symlinkSync } from "node:fs";
 import path from "node:path";
-import { trouble } from "./points.ts";
+import { incidentAt } from "./points.ts";
 import { PLAIN, type Places, QUICK, type Scenario, type Step } from "./scenarios.ts";
 
 /** A line of a manifest. */
@@ -39,7 +39,7 @@ export function batch(file: string, ...flags: string[]): Step {
     const own = flags.includes("--concurrency") ? [] : ["--concurrency", "1"];
     return ["batch", file, ...QUICK, ...MODEL, "--output", out, ...own, ...flags];
   };
-  return { argv, buys: [] };
+  return { argv, submits: [] };
 }
 
 /** Where a batch's images belong: what a row calls its own, and else as `generate` does it. */
@@ -89,7 +89,7 @@ export const BATCHES = {
   continued: {
     ...FRESH,
     name: "batch that goes on with accepted rows",
-    runningLooks: 3,
+    runningPolls: 3,
     steps: [IMPATIENT_BATCH, WHOLE_BATCH],
     crashed: 1,
   },
@@ -99,13 +99,13 @@ export const BATCHES = {
   reordered: {
     ...FRESH,
     name: "batch whose manifest was reordered and renamed",
-    steps: [{ ...WHOLE_BATCH, trouble: LOST }, batch("reordered.ndjson", ...WHOLE)],
+    steps: [{ ...WHOLE_BATCH, incident: LOST }, batch("reordered.ndjson", ...WHOLE)],
     crashed: 1,
   },
   resubmitted: {
     ...FRESH,
     name: "batch --resubmit-unknown",
-    steps: [{ ...UNPRICED, trouble: LOST }, batch("rows.jsonl", "--yes", "--resubmit-unknown")],
+    steps: [{ ...UNPRICED, incident: LOST }, batch("rows.jsonl", "--yes", "--resubmit-unknown")],
     crashed: 1,
     again: UNPRICED.argv,
     boughtAgain: ROWS.slice(0, 1),
@@ -124,7 +124,7 @@ export const BATCHES_TOGETHER = {
   begun: {
     ...FRESH,
     name: "batch beside one that only begins its other rows",
-    runningLooks: 3,
+    runningPolls: 3,
     steps: [
       { ...WHOLE_BATCH, beside: { ...HELD_UP, step: batch("rest.jsonl", "--yes", "--timeout", "150ms") } },
     ],
@@ -145,4 +145,4 @@ export const BATCHES_TOGETHER = {
 } satisfies Record<string, BatchScenario>;
 
 /** Holds the first process up until the one beside it has ended. */
-export const STALLED = trouble("poll: arrived", "stall");
+export const STALLED = incidentAt("poll: arrived", "stall");

@@ -2,7 +2,7 @@ import { afterAll, describe, it } from "vitest";
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { BUILT } from "./build-mutant.ts";
 import { tryPairs, tryPowerCutsAfter } from "./pairs.ts";
-import { EVERY_KILL, EVERY_STATE, trouble, troublePoints, UNDISTURBED } from "./points.ts";
+import { EVERY_KILL, EVERY_STATE, incidentAt, incidentPoints, UNDISTURBED } from "./points.ts";
 import { chosenSeed } from "./random.ts";
 import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
@@ -40,18 +40,18 @@ describe("after a crash, resume leaves each request submitted once and each imag
   });
 
   it("whatever went wrong between the program and the service", { timeout }, async () => {
-    const points = troublePoints();
+    const points = incidentPoints();
     const outcomes = await mapConcurrent(points, WORKERS, (point) => tryPoint(IMPATIENT, point, program));
     outcomes.push(await tryPoint(TIMED_OUT, UNDISTURBED, program));
-    expectSound("trouble with the service", outcomes);
+    expectSound("incidents with the service", outcomes);
   });
 
   it("whatever another process did in the middle of it", { timeout }, async () => {
     const { resumes, generateAndResume, generations } = TOGETHER;
     expectSound("two processes", [
-      await tryPoint(resumes, trouble("download: half", "stall"), program),
-      await tryPoint(generateAndResume, trouble("poll: arrived", "stall"), program),
-      await tryPoint(generations, trouble("download: half", "stall"), program),
+      await tryPoint(resumes, incidentAt("download: half", "stall"), program),
+      await tryPoint(generateAndResume, incidentAt("poll: arrived", "stall"), program),
+      await tryPoint(generations, incidentAt("download: half", "stall"), program),
     ]);
   });
 

@@ -61,7 +61,10 @@ export async function resumeFromScreens(
 
 /** Never two charges for one request. */
 function judgeCharges({ scenario, service }: CrashWorld): string[] {
-  const prompts = scenario.steps.flatMap(({ buys, beside }) => [...buys, ...(beside?.step.buys ?? [])]);
+  const prompts = scenario.steps.flatMap(({ submits, beside }) => [
+    ...submits,
+    ...(beside?.step.submits ?? []),
+  ]);
   return [...new Set(prompts)].flatMap((prompt) => {
     const asked = prompts.filter((other) => other === prompt).length;
     const charged = service.charges.filter((charge) => charge.prompt === prompt).length;

@@ -8,7 +8,7 @@ const BEGIN = `  const owned = await deps.ledger.beginAs(id, intent, attempt, fi
 const BUY = `    const report = await submitAndFinish(owned, order, { ...deps, connection }, overBudget);
 `;
 
-/** Bugs in who buys a row, and how often. */
+/** Bugs in which process submits a row, and how often. */
 export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   {
     bug: "the claim of a row replaces another's",

@@ -3,12 +3,12 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { BUILT } from "./build-mutant.ts";
 import { BATCH_MUTANTS } from "./mutants-batch.ts";
-import { BUYING_MUTANTS } from "./mutants-buying.ts";
 import { LEDGER_MUTANTS } from "./mutants-ledger.ts";
 import { SAVING_MUTANTS } from "./mutants-saving.ts";
+import { SUBMITTING_MUTANTS } from "./mutants-submitting.ts";
 
 // Many are tried by `npm run crash` alone; that they can be planted is known sooner.
-it.for([...LEDGER_MUTANTS, ...BUYING_MUTANTS, ...SAVING_MUTANTS, ...BATCH_MUTANTS])(
+it.for([...LEDGER_MUTANTS, ...SUBMITTING_MUTANTS, ...SAVING_MUTANTS, ...BATCH_MUTANTS])(
   "there is a place, and one only, for this bug: $bug",
   ({ edits }) => {
     for (const { file, find } of edits) {

@@ -1,5 +1,5 @@
 import type { Mutant } from "./mutant.ts";
-import { trouble, UNDISTURBED } from "./points.ts";
+import { incidentAt, UNDISTURBED } from "./points.ts";
 import { IMPATIENT, SCENARIOS, TOGETHER } from "./scenarios.ts";
 
 /** Bugs in how an image gets its name. */
@@ -34,7 +34,7 @@ export const SAVING_MUTANTS: Mutant[] = [
         replace: `image: inspection.image ?? { mediaType: "image/png", extension: "png", width: 1, height: 1 } }`,
       },
     ],
-    shows: { scenario: IMPATIENT, at: trouble("download: half", "end") },
+    shows: { scenario: IMPATIENT, at: incidentAt("download: half", "end") },
   },
   {
     bug: "an image's bytes are not synced before it is published",
@@ -95,7 +95,7 @@ export const SAVING_MUTANTS: Mutant[] = [
           "() => DiskFile.createInBackground(temporary, 0o600).catch(() => DiskFile.openToAppend(temporary))",
       },
     ],
-    shows: { scenario: TOGETHER.generations, at: trouble("download: half", "stall") },
+    shows: { scenario: TOGETHER.generations, at: incidentAt("download: half", "stall") },
   },
   {
     bug: "without hard links, publishing replaces what has the name",

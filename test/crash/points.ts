@@ -72,17 +72,17 @@ export function stagePoints(reached: readonly Stage[]): Point[] {
 }
 
 /** The same moments, with the connection or the service at fault and the program left alive. */
-export function troublePoints(): Point[] {
+export function incidentPoints(): Point[] {
   const silent: Stage[] = ["submit: charged", "poll: arrived", "download: half"];
   const served: Stage[] = ["submit: body", "submit: charged", "poll: arrived", "download: arrived"];
   return [
-    ...STAGES.filter((stage) => stage !== "submit: turned away").map((stage) => trouble(stage, "reset")),
-    ...silent.map((stage) => trouble(stage, "silence")),
-    ...served.map((stage) => trouble(stage, "HTTP 500")),
-    trouble("download: half", "end"),
+    ...STAGES.filter((stage) => stage !== "submit: turned away").map((stage) => incidentAt(stage, "reset")),
+    ...silent.map((stage) => incidentAt(stage, "silence")),
+    ...served.map((stage) => incidentAt(stage, "HTTP 500")),
+    incidentAt("download: half", "end"),
   ];
 }
 
-export function trouble(stage: Stage, incident: Incident): Point {
-  return { name: `${incident} at ${stage}`, strike: { at: null, mode: "trouble", stage, nth: 1, incident } };
+export function incidentAt(stage: Stage, incident: Incident): Point {
+  return { name: `${incident} at ${stage}`, strike: { at: null, mode: "incident", stage, nth: 1, incident } };
 }

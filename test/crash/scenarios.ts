@@ -12,9 +12,9 @@ export interface Places {
 export interface Step {
   argv: (places: Places) => string[];
   /** Prompts of the requests that it may submit, each once. */
-  buys: string[];
-  /** What goes wrong where it is not the one that is crashed. */
-  trouble?: StageStrike;
+  submits: string[];
+  /** What happens to it if it is not the one that is crashed. */
+  incident?: StageStrike;
   /** A second process, started when the dealings of the first reach this stage. */
   beside?: { step: Step; when: Stage };
 }
@@ -29,8 +29,8 @@ export interface Scenario {
   /** Which step is crashed, from 0; the ones before it run undisturbed. */
   crashed: number;
   imagesPerTask: number;
-  /** So many looks at a task find it still running. */
-  runningLooks: number;
+  /** How many polls of a task find it still running. */
+  runningPolls: number;
   /** So many submits are turned away with 429 before one is accepted, each with this Retry-After in seconds. */
   turnedAway: number;
   retryAfter: number;
@@ -50,17 +50,17 @@ export const RESUME: readonly string[] = ["resume", ...QUICK];
 /** Buys one picture of `prompt` into the output folder. */
 export function generate(prompt: string, ...flags: string[]): Step {
   const argv = ({ out }: Places) => ["generate", prompt, ...QUICK, "--output", `${out}/`, ...flags];
-  return { argv, buys: [prompt] };
+  return { argv, submits: [prompt] };
 }
 
-const resume: Step = { argv: () => [...RESUME], buys: [] };
+const resume: Step = { argv: () => [...RESUME], submits: [] };
 
 export const PLAIN: Scenario = {
   name: "generate",
   steps: [generate("a fox")],
   crashed: 0,
   imagesPerTask: 1,
-  runningLooks: 0,
+  runningPolls: 0,
   turnedAway: 0,
   retryAfter: 0,
   place: ({ taskId, prompt }, image) => {
@@ -80,7 +80,7 @@ const RESUMED: Scenario = {
 
 const EXACT: Step = {
   argv: ({ out }) => ["generate", "a fox", ...QUICK, "--output", path.join(out, "exact.png")],
-  buys: ["a fox"],
+  submits: ["a fox"],
 };
 
 const NAME_TAKEN: Scenario = {
@@ -109,7 +109,7 @@ export const SCENARIOS = {
   severalImagesResumed: { ...RESUMED, name: "resume of three images", imagesPerTask: 3 },
 } satisfies Record<string, Scenario>;
 
-/** For trouble with the network or the service, which waits for nothing. */
+/** For incidents with the network or the service: it waits for nothing. */
 export const IMPATIENT: Scenario = {
   ...PLAIN,
   name: "generate with a short --request-timeout",
@@ -120,7 +120,7 @@ export const TIMED_OUT: Scenario = {
   ...PLAIN,
   name: "generate with a short --timeout",
   steps: [generate("a fox", "--timeout", "150ms")],
-  runningLooks: 3,
+  runningPolls: 3,
 };
 
 /** Two processes at once on one ledger and one folder: the first is held up until the second has ended. */

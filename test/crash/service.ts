@@ -11,8 +11,8 @@ export interface Charge {
 
 interface ServiceOptions {
   imagesPerTask: number;
-  /** So many looks at a task find it still running. */
-  runningLooks: number;
+  /** How many polls of a task find it still running. */
+  runningPolls: number;
   /** So many submits are turned away with 429 before one is accepted. */
   turnedAway: number;
   /** What Retry-After asks for then, in seconds. */
@@ -33,7 +33,7 @@ export class CrashService {
   readonly #options: ServiceOptions;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  readonly #looks = new Map<string, number>();
+  readonly #polls = new Map<string, number>();
   readonly #images = new Map<string, Buffer[]>();
 
   constructor(options: ServiceOptions) {
@@ -119,12 +119,12 @@ export class CrashService {
   }
 
   #answerPoll(taskId: string, socket: Socket): void {
-    const looks = (this.#looks.get(taskId) ?? 0) + 1;
-    this.#looks.set(taskId, looks);
+    const polls = (this.#polls.get(taskId) ?? 0) + 1;
+    this.#polls.set(taskId, polls);
     const urls = this.images(taskId).map((_, at) => `${this.origin}/${taskId}/${at}.png`);
     const completed = { status: "completed", resultUrl: urls.length === 1 ? urls[0] : urls, errorCode: 0 };
     const running = { status: "processing", errorCode: 0 };
-    const reply = success(looks <= this.#options.runningLooks ? running : completed);
+    const reply = success(polls <= this.#options.runningPolls ? running : completed);
     this.#send(reply, { "poll: half a reply": reply.length - 20, "poll: replied": reply.length }, socket);
   }
 

@@ -20,7 +20,7 @@ export interface Trial {
   sound: Outcome | null;
 }
 
-/** Plants a bug, and looks where it is known to show; the sound program must pass the very same case. */
+/** Plants a bug and tries the points where it is known to show; the sound program must pass the very same case. */
 export async function tryMutant<Kind extends Scenario>(
   { bug, edits, shows }: Mutant<Kind>,
   sound: Program,

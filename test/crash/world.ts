@@ -23,7 +23,7 @@ export type DiskMode =
 
 export type Strike =
   | { at: number; mode: DiskMode }
-  | ({ at: null; mode: "kill" | "power cut: bytes" | "power cut: names" | "trouble" } & StageStrike);
+  | ({ at: null; mode: "kill" | "power cut: bytes" | "power cut: names" | "incident" } & StageStrike);
 
 /** How a command ended. */
 export interface Run {

@@ -4,14 +4,14 @@ import { connect } from "node:net";
 import { onTestFinished } from "vitest";
 import { pause } from "./scripts.ts";
 
-/** Listens, and never again wakes up to accept anybody. */
+/** Listens and never accepts a connection. */
 const SLEEPER = `
 const server = require("node:net").createServer().listen(0, "127.0.0.1", 1, () => {
   require("node:fs").writeSync(1, String(server.address().port));
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 });`;
 
-/** A port of this machine that answers no attempt to connect: its queue is full. Null where none could be made. */
+/** A local port that answers no attempt to connect because its queue is full. null if none could be made. */
 export async function blackHole(): Promise<number | null> {
   const sleeper = spawn(process.execPath, ["-e", SLEEPER], { stdio: ["ignore", "pipe", "ignore"] });
   onTestFinished(() => void sleeper.kill("SIGKILL"));

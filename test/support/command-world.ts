@@ -32,7 +32,7 @@ export interface JsonResult {
   stderr: string;
 }
 
-/** A world of its own for one test. Looks and tries follow each other quickly. */
+/** A world of its own for one test. Polls and retries follow each other quickly. */
 export async function commandWorld(script: ServiceScript = {}): Promise<CommandWorld> {
   const folder = await temporaryFolder();
   const [home, cwd] = [path.join(folder, "home"), path.join(folder, "work")];
@@ -61,7 +61,7 @@ export function submitted(world: CommandWorld): unknown[] {
 
 const WAITING = new Set(["generate", "rerun", "resume", "batch", "compare"]);
 
-/** The same command, with looks that follow each other closely. */
+/** The same command, with polls that follow each other closely. */
 function quickly(args: readonly string[]): string[] {
   const waits = WAITING.has(args[0] ?? "") || args.includes("--wait");
   if (!waits || args.includes("--poll-interval")) return [...args];

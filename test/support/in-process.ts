@@ -31,7 +31,7 @@ export interface RunResult {
   stderr: string;
 }
 
-/** Runs are processes to each other: each has a number of its own, and is gone when it is over. */
+/** Each run is a process of its own to the others: it has its own id, and is gone when it has ended. */
 const running = new Set<number>();
 let lastPid = 0;
 

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The folders whose tests take longest: begun last, they would be waited for alone. */
+/** The folders whose tests take longest: if they started last, all workers but one would wait for them. */
 const LONGEST = ["/test/crash/", "/test/e2e/readme.test.ts", "/test/faults/", "/test/e2e/"];
 
 /** Begins the longest tests first, whether or not an earlier run has shown which they are. */

@@ -12,18 +12,18 @@ import { temporaryFolder } from "./temporary-folder.ts";
 export { CANARY };
 
 /**
- * Waits between tries are drawn from nothing up to a limit; here the draw is always nothing, so that a test of
- * six tries takes a moment. Where the waits themselves matter, a test sets NODE_OPTIONS to undefined.
+ * Waits between attempts are random, from 0 up to a limit; here they are always 0, so that six attempts take a moment.
+ * A test of the waits themselves sets NODE_OPTIONS to undefined.
  */
 const SHORTEST_BACKOFF = "--import data:text/javascript,Math.random=()=>0";
 
-/** What is left when the built program has ended: everything that a fault may not spoil. */
+/** The state after the built program has ended: everything that a fault must not damage. */
 export interface Aftermath {
   exit: number | NodeJS.Signals | null;
   /** `error.type` of the JSON document; null for a success. */
   type: string | null;
   charged: string | null;
-  /** Everything in the output folder, hidden files included; what is no whole image says so. */
+  /** Everything in the output folder, hidden files included; a file that is not a complete image is marked. */
   files: string[];
   /** How often the service was asked to make an image. */
   submits: number;
@@ -81,7 +81,7 @@ export class ProgramWorld {
     return { cwd: this.out, ...options, env: { ...this.env, ...options.env } };
   }
 
-  /** The facts after a run. Fails at once where the key leaked or a stack trace was shown. */
+  /** The state after a run. Fails if the key leaked or a stack trace was shown. */
   async aftermath(result: ProgramResult): Promise<Aftermath> {
     expect(await this.leaks(result), "places where the API key turned up").toEqual([]);
     expect(result.stderr).not.toMatch(/^\s+at .+:\d+:\d+\)?$/m);
@@ -120,7 +120,7 @@ export class ProgramWorld {
     return (await Promise.all(texts)).map((text) => text.split("\n").slice(0, -1).map(parseLine));
   }
 
-  /** Where the key is that it should not be: output, any file but the settings, and any request's body or URL. */
+  /** Where the key was found and must not be: output, any file but the settings, and any request's body or URL. */
   async leaks(result: Pick<ProgramResult, "stdout" | "stderr">): Promise<string[]> {
     const found = await filesWithKey(this.folder);
     if (result.stdout.includes(CANARY)) found.push("standard output");
@@ -166,7 +166,7 @@ export async function programWorld(
   return world;
 }
 
-/** What a run that went well leaves: one image, paid once, filed away. */
+/** After a successful run: one image, charged once, its task file in `done`. */
 export const SAVED: Aftermath = {
   exit: 0,
   type: null,
@@ -199,7 +199,7 @@ export const UNKNOWN: Aftermath = {
   done: [],
 };
 
-/** Paid for, and still to be fetched: `imggen resume` goes on from there. */
+/** Charged and not saved yet: `imggen resume` finishes it. */
 export const PENDING: Aftermath = {
   exit: 6,
   type: "pending",
@@ -215,5 +215,5 @@ export function refused(exit: number, type: string): Aftermath {
   return { ...PENDING, exit, type, charged: "no", open: [], done: ["refused"] };
 }
 
-/** Paid for and finished at the service, but not on this disk. */
+/** Charged and completed at the service, but not saved. */
 export const NOT_SAVED: Aftermath = { ...PENDING, exit: 8, type: "save_failed", open: ["completed"] };

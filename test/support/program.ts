@@ -25,7 +25,7 @@ export interface ProgramOptions {
   through?: readonly string[];
 }
 
-/** A fifth off the start of a process: the HTTP parser's machine code is not polished for a run this short. */
+/** Saves a fifth of a process's start: the HTTP parser's WebAssembly is compiled without optimization. */
 export const NODE_FLAGS = ["--liftoff-only"];
 
 /** Starts the built program in a clean environment: only what a test sets reaches it. */
@@ -53,7 +53,7 @@ export async function runProgram(
   return finished(child);
 }
 
-/** Waits for a started program and collects what it wrote. Fails where that shows an API key. */
+/** Waits for a started program and collects its output. Fails if that contains an API key. */
 export async function finished(child: ChildProcess): Promise<ProgramResult> {
   const start = performance.now();
   const out: Buffer[] = [];

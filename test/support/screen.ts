@@ -156,13 +156,13 @@ function textLines(screen: string): string[] {
 const PAUSE_MS = 50;
 
 async function until<Value>(
-  look: () => Promise<Value | null>,
+  read: () => Promise<Value | null>,
   patienceMs: number,
   complaint: () => Promise<string>,
 ): Promise<Value> {
   const latestMs = performance.now() + patienceMs;
   while (performance.now() < latestMs) {
-    const value = await look();
+    const value = await read();
     if (value !== null) return value;
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }

@@ -13,7 +13,7 @@ export interface SeenRequest {
   atMs: number;
 }
 
-/** What a scripted server does with a request: it holds the raw socket and may refuse, hang, cut, drip or lie. */
+/** What a scripted server does with a request: it has the raw socket, and may refuse, hang, cut, drip or send anything. */
 export type Behaviour = (request: SeenRequest, socket: Socket) => void | Promise<void>;
 
 export interface ScriptedServer {
@@ -25,7 +25,7 @@ export interface ScriptedServer {
   requests: SeenRequest[];
   /** The requests that would have cost money. */
   submits(): SeenRequest[];
-  /** Hangs up on everybody, and goes on listening. */
+  /** Closes all connections, and keeps listening. */
   dropConnections(): void;
   close(): Promise<void>;
 }

@@ -34,7 +34,7 @@ export function completedAt(...urls: string[]): Behaviour {
   });
 }
 
-/** Hangs up without a word, the hard way. */
+/** Resets the connection without a reply. */
 export const reset: Behaviour = (_request, socket) => void socket.resetAndDestroy();
 
 /** Never answers. */

@@ -32,7 +32,7 @@ export function lognormal(medianMs: number, sigma: number): Durations {
   };
 }
 
-/** Durations where what has passed says nothing of what is to come. */
+/** Memoryless durations: how long a task has run says nothing about how much longer it takes. */
 export function memoryless(meanMs: number): Durations {
   return (random) => -meanMs * Math.log(1 - random());
 }
@@ -42,8 +42,8 @@ export function draw(durations: Durations, count: number, seed: number): number[
   return Array.from({ length: count }, () => durations(random));
 }
 
-/** When looks are taken at a task that is running until then, milliseconds, if answers take no time. */
-export function lookTimes(schedule: PollingSchedule, untilMs: number, fromMs = 0): number[] {
+/** When a task that runs until then is polled, milliseconds, if answers take no time. */
+export function pollTimes(schedule: PollingSchedule, untilMs: number, fromMs = 0): number[] {
   const firstMs = fromMs === 0 ? schedule.firstPollMs?.() : undefined;
   const times: number[] = firstMs === undefined ? [] : [firstMs];
   for (let at = firstMs ?? fromMs; at < untilMs; ) {
@@ -53,7 +53,7 @@ export function lookTimes(schedule: PollingSchedule, untilMs: number, fromMs = 0
   return times;
 }
 
-/** The most looks in any window of this length, both ends included. */
+/** The most polls in any window of this length, both ends included. */
 export function mostWithin(times: readonly number[], windowMs: number): number {
   let first = 0;
   let most = 0;
@@ -64,24 +64,24 @@ export function mostWithin(times: readonly number[], windowMs: number): number {
   return most;
 }
 
-/** How a task that takes this long is seen by these looks. */
-function sighting(times: readonly number[], durationMs: number) {
+/** How these polls observe a task that takes this long. */
+function observation(times: readonly number[], durationMs: number) {
   const index = times.findIndex((at) => at >= durationMs);
   const seenMs = times[index] ?? Number.NaN;
   const interval: CompletionInterval = { pendingMs: times[index - 1] ?? null, seenMs };
-  return { delayMs: seenMs - durationMs, looks: index + 1, interval };
+  return { delayMs: seenMs - durationMs, polls: index + 1, interval };
 }
 
-/** The mean delay from a completion to the look that sees it, and the mean number of looks. */
+/** The mean delay from a completion to the poll that sees it, and the mean number of polls. */
 export interface Figures {
   delay: number;
-  looks: number;
+  polls: number;
 }
 
 /** A schedule's figures for tasks of these durations, each over the reference client's. */
 export function figuresOf(schedule: PollingSchedule, durationsMs: readonly number[]): Figures {
   const [own, reference] = [sums(schedule, durationsMs), sums(REFERENCE, durationsMs)];
-  return { delay: own.delay / reference.delay, looks: own.looks / reference.looks };
+  return { delay: own.delay / reference.delay, polls: own.polls / reference.polls };
 }
 
 /** The schedule of the n-th of several tasks begun together, none of which teaches the others anything. */
@@ -92,27 +92,27 @@ export function staggered(order: number): PollingSchedule {
 /** Figures for tasks without a history, this many of them begun together. */
 export function figuresTogether(durationsMs: readonly number[], together: number): Figures {
   const all = Array.from({ length: together }, (_, order) => figuresOf(staggered(order), durationsMs));
-  return { delay: mean(all.map(({ delay }) => delay)), looks: mean(all.map(({ looks }) => looks)) };
+  return { delay: mean(all.map(({ delay }) => delay)), polls: mean(all.map(({ polls }) => polls)) };
 }
 
 function sums(schedule: PollingSchedule, durationsMs: readonly number[]): Figures {
-  const times = lookTimes(schedule, Math.max(...durationsMs));
-  const seen = durationsMs.map((durationMs) => sighting(times, durationMs));
+  const times = pollTimes(schedule, Math.max(...durationsMs));
+  const seen = durationsMs.map((durationMs) => observation(times, durationMs));
   return {
     delay: seen.reduce((sum, { delayMs }) => sum + delayMs, 0),
-    looks: seen.reduce((sum, { looks }) => sum + looks, 0),
+    polls: seen.reduce((sum, { polls }) => sum + polls, 0),
   };
 }
 
-/** What is known after these tasks, one after the other, each watched as those before it taught. */
+/** The history after these tasks, one after the other, each polled by the schedule learned from those before it. */
 export function watched(
   durationsMs: readonly number[],
   history: readonly CompletionInterval[] = [],
 ): CompletionInterval[] {
   const known = [...history];
   for (const durationMs of durationsMs) {
-    const times = lookTimes(learnedSchedule(known.slice(-50)), durationMs);
-    known.push(sighting(times, durationMs).interval);
+    const times = pollTimes(learnedSchedule(known.slice(-50)), durationMs);
+    known.push(observation(times, durationMs).interval);
   }
   return known;
 }
@@ -128,7 +128,7 @@ export function figuresAfter(
   const all = Array.from({ length: histories }, (_, index) =>
     figuresOf(learnedSchedule(watched(draw(history, count, 100 + index))), tasks),
   );
-  return { delay: mean(all.map(({ delay }) => delay)), looks: mean(all.map(({ looks }) => looks)) };
+  return { delay: mean(all.map(({ delay }) => delay)), polls: mean(all.map(({ polls }) => polls)) };
 }
 
 export function mean(values: readonly number[]): number {

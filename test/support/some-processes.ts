@@ -1,6 +1,6 @@
 import type { Processes, ProcessIdentity } from "../../src/lib/processes.ts";
 
-/** A world of processes in a test: those named alive are, and each can be the one that asks. */
+/** Simulated processes: those named are alive, and a test can act as any of them. */
 export interface SomeProcesses {
   as(pid: number): Processes;
   die(pid: number): void;

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 
 type Calls = Pick<typeof fs, "writeSync" | "readSync" | "writev" | "fsync">;
 
-/** Puts another in the place of one of Node's file calls until the test's end: a disk with a will of its own. */
+/** Replaces one of Node's file functions until the end of the test, to make the disk fail or wait. */
 export function replaceCall<Name extends keyof Calls>(
   name: Name,
   make: (original: Calls[Name]) => unknown,

@@ -4,7 +4,7 @@ import path from "node:path";
 import type { TestProject } from "vitest/node";
 import type { Counted } from "./tally.ts";
 
-/** Around the whole suite: makes the folder that is counted in, and tells the sums at the end. */
+/** Runs around the whole suite: creates the folder for counters, and prints the sums at the end. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(path.join(tmpdir(), "imggen-tally-"));
   project.provide("tallyFolder", folder);

@@ -12,8 +12,8 @@ declare module "vitest" {
   }
 }
 
-/** Adds to a number that is told when the suite has ended. */
+/** Adds to a counter that is printed at the end of the suite. */
 export function tally(what: Counted, count: number): void {
-  // Short appends of several processes do not mix.
+  // Short appends of several processes are atomic.
   appendFileSync(path.join(inject("tallyFolder"), what), `${count}\n`);
 }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { liveSockets } from "./live-server.ts";
 
-/** A proxy that speaks CONNECT only, and what it was told. */
+/** A proxy that supports CONNECT only, and the requests that it got. */
 export interface TunnelProxy {
   url: string;
   /** The heads of all requests made to the proxy itself, as they came. */

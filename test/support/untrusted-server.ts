@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:tls";
 import { selfSigned } from "./certificate.ts";
 
-/** A TLS server that nobody trusts, not listening yet, and all that was said to it once encrypted. */
+/** A TLS server with an untrusted certificate, not listening yet, and everything that was sent to it over TLS. */
 export function untrustedServer(): { server: Server; heard: Buffer[] } {
   const heard: Buffer[] = [];
   const server = createServer(selfSigned("localhost"), (socket) => {

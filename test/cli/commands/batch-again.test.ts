@@ -13,7 +13,7 @@ const PROMPTS = ["a fox", "a hen", "an owl"];
 
 const filesIn = async (world: BatchWorld) => imagesIn(path.join(world.cwd, "out"));
 
-/** Answers looks by the task they ask for; what is not named is completed. */
+/** Answers polls by their task; a task that is not named is completed. */
 function byTask(behaviours: Record<string, Behaviour>): Behaviour {
   return (request, socket) => {
     const id = new URL(request.target, "http://x").searchParams.get("taskId") ?? "";

@@ -163,8 +163,8 @@ describe("generate", () => {
     expect((await world.run(["generate", "a fox", "--poll-interval", "99ms"])).code).toBe(2);
     expect(world.server.requests).toEqual([]);
     await world.run(["generate", "a fox", "--poll-interval", "120ms"]);
-    const looks = world.server.requests.slice(1, 7).map(({ atMs }) => atMs);
-    for (const [at, look] of looks.slice(1).entries()) expect(look - (looks[at] ?? 0)).toBeGreaterThan(110);
+    const polls = world.server.requests.slice(1, 7).map(({ atMs }) => atMs);
+    for (const [at, poll] of polls.slice(1).entries()) expect(poll - (polls[at] ?? 0)).toBeGreaterThan(110);
   });
 
   it.each(["NaN", "1e9", "Infinity", "-1", "0x10", "", " ", "99999999999999999999"])(

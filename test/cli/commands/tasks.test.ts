@@ -81,9 +81,9 @@ describe("resume", () => {
       `${world.cwd}/a-cat-task2.png`,
       `${world.cwd}/a-fox-task1.png`,
     ]);
-    const looks = world.server.requests.length;
+    const requests = world.server.requests.length;
     expect(await world.run(["resume"])).toMatchObject({ code: 0, stdout: "" });
-    expect(world.server.requests).toHaveLength(looks);
+    expect(world.server.requests).toHaveLength(requests);
   });
 
   it("saves where it is told to, or where the task was to be saved", async () => {

@@ -10,9 +10,9 @@ import {
   figuresOf,
   figuresTogether,
   lognormal,
-  lookTimes,
   memoryless,
   mostWithin,
+  pollTimes,
   staggered,
 } from "../../support/simulated-tasks.ts";
 
@@ -20,7 +20,7 @@ describe("the automatic schedule", () => {
   it.each([0, 1, 5000, 60_000, 89_999, 179_999, 600_000])(
     "never polls more than 58 times in any 180 s, from an age of %i ms on",
     (ageMs) => {
-      const times = lookTimes(defaultSchedule, ageMs + 3_600_000, ageMs);
+      const times = pollTimes(defaultSchedule, ageMs + 3_600_000, ageMs);
       expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
     },
   );
@@ -35,9 +35,9 @@ describe("the automatic schedule", () => {
   ])(
     "sees tasks of %s sooner than the reference client, and makes no more polls for it",
     (_what, durations) => {
-      const { delay, looks } = figuresOf(defaultSchedule, draw(durations, 20_000, 1));
+      const { delay, polls } = figuresOf(defaultSchedule, draw(durations, 20_000, 1));
       expect(delay).toBeLessThan(1);
-      expect(delay * looks).toBeLessThan(1.015);
+      expect(delay * polls).toBeLessThan(1.015);
     },
   );
 
@@ -53,7 +53,7 @@ describe("the automatic schedule of tasks begun together", () => {
 
   it("never polls more than 58 times in any 180 s", () => {
     for (const order of orders)
-      expect(mostWithin(lookTimes(staggered(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
+      expect(mostWithin(pollTimes(staggered(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
   });
 
   it("polls two tasks early, to find out for all whether tasks take a second or two, and spreads the others", () => {
@@ -79,9 +79,9 @@ describe("the automatic schedule of tasks begun together", () => {
   ])(
     "sees 20 tasks of %s no later than the reference client would with as many polls",
     (_what, durations) => {
-      const { delay, looks } = figuresTogether(draw(durations, 4000, 1), 20);
+      const { delay, polls } = figuresTogether(draw(durations, 4000, 1), 20);
       expect(delay).toBeLessThan(1);
-      expect(delay * looks).toBeLessThan(1.005);
+      expect(delay * polls).toBeLessThan(1.005);
     },
   );
 });
@@ -94,7 +94,7 @@ describe("the schedule of a service that is known to take 600 ms", () => {
   it("is the automatic one for tasks that take longer", () => {
     for (const age of [600, 601, 30_000, 100_000, Number.POSITIVE_INFINITY])
       expect(expectedSchedule(600).nextDelayMs(age)).toBe(defaultSchedule.nextDelayMs(age));
-    expect(mostWithin(lookTimes(expectedSchedule(600), 600_000), 180_000)).toBeLessThanOrEqual(60);
+    expect(mostWithin(pollTimes(expectedSchedule(600), 600_000), 180_000)).toBeLessThanOrEqual(60);
   });
 });
 

@@ -7,10 +7,10 @@ import {
   figuresAfter,
   figuresOf,
   lognormal,
-  lookTimes,
   mean,
   memoryless,
   mostWithin,
+  pollTimes,
   watched,
 } from "../../support/simulated-tasks.ts";
 
@@ -27,18 +27,18 @@ describe("the learned schedule, after 20 tasks", () => {
     [20, 0.3],
   ])("of %i s (σ %f) sees a completion in two fifths of the reference client's delay", (seconds, sigma) => {
     const durations = lognormal(seconds * 1000, sigma);
-    const { delay, looks } = figuresAfter(durations, 20, durations);
+    const { delay, polls } = figuresAfter(durations, 20, durations);
     expect(delay).toBeLessThanOrEqual(0.4);
-    expect(looks).toBeLessThanOrEqual(1.5);
-    expect(delay * looks).toBeLessThanOrEqual(0.55);
+    expect(polls).toBeLessThanOrEqual(1.5);
+    expect(delay * polls).toBeLessThanOrEqual(0.55);
   });
 
-  // A task of 45 s may take 100 s: 58 looks in 180 s leave no room to be quicker and to go on.
+  // A task of 45 s may take 100 s: 58 polls in 180 s leave no room to be quicker and to go on.
   it.each([0.25, 0.3])("of 45 s (σ %f) sees it in seven tenths of that delay, with fewer polls", (sigma) => {
     const durations = lognormal(45_000, sigma);
-    const { delay, looks } = figuresAfter(durations, 20, durations);
+    const { delay, polls } = figuresAfter(durations, 20, durations);
     expect(delay).toBeLessThanOrEqual(0.7);
-    expect(looks).toBeLessThanOrEqual(0.95);
+    expect(polls).toBeLessThanOrEqual(0.95);
   });
 
   it.each<[string, Durations, number]>([
@@ -47,9 +47,9 @@ describe("the learned schedule, after 20 tasks", () => {
     ["spread wide", lognormal(20_000, 0.6), 0.9],
     ["without memory, where nothing can be learned", memoryless(20_000), 1.05],
   ])("%s makes fewer polls for its delay than the reference client", (_what, durations, most) => {
-    const { delay, looks } = figuresAfter(durations, 20, durations);
+    const { delay, polls } = figuresAfter(durations, 20, durations);
     expect(delay).toBeLessThan(0.76);
-    expect(delay * looks).toBeLessThan(most);
+    expect(delay * polls).toBeLessThan(most);
   });
 
   it.each([
@@ -98,17 +98,17 @@ describe("the learned schedule, in the long run", () => {
       const durationsMs = draw(lognormal(10_000, 0.02), 120, seed);
       const known = watched(durationsMs);
       return durationsMs.slice(60).map((durationMs, index) => {
-        const times = lookTimes(learnedSchedule(known.slice(index + 10, index + 60)), durationMs);
-        return { looks: times.length, delayMs: (times.at(-1) ?? 0) - durationMs };
+        const times = pollTimes(learnedSchedule(known.slice(index + 10, index + 60)), durationMs);
+        return { polls: times.length, delayMs: (times.at(-1) ?? 0) - durationMs };
       });
     });
-    expect(mean(figures.map(({ looks }) => looks))).toBeLessThan(4.9);
+    expect(mean(figures.map(({ polls }) => polls))).toBeLessThan(4.9);
     expect(mean(figures.map(({ delayMs }) => delayMs))).toBeLessThan(100);
   });
 
   it("follows tasks down that are always complete at the first poll", () => {
     const known = watched(Array.from({ length: 60 }, () => 300));
-    const [first] = lookTimes(learnedSchedule(known.slice(-50)), 300);
+    const [first] = pollTimes(learnedSchedule(known.slice(-50)), 300);
     expect(first).toBeLessThan(700);
   });
 
@@ -116,9 +116,9 @@ describe("the learned schedule, in the long run", () => {
     const before = watched(draw(lognormal(15_000, 0.25), 50, 3));
     const changed = lognormal(factor * 15_000, 0.25);
     const known = watched(draw(changed, 20, 4), before);
-    const { delay, looks } = figuresOf(learnedSchedule(known.slice(-50)), draw(changed, 2000, 1));
+    const { delay, polls } = figuresOf(learnedSchedule(known.slice(-50)), draw(changed, 2000, 1));
     expect(delay).toBeLessThan(0.75);
-    expect(delay * looks).toBeLessThan(0.9);
+    expect(delay * polls).toBeLessThan(0.9);
   });
 });
 
@@ -130,7 +130,7 @@ describe("whatever the history, the learned schedule", () => {
   it("polls no more than 58 times in any 180 s, from any age on, and never stops", () => {
     fc.assert(
       fc.property(histories, age, (history, ageMs) => {
-        const times = lookTimes(learnedSchedule(history), ageMs + 900_000, ageMs);
+        const times = pollTimes(learnedSchedule(history), ageMs + 900_000, ageMs);
         expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
       }),
     );

@@ -12,7 +12,7 @@ import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
-import { lookTimes, staggered } from "../../support/simulated-tasks.ts";
+import { pollTimes, staggered } from "../../support/simulated-tasks.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -37,13 +37,13 @@ async function newLedger() {
   return { ledger, remember, schedules: new PollingSchedules(ledger, INTENT.service), state };
 }
 
-const looks = (schedule: PollingSchedule) => lookTimes(schedule, 90_000);
+const polls = (schedule: PollingSchedule) => pollTimes(schedule, 90_000);
 const many = (count: number) => Array.from({ length: count }, () => SEEN);
 
 describe("the schedule of a request", () => {
   it("is that of no experience, where there is none", async () => {
     const { schedules } = await newLedger();
-    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule([])));
+    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule([])));
   });
 
   it("is that of the service's own duration where that is known, whatever the history says", async () => {
@@ -51,7 +51,7 @@ describe("the schedule of a request", () => {
     await remember(FOX, ...many(20));
     const schedules = new PollingSchedules(ledger, INTENT.service, 600);
     for (const request of [FOX, null])
-      expect(looks(await schedules.of(request))).toEqual(looks(expectedSchedule(600)));
+      expect(polls(await schedules.of(request))).toEqual(polls(expectedSchedule(600)));
   });
 
   it("comes with how long such tasks usually take, which is not known without any that ended", async () => {
@@ -79,27 +79,27 @@ describe("the schedule of a request", () => {
   it("is what this machine's own tasks of its model and quality have taught", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
-    const learned = looks(learnedSchedule(many(20)));
-    expect(looks(await schedules.of({ ...FOX, prompt: "a hen", ratio: "1:1" }))).toEqual(learned);
-    const none = looks(learnedSchedule([]));
+    const learned = polls(learnedSchedule(many(20)));
+    expect(polls(await schedules.of({ ...FOX, prompt: "a hen", ratio: "1:1" }))).toEqual(learned);
+    const none = polls(learnedSchedule([]));
     expect(learned).not.toEqual(none);
-    expect(looks(await schedules.of({ ...FOX, quality: "2K" }))).toEqual(none);
-    expect(looks(await schedules.of({ ...FOX, model: "z-image" }))).toEqual(none);
+    expect(polls(await schedules.of({ ...FOX, quality: "2K" }))).toEqual(none);
+    expect(polls(await schedules.of({ ...FOX, model: "z-image" }))).toEqual(none);
   });
 
   it("passes over tasks that nobody saw complete", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: null, pendingMs: null }, ...many(10), { seenMs: null, pendingMs: null });
-    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule(many(10))));
+    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule(many(10))));
   });
 
   it("learns from each task that completes while it runs; who waits already keeps to one plan", async () => {
     const { schedules } = await newLedger();
     const before = await schedules.of(FOX);
     for (const interval of many(20)) await schedules.learn({ ...FOX, prompt: "another" }, interval);
-    const learned = looks(learnedSchedule(many(20)));
-    expect(looks(before)).toEqual(looks(learnedSchedule([])));
-    expect(looks(await schedules.of(FOX))).toEqual(learned);
+    const learned = polls(learnedSchedule(many(20)));
+    expect(polls(before)).toEqual(polls(learnedSchedule([])));
+    expect(polls(await schedules.of(FOX))).toEqual(learned);
   });
 
   it("is computed again once more than a quarter of what it was learned from is new", async () => {
@@ -121,14 +121,14 @@ describe("the schedule of a request", () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: 86_400_000, pendingMs: null });
     await schedules.learn(FOX, { seenMs: 600_000, pendingMs: 3000 });
-    for (const order of [0, 1]) expect(looks(await schedules.of(FOX))).toEqual(looks(staggered(order)));
+    for (const order of [0, 1]) expect(polls(await schedules.of(FOX))).toEqual(polls(staggered(order)));
   });
 
   it("goes by the latest 50 alone", async () => {
     const { schedules } = await newLedger();
     for (let each = 0; each < 30; each++) await schedules.learn(FOX, { seenMs: 3000, pendingMs: 2000 });
     for (const interval of many(50)) await schedules.learn(FOX, interval);
-    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule(many(50))));
+    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule(many(50))));
   });
 
   it("spreads the first polls of tasks that begin together, where nothing is known", async () => {
@@ -158,13 +158,13 @@ describe("the schedule of a request", () => {
   it("learns nothing from a task that is not known", async () => {
     const { schedules } = await newLedger();
     await schedules.learn(null, SEEN);
-    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule([])));
+    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule([])));
   });
 
   it("is that of no experience where the ledger cannot be read", async () => {
     const { state } = await newLedger();
     const ledger = new Ledger(`${state}/${"x".repeat(300)}`, fakeClock(), someProcesses(1).as(1));
     const schedules = new PollingSchedules(ledger, INTENT.service);
-    expect(looks(await schedules.of(FOX))).toEqual(looks(learnedSchedule([])));
+    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule([])));
   });
 });

@@ -11,16 +11,16 @@ const URL = "https://cdn.example/1.png";
 const COMPLETED = success({ status: "completed", resultUrl: URL, errorCode: 0 });
 const NOT_YET = failure("image_generation.error.unknown_error");
 
-/** Waits, with all waits over at once, for a task whose looks are answered in turn, the last answer for ever. */
+/** Waits for a task, without real time passing. Polls get these answers in turn, and then the last one again and again. */
 async function waiting(
   answers: (Buffer | Behaviour)[],
   options: Partial<WaitOptions> = {},
   more: TaskWorldOptions & { interruptAfter?: number } = {},
 ) {
-  const lookTimes: number[] = [];
+  const pollTimes: number[] = [];
   let at = 0;
   const server = await liveServer((request, socket) => {
-    lookTimes.push(world.clock.monotonicMs());
+    pollTimes.push(world.clock.monotonicMs());
     const answer = answers[Math.min(at++, answers.length - 1)] ?? RUNNING;
     if (at === more.interruptAfter) world.interrupt();
     if (typeof answer === "function") return answer(request, socket);
@@ -30,22 +30,22 @@ async function waiting(
   const schedule = fixedSchedule(1000);
   const full = { schedule, timeoutMs: 10_000, ageMs: 0, pollAtOnce: false, ...options };
   const result = await waitForTask("task-1", full, world.deps);
-  return { result, lookTimes, ...world };
+  return { result, pollTimes, ...world };
 }
 
 describe("waiting for a task", () => {
   it("ends when it is completed, with its URLs and when it was seen", async () => {
-    const { result, lookTimes } = await waiting([RUNNING, RUNNING, COMPLETED]);
+    const { result, pollTimes } = await waiting([RUNNING, RUNNING, COMPLETED]);
     expect(result).toEqual({ outcome: "completed", urls: [URL], seenMs: 3000, pendingMs: 2000 });
-    expect(lookTimes).toEqual([1000, 2000, 3000]);
+    expect(pollTimes).toEqual([1000, 2000, 3000]);
   });
 
   it("is in time where the clock was set back since the task began", async () => {
-    const { lookTimes } = await waiting([RUNNING, COMPLETED], {
+    const { pollTimes } = await waiting([RUNNING, COMPLETED], {
       schedule: defaultSchedule,
       ageMs: -3_600_000,
     });
-    expect(lookTimes).toEqual([2800, 5600]);
+    expect(pollTimes).toEqual([2800, 5600]);
   });
 
   it.each([
@@ -57,8 +57,8 @@ describe("waiting for a task", () => {
   });
 
   it("polls for the first time at once where the task may long be finished", async () => {
-    const { lookTimes } = await waiting([COMPLETED], { pollAtOnce: true });
-    expect(lookTimes).toEqual([0]);
+    const { pollTimes } = await waiting([COMPLETED], { pollAtOnce: true });
+    expect(pollTimes).toEqual([0]);
   });
 
   it("goes on through status words that nobody knows, and a completion without a URL", async () => {
@@ -80,9 +80,9 @@ describe("waiting for a task", () => {
         return answer;
       },
     };
-    expect((await waiting([RUNNING, COMPLETED], { schedule })).lookTimes).toEqual([1200, 2200]);
+    expect((await waiting([RUNNING, COMPLETED], { schedule })).pollTimes).toEqual([1200, 2200]);
     const late = { schedule: { ...fixedSchedule(1000), firstPollMs: () => 700 }, ageMs: 5000 };
-    expect((await waiting([RUNNING, COMPLETED], late)).lookTimes).toEqual([0, 1000]);
+    expect((await waiting([RUNNING, COMPLETED], late)).pollTimes).toEqual([0, 1000]);
   });
 
   it("counts from the age that the task has already", async () => {
@@ -93,9 +93,9 @@ describe("waiting for a task", () => {
 
 describe("the deadline of a wait", () => {
   it("ends it with the task still running", async () => {
-    const { result, lookTimes } = await waiting([RUNNING], { timeoutMs: 3500 });
+    const { result, pollTimes } = await waiting([RUNNING], { timeoutMs: 3500 });
     expect(result).toEqual({ outcome: "timeout", trouble: null });
-    expect(lookTimes).toEqual([1000, 2000, 3000, 3500]);
+    expect(pollTimes).toEqual([1000, 2000, 3000, 3500]);
   });
 
   it("is the moment of one last poll, which may find the task completed", async () => {
@@ -104,9 +104,9 @@ describe("the deadline of a wait", () => {
   });
 
   it("allows one poll even where there is no time at all", async () => {
-    const { result, lookTimes } = await waiting([COMPLETED], { timeoutMs: 0, pollAtOnce: true });
+    const { result, pollTimes } = await waiting([COMPLETED], { timeoutMs: 0, pollAtOnce: true });
     expect(result).toMatchObject({ outcome: "completed" });
-    expect(lookTimes).toEqual([0]);
+    expect(pollTimes).toEqual([0]);
   });
 
   it("is not moved by the wall clock", async () => {
@@ -125,9 +125,9 @@ describe("the deadline of a wait", () => {
       clock.advance(8 * 3_600_000);
       socket.write(RUNNING);
     };
-    const { result, lookTimes } = await waiting([sleep, COMPLETED], { timeoutMs: 60_000 }, { clock });
+    const { result, pollTimes } = await waiting([sleep, COMPLETED], { timeoutMs: 60_000 }, { clock });
     expect(result).toMatchObject({ outcome: "completed" });
-    expect(lookTimes).toHaveLength(2);
+    expect(pollTimes).toHaveLength(2);
   });
 
   it("is told with the last error", async () => {
@@ -181,9 +181,9 @@ describe("errors while waiting", () => {
   });
 
   it("ends it where the service asks for more patience than there is", async () => {
-    const { result, lookTimes } = await waiting([response(503, "", { "retry-after": "3600" })]);
+    const { result, pollTimes } = await waiting([response(503, "", { "retry-after": "3600" })]);
     expect(result).toEqual({ outcome: "timeout", trouble: "HTTP 503" });
-    expect(lookTimes).toHaveLength(1);
+    expect(pollTimes).toHaveLength(1);
   });
 
   it("of a silent service makes no poll past the time that is left for long", async () => {
@@ -206,9 +206,9 @@ describe("a refusal while waiting", () => {
     [failure("some.new.key"), "service_error"],
     [failure("image_generation.error.generation_failed"), "generation_failed"],
   ])("ends it at once, with the task still charged", async (answer, type) => {
-    const { result, lookTimes } = await waiting([RUNNING, answer, COMPLETED]);
+    const { result, pollTimes } = await waiting([RUNNING, answer, COMPLETED]);
     expect(result).toMatchObject({ outcome: "refused", error: { type, charged: "yes" } });
-    expect(lookTimes).toHaveLength(2);
+    expect(pollTimes).toHaveLength(2);
   });
 
   it("that says the task is not known is borne for the first 30 s", async () => {
@@ -226,17 +226,17 @@ describe("a refusal while waiting", () => {
   });
 
   it("that says so of an old task ends it at once", async () => {
-    const { result, lookTimes } = await waiting([NOT_YET], { ageMs: 31_000, pollAtOnce: true });
+    const { result, pollTimes } = await waiting([NOT_YET], { ageMs: 31_000, pollAtOnce: true });
     expect(result).toMatchObject({ outcome: "refused" });
-    expect(lookTimes).toHaveLength(1);
+    expect(pollTimes).toHaveLength(1);
   });
 });
 
 describe("a signal while waiting", () => {
   it("ends it", async () => {
-    const { result, lookTimes } = await waiting([RUNNING], {}, { interruptAfter: 2 });
+    const { result, pollTimes } = await waiting([RUNNING], {}, { interruptAfter: 2 });
     expect(result).toEqual({ outcome: "interrupted" });
-    expect(lookTimes).toHaveLength(2);
+    expect(pollTimes).toHaveLength(2);
   });
 
   it("ends it in the middle of a poll", async () => {
@@ -252,7 +252,7 @@ it.each([
   ["a service that fails now and then", [RUNNING, response(502, ""), RUNNING, response(429, "")]],
 ])("no more than 60 polls are made in any 180 s at %s", async (_what, answers) => {
   const schedule = defaultSchedule;
-  const { lookTimes } = await waiting(answers, { schedule, timeoutMs: 600_000 });
-  const inWindow = (start: number) => lookTimes.filter((at) => at >= start && at < start + 180_000).length;
-  expect(Math.max(...lookTimes.map(inWindow))).toBeLessThanOrEqual(60);
+  const { pollTimes } = await waiting(answers, { schedule, timeoutMs: 600_000 });
+  const inWindow = (start: number) => pollTimes.filter((at) => at >= start && at < start + 180_000).length;
+  expect(Math.max(...pollTimes.map(inWindow))).toBeLessThanOrEqual(60);
 });

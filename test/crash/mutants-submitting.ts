@@ -1,9 +1,9 @@
 import type { Mutant } from "./mutant.ts";
-import { trouble, UNDISTURBED } from "./points.ts";
+import { incidentAt, UNDISTURBED } from "./points.ts";
 import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
 
-/** Bugs in who may buy, wait for and finish a task. */
-export const BUYING_MUTANTS: Mutant[] = [
+/** Bugs in which process may submit, wait for and finish a task. */
+export const SUBMITTING_MUTANTS: Mutant[] = [
   {
     bug: "a request of unknown outcome is sent again",
     edits: [
@@ -32,7 +32,7 @@ export const BUYING_MUTANTS: Mutant[] = [
         replace: "renameSync(draft, file); return true;",
       },
     ],
-    shows: { scenario: TOGETHER.resumes, at: trouble("download: half", "stall") },
+    shows: { scenario: TOGETHER.resumes, at: incidentAt("download: half", "stall") },
   },
   {
     bug: "a living owner is not respected",
@@ -43,14 +43,14 @@ export const BUYING_MUTANTS: Mutant[] = [
         replace: "return false;",
       },
     ],
-    shows: { scenario: TOGETHER.generateAndResume, at: trouble("poll: arrived", "stall") },
+    shows: { scenario: TOGETHER.generateAndResume, at: incidentAt("poll: arrived", "stall") },
   },
   {
     bug: "a submit whose connection broke after it was sent is sent again",
     edits: [
       { file: "api/service.ts", find: "if (!error.sent) return", replace: "if (!error.timedOut) return" },
     ],
-    shows: { scenario: IMPATIENT, at: trouble("submit: charged", "reset") },
+    shows: { scenario: IMPATIENT, at: incidentAt("submit: charged", "reset") },
   },
   {
     bug: "a submit answered with HTTP 500 is sent again",
@@ -61,7 +61,7 @@ export const BUYING_MUTANTS: Mutant[] = [
         replace: "  if (status === 429 || status >= 500) {",
       },
     ],
-    shows: { scenario: IMPATIENT, at: trouble("submit: charged", "HTTP 500") },
+    shows: { scenario: IMPATIENT, at: incidentAt("submit: charged", "HTTP 500") },
   },
   {
     bug: "a wait that ran out counts as the task's failure",
