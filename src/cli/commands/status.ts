@@ -80,7 +80,7 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));
   await session.console.resultLine(taskId ?? ledgerId ?? "", reportStatus(report), ...files);
   if (report.state === "completed" && files.length === 0 && taskId !== null)
-    await session.console.note(`${taskId} is not saved; run ${resumeCommand(taskId)}`);
+    await session.console.note(`Not saved; run ${resumeCommand(taskId)}`);
 }
 
 /**

@@ -26,14 +26,13 @@ export async function renderReport(report: TaskReport, session: Session, which =
       `Submitted, ${creditsText(report.credits)}. Resume with: ${resumeCommand(report.taskId)}`,
     );
   }
-  const isOneScreen = which === "" && isLiveTerminal(session);
+  const isOneScreen = isLiveTerminal(session);
   for (const { path } of isOneScreen ? [] : report.files)
     if (path !== null) await console.resultLine({ path });
   for (const warning of report.warnings) await console.warn(which + warning);
-  if (isOneScreen && report.files.length > 0) await console.note(savedLines(report, session));
+  if (isOneScreen && report.files.length > 0) await console.note(savedLines(report, session, which));
   if (report.error) return renderFailure(report.error, report, session, which);
-  if (!isOneScreen && report.files.length > 0)
-    await console.note(which === "" ? savedLine(report) : which + lowerFirst(savedLine(report)));
+  if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
 }
 
 /** Whether both streams end on one screen: then a line that names the file and says more is enough. */
@@ -51,13 +50,17 @@ async function renderFailure(
 }
 
 /** What was saved, for a person at a terminal: each image, and for several what they cost together. */
-function savedLines({ files, credits, elapsedMs }: TaskReport, { context }: Session): string[] {
+function savedLines(
+  { files, credits, elapsedMs }: TaskReport,
+  { context }: Session,
+  which: string,
+): string[] {
   const mark = hasSymbols(context.env) ? `${SAVED_MARK} ` : "";
   const costs = [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
   const lines = files.flatMap(({ path, width, height }) => {
     const name = path === null ? "to standard output" : shortPath(path, context);
     const facts = [...(width ? [`${width}×${height}`] : []), ...(files.length === 1 ? costs : [])];
-    return withFacts(`${mark}Saved ${name}`, facts.join(", "), roomOn(context.stderr));
+    return withFacts(`${mark}${which}${savedWord(which)} ${name}`, facts.join(", "), roomOn(context.stderr));
   });
   return files.length === 1 ? lines : [...lines, `${files.length} images, ${costs.join(", ")}`];
 }
@@ -69,13 +72,14 @@ function withFacts(text: string, facts: string, columns: number): string[] {
   return columnsOf(beside) <= columns ? [beside] : [text, `  ${facts}`];
 }
 
-function savedLine({ files, credits, elapsedMs }: TaskReport): string {
+function savedLine({ files, credits, elapsedMs }: TaskReport, which: string): string {
   const count = files.length === 1 ? "1 image" : `${files.length} images`;
   const size = files[0]?.width ? `, ${files[0].width}×${files[0].height}` : "";
   const time = elapsedMs === null ? "" : `, ${formatDuration(elapsedMs)}`;
-  return `Saved ${count}${size}, ${creditsText(credits)}${time}.`;
+  return `${savedWord(which)} ${count}${size}, ${creditsText(credits)}${time}.`;
 }
 
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
+/** Small where something stands before it. */
+function savedWord(which: string): string {
+  return which === "" ? "Saved" : "saved";
 }

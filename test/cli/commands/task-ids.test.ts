@@ -92,7 +92,7 @@ describe("several tasks", () => {
     );
     const { stdout, stderr } = await world.run(["status", "task_81", "task_3f9", "task_3f0"]);
     expect(stdout).toBe("task_81ab02cc  completed\ntask_3f9c81aa  completed\ntask_3f0002bb  completed\n");
-    expect(stderr).toContain("task_3f9c81aa is not saved; run imggen resume task_3f9c81aa\n");
+    expect(stderr).toContain("Not saved; run imggen resume task_3f9c81aa\n");
   });
 
   it("are told by resume one by one as they end, each with its number and id", async () => {

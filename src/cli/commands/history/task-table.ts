@@ -1,9 +1,9 @@
-import path from "node:path";
 import { historyStatus } from "../../../core/task/history-filter.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import { localMinute } from "../../../lib/local-time.ts";
 import type { Session } from "../../app/session.ts";
 import type { StyleName } from "../../output/colors.ts";
+import { shortPath } from "../../output/short-path.ts";
 import { type CellStyle, showTable } from "../../output/table.ts";
 import type { Column } from "../../output/table-layout.ts";
 import { shortIds } from "./short-ids.ts";
@@ -22,7 +22,6 @@ const COLUMNS: readonly Column[] = [
 export async function showTasks(reports: readonly TaskReport[], session: Session): Promise<void> {
   const ids = reports.map(({ taskId, ledgerId }) => taskId ?? ledgerId ?? "");
   const shown = session.context.stdout.isTTY ? shortIds(ids) : ids;
-  const here = currentFolder(session);
   const rows = reports.map((report, at) => [
     report.submittedAt === null ? "" : localMinute(new Date(report.submittedAt)),
     shown[at] ?? "",
@@ -30,7 +29,7 @@ export async function showTasks(reports: readonly TaskReport[], session: Session
     report.credits === null ? "?" : String(report.credits),
     report.request?.prompt ?? "",
     report.files
-      .map((file) => (file.path === null ? "standard output" : shortPath(file.path, here)))
+      .map((file) => (file.path === null ? "standard output" : shortPath(file.path, session.context)))
       .join(" "),
   ]);
   await showTable(COLUMNS, rows, session, styleOf);
@@ -44,18 +43,3 @@ const STYLES: Readonly<Record<string, StyleName>> = {
 };
 
 const styleOf: CellStyle = (cell, column) => (column === STATUS ? (STYLES[cell] ?? null) : null);
-
-/** null where it is gone. */
-function currentFolder({ context }: Session): string | null {
-  try {
-    return context.resolvePath(".");
-  } catch {
-    return null;
-  }
-}
-
-/** A path as it is written from the current folder, where that is shorter. */
-function shortPath(file: string, here: string | null): string {
-  const relative = here === null ? file : path.relative(here, file);
-  return relative.length < file.length ? relative : file;
-}
