@@ -3,21 +3,22 @@ import type { Cost } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
 import { describeFailure } from "./failure.ts";
 import { failureJson, reportJson } from "./report-json.ts";
+import type { BatchRow, BatchSummary } from "./results.ts";
 
 /** A row as scripts get it: the object of `generate`, and which row it is. */
-export function rowJson({ row, isSkipped, report, error }: RowResult): object {
+export function rowJson({ row, isSkipped, report, error }: RowResult): BatchRow {
   const place = { row: row.row, line: row.line };
   if (report) return { ...reportJson(report), ...place, ...(isSkipped && { skipped: true }) };
   return { ...failureJson(describeFailure(error)), files: [], warnings: [], ...place };
 }
 
 /** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */
-export function summaryJson({ tally, rows, charged }: BatchResult) {
+export function summaryJson({ tally, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, notSent, cost } = tally;
   const failed = tally.failed + pending + notSent;
   const warnings = tally.mismatches.map(([what, count]) => `${what} (${rowsText(count)})`);
   return {
-    type: "summary" as const,
+    type: "summary",
     rows,
     saved,
     failed,

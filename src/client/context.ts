@@ -1,5 +1,4 @@
 import type { HttpClientOptions } from "../api/client.ts";
-import type { RunFileNames } from "../core/images/published-names.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Processes } from "../lib/processes.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
@@ -16,8 +15,6 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode"> 
   readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits">;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
-  /** The names that images were given under `overwrite`: shared by all accounts. */
-  readonly published: RunFileNames;
   /** Told when the embedded sandbox had too few credits left, and was given so many. */
   readonly onRefill: (credits: number) => void;
   /** Told of every exchange with the service. */

@@ -2,7 +2,7 @@ import { InterruptedError } from "../core/errors.ts";
 import { type ErrorType, ImggenError } from "../lib/errors.ts";
 
 /** What a script can rely on: the exit code of each kind of failure. */
-export const EXIT_CODES: Record<Exclude<ErrorType, "interrupted">, number> = {
+export const EXIT_CODES = {
   internal: 1,
   usage: 2,
   invalid_request: 2,
@@ -17,16 +17,21 @@ export const EXIT_CODES: Record<Exclude<ErrorType, "interrupted">, number> = {
   save_failed: 8,
   outcome_unknown: 9,
   partial: 10,
-};
+} as const satisfies Record<Exclude<ErrorType, "interrupted">, number>;
 
 /** 128 plus the signal's number, as shells count. */
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
+/** The exit code of a kind of failure. */
+export type ExitCode<Type extends ErrorType> = Type extends keyof typeof EXIT_CODES
+  ? (typeof EXIT_CODES)[Type]
+  : (typeof SIGNAL_CODES)[keyof typeof SIGNAL_CODES];
+
 /** A task that was looked at and is still running: no failure, and not done either. */
 export const STILL_RUNNING = EXIT_CODES.pending;
 
-export function exitCodeOf(error: unknown): number {
-  if (error instanceof InterruptedError) return SIGNAL_CODES[error.signal];
+export function exitCodeOf(error: unknown): ExitCode<ErrorType> {
+  if (error instanceof InterruptedError) return SIGNAL_CODES[error.signal ?? "SIGINT"];
   if (error instanceof ImggenError && error.type !== "interrupted") return EXIT_CODES[error.type];
   return EXIT_CODES.internal;
 }

@@ -17,7 +17,7 @@ export interface WorkspaceOptions {
 }
 
 /** Who asked for some tasks: how they are told of, and stopped. */
-export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut">;
+export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut" | "published">;
 
 /** What a caller's tasks need, each at its own account. */
 export interface CallerDeps extends ResumeDeps {
@@ -63,7 +63,7 @@ export class Workspace {
   }
 
   async #deps(connection: Connection, caller: Caller): Promise<TaskDeps> {
-    const { clock, fileMode, random, published, settings } = this.#context;
+    const { clock, fileMode, random, settings } = this.#context;
     const { identity, taskMs } = connection;
     const schedules = this.#schedules.get(connection) ?? new PollingSchedules(this.ledger, identity, taskMs);
     this.#schedules.set(connection, schedules);
@@ -71,7 +71,6 @@ export class Workspace {
       connection,
       ledger: this.ledger,
       schedules,
-      published,
       clock: coalescingClock(clock),
       fileMode,
       random,

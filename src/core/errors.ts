@@ -33,13 +33,14 @@ export class BudgetExceededError extends ImggenError {
 
 export type InterruptSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** The user or the system asked the program to stop. */
+/** The user, the system or the calling program asked to stop. */
 export class InterruptedError extends ImggenError {
   readonly type = "interrupted";
-  readonly signal: InterruptSignal;
+  /** null where a program has aborted its own call. */
+  readonly signal: InterruptSignal | null;
 
-  constructor(signal: InterruptSignal, facts: ErrorFacts = {}) {
-    super(`Interrupted by ${signal}.`, facts);
+  constructor(signal: InterruptSignal | null, facts: ErrorFacts = {}) {
+    super(signal === null ? "The call was aborted." : `Interrupted by ${signal}.`, facts);
     this.signal = signal;
   }
 }

@@ -10,8 +10,10 @@ it("tasks that wait at once wake together", async () => {
   const clock = steppedClock();
   const session = new Session(testContext({ home: await temporaryFolder(), clock }), { sandbox: true }, []);
   const workspace = new Workspace(clientContext(session));
+  const { published } = session;
   const { signal } = session.context;
-  const deps = await workspace.depsFor({ signal, onProgress() {}, writeOut: async () => {} }).current();
+  const caller = { signal, published, onProgress() {}, writeOut: async () => {} };
+  const deps = await workspace.depsFor(caller).current();
   void deps.clock.sleep(1000);
   void deps.clock.sleep(980);
   expect(clock.waits).toEqual([1000, 1000]);

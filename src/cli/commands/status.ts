@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
 import { resumeCommand } from "../../client/failure.ts";
-import { reportJson } from "../../client/report-json.ts";
+import { statusJson } from "../../client/report-json.ts";
 import {
   prepareDestination,
   requireFolderForSeveral,
@@ -81,14 +81,4 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   await session.console.resultLine(taskId ?? ledgerId ?? "", reportStatus(report), ...files);
   if (report.state === "completed" && files.length === 0 && taskId !== null)
     await session.console.note(`Not saved; run ${resumeCommand(taskId)}`);
-}
-
-/**
- * A look that succeeded says so even where the task is still running; a failed task is told with its error.
- * A URL's query may be a signature, so it stays out of what is only looked at.
- */
-function statusJson(report: TaskReport): object {
-  const { files } = report;
-  const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
-  return { ...reportJson(report), status: reportStatus(report), urls, files };
 }

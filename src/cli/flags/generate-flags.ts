@@ -94,10 +94,10 @@ export async function runRequest(
   if (flags.dryRun) return showDryRun(checked, session);
   const { openEarly } = await import("../tasks/open-early.ts");
   const early = await openEarly(session);
-  const { submitRequest: buy } = await import("../tasks/generate.ts");
-  const order = { checked, destination, wait: flags.wait ? wait : null };
-  const terms = { repeated, requestTimeoutMs, early, allowUndocumented: !flags.validate };
-  return showReport(await buy({ ...order, ...terms }, session), session);
+  const { submitShown } = await import("../tasks/generate.ts");
+  const terms = { wait: flags.wait ? wait : null, repeated, allowUndocumented: !flags.validate };
+  const order = { checked, destination, ...terms };
+  return showReport(await submitShown(order, { requestTimeoutMs, early }, session), session);
 }
 
 /** Whether something was saved, and nothing of it under this name or in this folder. */

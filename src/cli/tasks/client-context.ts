@@ -6,24 +6,12 @@ import { keepFirstTierWasm } from "./first-tier-wasm.ts";
 /** What a command's tasks stand on. */
 export function clientContext(session: Session): ClientContext {
   keepFirstTierWasm();
-  const { settings, published, options } = session;
+  const { settings, options } = session;
   const { env, fileMode, clock, processes, random } = session.context;
   const { folders } = session;
   const isSandbox = options.sandbox === true;
   const onExchange = traceOf(session);
   const onRefill = (credits: number) =>
     void session.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
-  return {
-    env,
-    fileMode,
-    clock,
-    processes,
-    random,
-    folders,
-    settings,
-    published,
-    isSandbox,
-    onExchange,
-    onRefill,
-  };
+  return { env, fileMode, clock, processes, random, folders, settings, isSandbox, onExchange, onRefill };
 }

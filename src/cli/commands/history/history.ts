@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { openLedger } from "../../../client/open-ledger.ts";
+import { describeUnreadable } from "../../../client/unreadable-entries.ts";
 import { recentTasks } from "../../../core/task/history.ts";
 import { reportOf, reportStatus } from "../../../core/task/report.ts";
 import { UsageError } from "../../../lib/errors.ts";
@@ -7,7 +8,6 @@ import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
-import { describeUnreadable } from "../../output/unreadable-entries.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 import { addFilterOptions, type FilterFlags, filterOf, isFiltered } from "./filter-flags.ts";
 

@@ -1,11 +1,11 @@
 import { openLedger } from "../../../client/open-ledger.ts";
+import { describeUnreadable } from "../../../client/unreadable-entries.ts";
 import { chargedTasks } from "../../../core/task/history.ts";
 import type { HistoryFilter } from "../../../core/task/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/task/history-summary.ts";
 import type { Session } from "../../app/session.ts";
 import { showTable } from "../../output/table.ts";
 import type { Column } from "../../output/table-layout.ts";
-import { describeUnreadable } from "../../output/unreadable-entries.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 
 const COLUMNS: readonly Column[] = [

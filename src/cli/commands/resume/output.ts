@@ -1,9 +1,9 @@
 import { describeFailure } from "../../../client/failure.ts";
 import { failureJson, reportJson } from "../../../client/report-json.ts";
+import { describeUnreadable, type UnreadableEntry } from "../../../client/unreadable-entries.ts";
 import { interruption } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import type { Session } from "../../app/session.ts";
-import { describeUnreadable, type UnreadableEntry } from "../../output/unreadable-entries.ts";
 
 /** What became of the tasks, and the files of which nobody can say. */
 export interface Resumed {

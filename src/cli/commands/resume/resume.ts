@@ -1,8 +1,9 @@
 import type { Command } from "commander";
-import { SANDBOX_SERVICE } from "../../../client/connections.ts";
 import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
 import { openLedger } from "../../../client/open-ledger.ts";
 import { reportJson } from "../../../client/report-json.ts";
+import { isNothing, mayBeTask, tasksToResume } from "../../../client/resume-targets.ts";
+import { describeUnreadable } from "../../../client/unreadable-entries.ts";
 import {
   prepareDestination,
   requireFolderForSeveral,
@@ -14,7 +15,6 @@ import type { TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps, ResumeOptions } from "../../../core/task/resume.ts";
 import { distinct, type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
 import { UsageError } from "../../../lib/errors.ts";
-import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import {
@@ -25,7 +25,6 @@ import {
   waitSettings,
 } from "../../flags/wait-flags.ts";
 import { exitCodeOfReport } from "../../output/render.ts";
-import { describeUnreadable, type UnreadableEntry } from "../../output/unreadable-entries.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 import { withTasksShown } from "../../tasks/with-tasks.ts";
 import { isInterrupted, type Resumed, resumedJson, tellInterrupted } from "./output.ts";
@@ -61,14 +60,14 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   const progress = createResumeProgress(session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
   const resumed = await withTasksShown(session, timeouts, progress, async (deps) => {
-    const { targets, oddities } = await tasksToResume(ids, session, deps);
+    const { targets, oddities } = await tasksToResume(ids, session.options.sandbox === true, deps.ledger);
     requireFolderForSeveral(options.destination, targets.length);
     for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
     await progress.begin(targets.length);
     const reports = await resumeTargets(targets, options, session, deps, progress);
     // Housekeeping: the next resume tries again where this one cannot.
     if (ids.length === 0 && !session.context.signal.aborted) await deps.ledger.sweep().catch(() => {});
-    return { reports, unreadable: oddities.filter(({ kind }) => kind === "damaged" || kind === "newer") };
+    return { reports, unreadable: oddities.filter(mayBeTask) };
   });
   const exitCode = exitCodeOf(resumed);
   await show(resumed, ids, exitCode, session);
@@ -102,25 +101,6 @@ async function resumeOptions(flags: ResumeFlags, session: Session): Promise<Resu
   return { wait: await waitSettings(flags, session), destination, fallback };
 }
 
-/** The tasks with these ids; without any, every unfinished one, newest first. Under `--sandbox` the sandbox's alone. */
-async function tasksToResume(
-  ids: readonly string[],
-  session: Session,
-  { ledger }: ResumeDeps,
-): Promise<{ targets: ResumeTarget[]; oddities: UnreadableEntry[] }> {
-  if (ids.length > 0) {
-    const records = await ledger.findEach(ids);
-    const targets = ids.map((id) => ({ id, record: records.get(id) ?? null }));
-    return { targets: distinct(targets), oddities: [] };
-  }
-  const entries = await ledger.unfinished();
-  const all = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
-  const inSandbox = ({ intent }: TaskRecord) => intent.service.baseUrl === SANDBOX_SERVICE;
-  const records = session.options.sandbox ? all.filter(inSandbox) : all;
-  const oddities = entries.filter((entry) => entry.kind !== "task");
-  return { targets: records.map((record) => ({ id: null, record })), oddities };
-}
-
 /** Resumes tasks, and tells a person of each as it ends; after a signal, of all that are left at once. */
 async function resumeTargets(
   targets: readonly ResumeTarget[],
@@ -143,11 +123,6 @@ async function resumeTargets(
   });
   signal.removeEventListener("abort", tellOfRest);
   return reports.filter((report, at) => !isNothing(report, targets[at]));
-}
-
-/** What never became a task is put away without a word where nobody has named it: there is nothing to finish. */
-function isNothing({ charged }: TaskReport, target: ResumeTarget | undefined): boolean {
-  return target?.id === null && charged === "no";
 }
 
 function idOf({ id, record }: ResumeTarget): string {

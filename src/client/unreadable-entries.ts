@@ -1,4 +1,4 @@
-import type { LedgerEntry } from "../../store/ledger-entry.ts";
+import type { LedgerEntry } from "../store/ledger-entry.ts";
 
 /** A file that lies in the ledger's folders and is no task to be read. */
 export type UnreadableEntry = Exclude<LedgerEntry, { kind: "task" }>;

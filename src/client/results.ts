@@ -1,0 +1,112 @@
+import type { ManifestProblem } from "../core/batch/check-rows.ts";
+import type { ReportStatus } from "../core/task/report.ts";
+import type { Charged, ErrorType } from "../lib/errors.ts";
+import type { GenerationRequest } from "../task/request.ts";
+import type { SavedFile } from "../task/saved-file.ts";
+import type { ExitCode } from "./exit-codes.ts";
+
+// Results and failures in the shape of the command line's JSON output, which is documented and stays.
+
+/** What became of one task that went as it was asked to. */
+export interface TaskSuccess {
+  ok: true;
+  /** The service's id. */
+  taskId: string | null;
+  status: ReportStatus;
+  /** As it was sent; null for a task that this machine did not submit. */
+  request: GenerationRequest | null;
+  /** The documented cost; null where the service's document gives none. */
+  credits: number | null;
+  charged: Charged;
+  files: SavedFile[];
+  /** ISO 8601, as all times. */
+  submittedAt: string | null;
+  completedAt: string | null;
+  elapsedMs: number | null;
+  warnings: string[];
+  /** An earlier task answers for the request: nothing was charged now. */
+  reused?: true;
+}
+
+/** What went wrong. Its `type` decides the exit code that the command line ends with. */
+export type ErrorDetail = {
+  [Type in ErrorType]: {
+    type: Type;
+    /** The service's own error key, or null. */
+    key: string | null;
+    message: string;
+    /** What it cost and what to do next; may be empty. */
+    hint: string;
+    exitCode: ExitCode<Type>;
+    /** Of a batch whose rows cannot be sent: each row that is wrong. */
+    problems?: readonly ManifestProblem[];
+  };
+}[ErrorType];
+
+export interface Failed {
+  ok: false;
+  error: ErrorDetail;
+  taskId: string | null;
+  charged: Charged;
+  /** The command that takes the task further, or null where there is nothing to take further. */
+  resume: string | null;
+}
+
+/** What became of one task that did not. */
+export interface TaskFailure extends Failed {
+  /** What was saved all the same. */
+  files: SavedFile[];
+  warnings: string[];
+}
+
+export type TaskResult = TaskSuccess | TaskFailure;
+
+/** How a task stands at the service. A failed one, or a failed poll, is `ok: false`. */
+export type StatusResult = TaskResult & {
+  status: ReportStatus;
+  /** Result URLs without their queries, which may be signatures. */
+  urls: string[];
+};
+
+/** What became of one row of a batch. */
+export type BatchRow = TaskResult & {
+  /** 1 for the first. */
+  row: number;
+  /** Where it stands among the rows as they were given; 1 for the first. */
+  line: number;
+  /** An earlier run has saved it. */
+  skipped?: true;
+};
+
+/** Totals of a batch. `rows` is `saved + skipped + unknown + failed`; `pending` and `notSent` are parts of `failed`. */
+export interface BatchSummary {
+  type: "summary";
+  rows: number;
+  saved: number;
+  failed: number;
+  unknown: number;
+  skipped: number;
+  pending: number;
+  notSent: number;
+  /** Charged in this run; null where a cost is not documented. */
+  credits: number | null;
+  /** What may have been charged in earlier runs. */
+  creditsBefore: number | null;
+  warnings: string[];
+}
+
+/** What became of the tasks that were charged and not saved. */
+export interface ResumeResult {
+  /** Whether each is saved now. */
+  ok: boolean;
+  tasks: TaskResult[];
+  /** Files of the ledger that cannot be read: each may be a charged task. */
+  unreadable?: { file: string; message: string }[];
+}
+
+/** A request as it would be sent, and what it would cost. */
+export interface Estimate {
+  request: GenerationRequest;
+  credits: number | null;
+  warnings: string[];
+}
