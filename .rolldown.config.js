@@ -9,12 +9,15 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 // file before it has taken.
 const TOGETHER = {
   start: "cli/app/main",
-  command: "(cli/(commands/generate|flags/generate-flags|app/session)|client/(failure|report-json))",
+  command:
+    "(cli/(commands/generate|flags/generate-flags|app/session|output/columns)|client/(failure|report-json))",
   account: "(client/account|cli/output/colors|lib/redact)",
   early: "cli/tasks/open-early",
   ledger: "(client/open-ledger|core/task/(history|report))",
   // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
   wire: "(cli/(tasks/generate|output/render)|api/public-address)",
+  // What the API's own file holds would be exported from it beside the API.
+  library: "client/create-client",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,
@@ -23,31 +26,34 @@ const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
 }));
 
 // Everything is bundled, so an install is one tarball; every dynamic import is a chunk that loads when it runs.
-// The program is built as CommonJS, which Node starts in two thirds of the time that the same code takes as
-// ES modules; the package's API is an ES module.
-export default defineConfig([
-  { ...common(), input: { main: "src/cli/app/main.ts" }, output: output("cjs", "cjs") },
-  { ...common(), input: { index: "src/core/index.ts" }, output: output("esm", "js") },
-]);
-
-function common() {
-  return {
-    transform: { define: { IMGGEN_VERSION: JSON.stringify(version) } },
-    platform: "node",
-    preserveEntrySignatures: "allow-extension",
-    plugins: [standIns(), licenses()],
-  };
-}
-
-function output(format, extension) {
-  return {
+// All of it is CommonJS, which Node starts in two thirds of the time that the same code takes as ES modules. The
+// program and the package's API are one build, so that each library is in the package once.
+export default defineConfig({
+  transform: { define: { IMGGEN_VERSION: JSON.stringify(version) } },
+  platform: "node",
+  input: { main: "src/cli/app/main.ts", client: "src/client/index.ts" },
+  preserveEntrySignatures: "allow-extension",
+  plugins: [standIns(), licenses(), moduleOfClient()],
+  output: {
     dir: "dist",
-    format,
+    format: "cjs",
     // Names stay: errors show theirs.
     minify: { mangle: { keepNames: { class: true, function: false } } },
-    entryFileNames: `[name].${extension}`,
-    chunkFileNames: `chunks/[name]-[hash].${extension}`,
-    ...(format === "cjs" && { codeSplitting: { groups } }),
+    entryFileNames: "[name].cjs",
+    chunkFileNames: "chunks/[name]-[hash].cjs",
+    codeSplitting: { groups },
+  },
+});
+
+/** The package's API as an ES module, with the names that it exports. */
+function moduleOfClient() {
+  return {
+    name: "module-of-client",
+    writeBundle({ dir }, bundle) {
+      const names = Object.values(bundle).find(({ name, isEntry }) => isEntry && name === "client").exports;
+      const code = `import client from "./client.cjs";\n\nexport const { ${names.join(", ")} } = client;\n`;
+      writeFileSync(path.join(dir, "index.js"), code);
+    },
   };
 }
 
@@ -94,24 +100,19 @@ function standIns() {
   };
 }
 
-/** The folders of all packages that the builds of one run have bundled so far. */
-const bundledPackages = new Set();
-
-/**
- * The licences of what is bundled ask to go with every copy of it. One file for all builds: each writes it anew with
- * what those before it have bundled too.
- */
+/** The licences of what is bundled ask to go with every copy of it. */
 function licenses() {
   return {
     name: "licenses",
     writeBundle({ dir }, bundle) {
+      const folders = new Set();
       for (const { modules = {} } of Object.values(bundle)) {
         for (const [id, { renderedLength }] of Object.entries(modules)) {
           const folder = PACKAGE_FOLDER.exec(id)?.[0];
-          if (folder !== undefined && renderedLength > 0) bundledPackages.add(folder);
+          if (folder !== undefined && renderedLength > 0) folders.add(folder);
         }
       }
-      const texts = [...bundledPackages].map(licenseOf).sort();
+      const texts = [...folders].map(licenseOf).sort();
       writeFileSync(path.join(dir, "THIRD-PARTY-LICENSES.txt"), `${texts.join("\n\n\n")}\n`);
     },
   };

@@ -1,5 +1,8 @@
-import { type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
+import type { buildConnector, Dispatcher, Pool } from "undici";
+import undiciConnect from "undici/lib/api/api-connect.js";
 import undiciConnector from "undici/lib/core/connect.js";
+import UndiciProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
+import UndiciPool from "undici/lib/dispatcher/pool.js";
 import { skippingInterim } from "./interim.ts";
 import type { Proxies } from "./proxies.ts";
 
@@ -13,7 +16,7 @@ interface PoolOptions {
 export function proxyAgent(proxies: Proxies, settings: { connect: buildConnector.BuildOptions }): Dispatcher {
   // The proxy resolves the target's name, and the proxy's own address is the user's choice: no address guard here.
   const connect: buildConnector.BuildOptions = { ...settings.connect, lookup: undefined };
-  return new EnvHttpProxyAgent({
+  return new UndiciProxyAgent({
     ...settings,
     requestTls: connect,
     proxyTls: connect,
@@ -21,9 +24,15 @@ export function proxyAgent(proxies: Proxies, settings: { connect: buildConnector
     httpProxy: proxies.http,
     httpsProxy: proxies.https,
     noProxy: proxies.except,
+    clientFactory: poolOfProxy,
     factory: (origin: URL, options: PoolOptions) =>
-      new Pool(origin, { ...options, connect: connectorOf(options.connect) }),
+      new UndiciPool(origin, { ...options, connect: connectorOf(options.connect) }),
   });
+}
+
+/** The connections to a proxy itself. undici's entry point gives every dispatcher this method; no other needs it. */
+function poolOfProxy(proxy: URL, options: object): Pool {
+  return Object.assign(new UndiciPool(proxy, options), { connect: undiciConnect });
 }
 
 /** undici passes a function if it connects through a proxy, and options if it connects directly. */

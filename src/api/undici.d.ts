@@ -9,3 +9,15 @@ declare module "undici/lib/core/connect.js" {
   import { buildConnector } from "undici";
   export default buildConnector;
 }
+
+declare module "undici/lib/dispatcher/env-http-proxy-agent.js" {
+  import { EnvHttpProxyAgent } from "undici";
+  export default EnvHttpProxyAgent;
+}
+
+declare module "undici/lib/api/api-connect.js" {
+  import { Dispatcher } from "undici";
+
+  const connect: Dispatcher["connect"];
+  export default connect;
+}

@@ -12,7 +12,7 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode"> 
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly folders: Folders;
-  readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits">;
+  readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits" | "confirmAbove">;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
   /** Told when the embedded sandbox had too few credits left, and was given so many. */

@@ -53,8 +53,8 @@ export class Ledger extends LedgerReader {
    * @throws StateFolderError
    */
   async begin(intent: Intent, submitMs = LONGEST_SUBMIT_MS): Promise<OwnedTask> {
-    return this.#guardedBegin(async () => {
-      const id = this.newId();
+    const id = this.newId();
+    return this.#guardedBegin(id, async () => {
       const line = await this.#intentLine(intent, submitMs);
       return this.#owned(id, line, await TaskFile.create(this.fileOf(id), line, this.#makeRoom));
     });
@@ -76,7 +76,7 @@ export class Ledger extends LedgerReader {
     // Looked at before as well as after: whoever is killed between the two must not leave it begun twice.
     const isFree = async (draft: string) =>
       (claim === null || (await claim.take(draft))) && !(await isFinished());
-    return this.#guardedBegin(async () => {
+    return this.#guardedBegin<OwnedTask | "taken">(id, async () => {
       const line = { ...(await this.#intentLine(intent, submitMs)), id };
       const file = await TaskFile.createWhole(this.fileOf(id), line, isFree, this.#makeRoom);
       if (file === null) return "taken";
@@ -95,15 +95,23 @@ export class Ledger extends LedgerReader {
 
   /** Takes a task back that was begun, and that nothing was sent for. */
   #withdraw({ file }: OwnedTask): void {
-    letGo(file.path);
     file.closeIfPossible();
     removeIfPresent(file.path);
   }
 
-  async #guardedBegin<Begun>(begin: () => Promise<Begun>): Promise<Begun> {
+  /** Begins a task. This process holds it before its file can be seen, and on where it is begun. */
+  async #guardedBegin<Begun extends OwnedTask | "taken">(
+    id: string,
+    begin: () => Promise<Begun>,
+  ): Promise<Begun> {
+    const file = this.fileOf(id);
+    hold(file);
     try {
-      return await begin();
+      const begun = await begin();
+      if (begun === "taken") letGo(file);
+      return begun;
     } catch (error) {
+      letGo(file);
       if (error instanceof StateFolderError) throw error;
       throw new StateFolderError(this.folder, error, {
         hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
@@ -128,7 +136,6 @@ export class Ledger extends LedgerReader {
       removeIfPossible(file.path);
       throw error;
     }
-    hold(file.path);
     const release = async () => {
       letGo(file.path);
       file.close();
@@ -252,9 +259,13 @@ export class Ledger extends LedgerReader {
 
   /** Moves a finished task out of the way of the unfinished ones. @param record what its lines add up to */
   async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
-    letGo(file.path);
-    file.close();
-    await this.done.take(file.path, record);
+    try {
+      file.close();
+      await this.done.take(file.path, record);
+    } finally {
+      // Not before: whoever else of this process saw it between the two would put it away too.
+      if (!claimed) letGo(file.path);
+    }
     if (claimed) await removeClaims(this.openFolder, record.id);
   }
 

@@ -4,17 +4,19 @@ import type { TaskRecord } from "../task/record.ts";
 /** How long a claim that does not say is taken to be at its submit: its time-out, and some. */
 export const LONGEST_SUBMIT_MS = 150_000;
 
-/** The task files that this process holds, in any ledger it has open. */
-const heldHere = new Set<string>();
+/** The task files that this process is at work on, in any ledger it has open, and how often. */
+const heldHere = new Map<string, number>();
 
-/** Notes that this process is at work on a task. */
+/** Notes that this process is at work on a task: before its file can be seen, or somebody in it may take it for left. */
 export function hold(file: string): void {
-  heldHere.add(file);
+  heldHere.set(file, (heldHere.get(file) ?? 0) + 1);
 }
 
-/** Notes that it is not any more. */
+/** Notes that it is not any more. Two ledgers of one process may want to begin the same task. */
 export function letGo(file: string): void {
-  heldHere.delete(file);
+  const times = heldHere.get(file) ?? 0;
+  if (times > 1) heldHere.set(file, times - 1);
+  else heldHere.delete(file);
 }
 
 /** Who bought a task and may still be at it; nobody where this very process did and has let go of it. */

@@ -45,6 +45,20 @@ describe("beginning a task under a name that several processes know", () => {
     expect(await readFile(file.path, "utf8")).toBe(linesOf({ ...EVENTS.intent, id }));
   });
 
+  it("holds it from the moment its file is seen, for other ledgers of the same process too", async () => {
+    const { as } = await newLedger();
+    const [one, other] = [as(1), as(1)];
+    const id = one.newId();
+    const beginning = begun(one, id);
+    let seen = await other.read(id);
+    while (seen === null) seen = await other.read(id);
+    if (seen.kind !== "task") throw new Error(`it is ${seen.kind}`);
+    expect(other.isUnderWay(seen.record)).toBe(true);
+    expect(await other.claim(seen.record)).toBe("held");
+    await (await beginning).release();
+    expect(other.isUnderWay(seen.record)).toBe(false);
+  });
+
   it("is for exactly one of them, however many come at once, and leaves nothing of the others", async () => {
     for (let round = 0; round < 20; round++) {
       const { as, open } = await newLedger(2, 3, 4);

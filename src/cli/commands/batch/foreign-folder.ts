@@ -1,4 +1,5 @@
 import type { BatchOrder, BatchWatcher } from "../../../core/batch/execute.ts";
+import { foreignFolder } from "../../../core/batch/foreign-folder.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
 import { canAsk, confirmed } from "../../input/confirm.ts";
@@ -9,22 +10,18 @@ import { canAsk, confirmed } from "../../input/confirm.ts";
  *   throws a UsageError where the answer is no
  */
 export function foreignFolderQuestion(
-  { place: { folder }, yes, shard }: Pick<BatchOrder, "place" | "shard"> & { yes: boolean },
+  order: Pick<BatchOrder, "place" | "shard"> & { yes: boolean },
   session: Session,
 ): BatchWatcher["agreeOnFolder"] {
   const agreed = new Set<string | null>();
-  // Where several ledgers share the folder on purpose, it is only said, and of a known folder not even that.
-  const isShard = shard !== null;
-  return async ({ id, isForeign, isKnown }, { rows }) => {
-    const unknown = rows.filter(({ state }) => state === "new").length;
-    if (!isForeign || unknown === 0 || (isShard && isKnown)) return false;
-    if (agreed.has(id)) return true;
-    const what = unknown === 1 ? "1 row was" : `${unknown} rows were`;
-    const filled = isKnown ? "is filled in shards, perhaps" : "was filled";
-    const message = `${folder} ${filled} from another machine or another IMGGEN_HOME too. Whether ${what} submitted there is not known here.`;
-    if (isShard || yes) await session.console.note(`warning: ${message}`);
-    else await ask(message, unknown, session);
-    agreed.add(id);
+  return async (found, plan) => {
+    const foreign = foreignFolder(found, plan, order);
+    if (foreign === null) return false;
+    if (agreed.has(found.id)) return true;
+    const { message, rows } = foreign;
+    if (order.shard !== null || order.yes) await session.console.note(`warning: ${message}`);
+    else await ask(message, rows, session);
+    agreed.add(found.id);
     return true;
   };
 }

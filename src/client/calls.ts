@@ -1,0 +1,46 @@
+import { InterruptedError } from "../core/errors.ts";
+import { UsageError } from "../lib/errors.ts";
+import { failedCall } from "./failed-call.ts";
+
+/** The calls of a client that are under way: each stops with its caller's signal, and all with the client. */
+export class Calls {
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+
+  /**
+   * Runs a call. @param stops what ends it before its time, where that is there
+   * @throws ImggenFailure whatever went wrong; a client that is closed, or a signal that came before, costs nothing
+   */
+  async run<Result>(
+    stops: readonly (AbortSignal | undefined)[],
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const controller = new AbortController();
+    const abort = () => controller.abort(new InterruptedError(null));
+    const signals = [this.#closing.signal, ...stops.filter((stop) => stop !== undefined)];
+    for (const signal of signals) signal.addEventListener("abort", abort, { once: true });
+    const call = (async () => {
+      if (this.#closing.signal.aborted) throw new UsageError("The client is closed.", { hint: CLOSED });
+      if (signals.some(({ aborted }) => aborted))
+        throw new InterruptedError(null, { hint: "Nothing was sent." });
+      return work(controller.signal);
+    })();
+    this.#running.add(call);
+    try {
+      return await call;
+    } catch (error) {
+      throw failedCall(error);
+    } finally {
+      this.#running.delete(call);
+      for (const signal of signals) signal.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Stops every call in good order, and waits for its end. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#running);
+  }
+}
+
+const CLOSED = "Nothing was sent. Make another one with createClient.";

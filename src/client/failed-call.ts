@@ -1,0 +1,40 @@
+import type { Charged } from "../lib/errors.ts";
+import type { SavedFile } from "../task/saved-file.ts";
+import { describeFailure } from "./failure.ts";
+import { failureJson } from "./report-json.ts";
+import type { ErrorDetail, TaskFailure } from "./results.ts";
+
+/** What a call throws: the failure document of the command line's `--json`, as an Error. */
+export class ImggenFailure extends Error implements TaskFailure {
+  override readonly name = "ImggenFailure";
+  readonly ok = false;
+  /** What went wrong; `error.type` says which of the documented kinds it is. */
+  readonly error: ErrorDetail;
+  readonly taskId: string | null;
+  readonly charged: Charged;
+  readonly resume: string | null;
+  readonly files: SavedFile[];
+  readonly warnings: string[];
+
+  constructor({ error, taskId, charged, resume, files, warnings }: TaskFailure, cause?: unknown) {
+    super(error.message, cause === undefined ? undefined : { cause });
+    this.error = error;
+    this.taskId = taskId;
+    this.charged = charged;
+    this.resume = resume;
+    this.files = files;
+    this.warnings = warnings;
+  }
+
+  /** The same document that the command line prints. */
+  toJSON(): TaskFailure {
+    const { ok, error, taskId, charged, resume, files, warnings } = this;
+    return { ok, error, taskId, charged, resume, files, warnings };
+  }
+}
+
+/** Any error as the failure of a call. */
+export function failedCall(error: unknown): ImggenFailure {
+  if (error instanceof ImggenFailure) return error;
+  return new ImggenFailure({ ...failureJson(describeFailure(error)), files: [], warnings: [] }, error);
+}

@@ -1,0 +1,33 @@
+// The public API of the package: one client, its results, and what it takes.
+
+export type { TaskProgressEvent } from "../core/task/progress-events.ts";
+export type { ReportStatus } from "../core/task/report.ts";
+export type { Charged, ErrorType } from "../lib/errors.ts";
+export type { ModelFilter } from "../models/find.ts";
+export type { Kind, Model, Quality, References } from "../models/matrix.ts";
+export type { GenerationRequest } from "../task/request.ts";
+export type { SavedFile } from "../task/saved-file.ts";
+export type { Batch, Client } from "./client.ts";
+export { createClient } from "./create-client.ts";
+export { ImggenFailure } from "./failed-call.ts";
+export type {
+  BatchOptions,
+  BatchRowOptions,
+  CallOptions,
+  ClientOptions,
+  GenerateOptions,
+  RequestOptions,
+  ResumeOptions,
+  StatusOptions,
+} from "./options.ts";
+export type {
+  BatchRow,
+  BatchSummary,
+  ErrorDetail,
+  Estimate,
+  ResumeResult,
+  StatusResult,
+  TaskFailure,
+  TaskResult,
+  TaskSuccess,
+} from "./results.ts";

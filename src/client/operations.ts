@@ -1,0 +1,121 @@
+import { InterruptedError } from "../core/errors.ts";
+import { prepareDestination, resolveFileDestination } from "../core/images/destination.ts";
+import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
+import { RunFileNames } from "../core/images/published-names.ts";
+import { checkBudget } from "../core/limits/request-budget.ts";
+import type { TaskReport } from "../core/task/report.ts";
+import { resumeMany } from "../core/task/resume-many.ts";
+import { reuseEarlier } from "../core/task/reuse.ts";
+import { taskStatus } from "../core/task/status.ts";
+import type { Destination } from "../task/destination.ts";
+import type { ClientContext } from "./context.ts";
+import { ImggenFailure } from "./failed-call.ts";
+import type {
+  BatchOptions,
+  CallOptions,
+  GenerateOptions,
+  OutputOptions,
+  ResumeOptions,
+  StatusOptions,
+} from "./options.ts";
+import { reportJson, statusJson } from "./report-json.ts";
+import { checkedFrom, waitFrom } from "./request.ts";
+import type { BatchRow, BatchSummary, ResumeResult, StatusResult, TaskSuccess } from "./results.ts";
+import { isNothing, mayBeTask, tasksToResume } from "./resume-targets.ts";
+import { type BatchRows, runBatch } from "./run-batch.ts";
+import { submitRequest } from "./submit-request.ts";
+import { thisProcess } from "./this-process.ts";
+import { describeUnreadable } from "./unreadable-entries.ts";
+import { type CallerDeps, Workspace } from "./workspace.ts";
+
+/** What a client's calls do. Apart from the client, which is made without loading any of it. */
+export class Operations {
+  readonly #context: ClientContext;
+  readonly #workspace: Workspace;
+  readonly #resolvePath = thisProcess().resolvePath;
+
+  constructor(context: ClientContext, requestTimeoutMs: number | undefined) {
+    this.#context = context;
+    this.#workspace = new Workspace(context, { requestTimeoutMs });
+  }
+
+  /** @throws ImggenFailure where the image is not there, or what `submitRequest` throws */
+  async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
+    const { maxCredits, reuse, validate } = options;
+    const checked = checkedFrom(options);
+    const wait = options.wait === false ? null : waitFrom("generate", options);
+    const deps = this.#depsFor(options, signal);
+    const account = await deps.current();
+    if (reuse) {
+      const { identity } = account.connection;
+      const earlier = await reuseEarlier(checked.request, identity, { wait, destination: null }, deps);
+      if (earlier !== null) return succeeded(earlier);
+    }
+    if (maxCredits !== undefined) checkBudget(checked, maxCredits, validate === false);
+    const destination = await this.#destination(options);
+    const terms = { repeated: null, allowUndocumented: validate === false };
+    return succeeded(await submitRequest({ checked, destination, wait, ...terms }, account, async () => {}));
+  }
+
+  async batch(
+    rows: BatchRows,
+    options: BatchOptions,
+    signal: AbortSignal,
+    onRow: (row: BatchRow) => Promise<void>,
+  ): Promise<BatchSummary> {
+    const { settings } = this.#context;
+    const surroundings = {
+      resolvePath: this.#resolvePath,
+      confirmAbove: () => settings.confirmAbove(),
+    };
+    const deps = await this.#depsFor(options, signal).current();
+    return runBatch(rows, options, surroundings, deps, onRow);
+  }
+
+  async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
+    const wait = options.wait === true ? waitFrom("status", options) : null;
+    const destination = options.output === undefined ? null : await this.#destination(options);
+    if (destination) await prepareDestination(destination);
+    return statusJson(await taskStatus(taskId, { wait, destination }, this.#depsFor(options, signal)));
+  }
+
+  async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
+    const wait = waitFrom("resume", options);
+    const destination = options.output === undefined ? null : await this.#destination(options);
+    if (destination) await prepareDestination(destination);
+    const { overwrite = false } = options;
+    const folder = this.#resolvePath(".");
+    const fallback = () => ({ kind: "folder", folder, template: DEFAULT_TEMPLATE, overwrite }) as const;
+    const deps = this.#depsFor(options, signal);
+    const { targets, oddities } = await tasksToResume(ids, this.#context.isSandbox, deps.ledger);
+    const reports = await resumeMany(targets, { wait, destination, fallback }, deps, async () => {});
+    if (ids.length === 0 && !signal.aborted) await deps.ledger.sweep().catch(() => {});
+    const tasks = reports.filter((report, at) => !isNothing(report, targets[at])).map(reportJson);
+    const unreadable = oddities
+      .filter(mayBeTask)
+      .map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
+    const ok = unreadable.length === 0 && tasks.every((task) => task.ok);
+    return { ok, tasks, ...(unreadable.length > 0 && { unreadable }) };
+  }
+
+  close(): Promise<void> {
+    return this.#workspace.close();
+  }
+
+  #depsFor({ onProgress = () => {} }: CallOptions, signal: AbortSignal): CallerDeps {
+    const published = new RunFileNames(this.#context.clock.now());
+    const writeOut = () => Promise.reject(new InterruptedError(null));
+    return this.#workspace.depsFor({ signal, onProgress, published, writeOut });
+  }
+
+  #destination({ output, name, overwrite = false }: OutputOptions): Promise<Destination> {
+    const resolvePath = this.#resolvePath;
+    return resolveFileDestination({ output, name, overwrite, resolvePath });
+  }
+}
+
+function succeeded(report: TaskReport): TaskSuccess {
+  const result = reportJson(report);
+  if (result.ok) return result;
+  throw new ImggenFailure(result, report.error);
+}

@@ -1,0 +1,160 @@
+import type { OnTaskProgress } from "../core/task/progress-events.ts";
+import { UsageError } from "../lib/errors.ts";
+import { type FieldForm, REQUEST_FIELDS } from "../task/request-fields.ts";
+
+/** Where a client finds its account and keeps its ledger. What is left out is as for the command line. */
+export interface ClientOptions {
+  /** The service's base URL. Default: IMGGEN_BASE_URL, else what `imggen login` has stored. */
+  baseUrl?: string | undefined;
+  /** Default: IMGGEN_API_KEY, else what `imggen login` has stored. */
+  apiKey?: string | undefined;
+  /** Uses the embedded sandbox in place of a service: free, and without an account. Default false. */
+  sandbox?: boolean | undefined;
+  /** The folder of settings, ledger and sandbox. Default: IMGGEN_HOME, else the platform's own places. */
+  home?: string | undefined;
+  /** Ends a submit (default 120 s), a poll (15 s) or an idle download (30 s), milliseconds. */
+  requestTimeoutMs?: number | undefined;
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  /** Stops the call in good order: what is charged stays in the ledger, and `resume` finishes it. */
+  signal?: AbortSignal | undefined;
+  onProgress?: OnTaskProgress | undefined;
+}
+
+/** How a call waits for the service. */
+export interface WaitOptions extends CallOptions {
+  /** How long to wait for a result, milliseconds. Default: 180,000, and 600,000 for 4K. */
+  timeoutMs?: number | undefined;
+  /** Polls at a fixed interval, milliseconds, 100 or more. Default: automatic. */
+  pollIntervalMs?: number | undefined;
+}
+
+/** The fields of a request; what is left out is left to the service. */
+export interface RequestOptions {
+  prompt: string;
+  /** An id, or the part of it after the slash. Default: `vendor1/alpha-2`. */
+  model?: string | undefined;
+  /** `16:9`, or `auto`. */
+  ratio?: string | undefined;
+  /** `basic`, `high`, `1K`, `2K` or `4K`, as the model allows. */
+  quality?: string | undefined;
+  /** URLs of reference images. */
+  image?: string | readonly string[] | undefined;
+  maxImages?: number | undefined;
+  /** False sends what the model matrix does not allow, or does not know. Default true. */
+  validate?: boolean | undefined;
+}
+
+/** Where images go. */
+export interface OutputOptions {
+  /** A folder, which ends in `/` or is there already, or a file. Default: the working folder. */
+  output?: string | undefined;
+  /** Template of file names in a folder: `{slug}-{task}.{ext}`. */
+  name?: string | undefined;
+  /** Replaces files that are there already. Default false. */
+  overwrite?: boolean | undefined;
+}
+
+export interface GenerateOptions extends RequestOptions, OutputOptions, WaitOptions {
+  /** False returns once the task is accepted. Default true. */
+  wait?: boolean | undefined;
+  /** Refuses to spend more than so many credits. */
+  maxCredits?: number | undefined;
+  /** Takes an identical request that was charged already, and charges nothing. Default false. */
+  reuse?: boolean | undefined;
+}
+
+/** One row: what it sets goes before the batch's own. `output` is a name below the batch's folder. */
+export type BatchRowOptions = Omit<RequestOptions, "validate"> & Pick<OutputOptions, "output">;
+
+export interface BatchOptions extends Partial<Omit<RequestOptions, "prompt">>, OutputOptions, WaitOptions {
+  /** Rows under way at once, 1 to 256. Default 4. */
+  concurrency?: number | undefined;
+  /** The total budget in credits, earlier runs included. */
+  maxCredits?: number | undefined;
+  /** Spends more than the setting `confirmAbove`, and fills a folder that another machine has begun. */
+  yes?: boolean | undefined;
+  /** Submits rows of unknown outcome again, at a new charge. */
+  resubmitUnknown?: boolean | undefined;
+  /** Submits failed rows again, at a new charge. */
+  retryFailed?: boolean | undefined;
+}
+
+export interface StatusOptions extends OutputOptions, WaitOptions {
+  /** Polls until the task is finished. Default: polls once. */
+  wait?: boolean | undefined;
+}
+
+export interface ResumeOptions extends Omit<OutputOptions, "name">, WaitOptions {}
+
+/** What a value must be. */
+type Kind = FieldForm | "flag" | "function" | "signal";
+
+const CALL = { signal: "signal", onProgress: "function" } as const;
+const WAIT = { ...CALL, timeoutMs: "number", pollIntervalMs: "number" } as const;
+const OUTPUT = { output: "text", name: "text", overwrite: "flag" } as const;
+const REQUEST = { ...REQUEST_FIELDS, validate: "flag" } as const;
+
+/** Every option of every call. */
+export const OPTIONS = {
+  createClient: {
+    baseUrl: "text",
+    apiKey: "text",
+    sandbox: "flag",
+    home: "text",
+    requestTimeoutMs: "number",
+  },
+  estimate: REQUEST,
+  generate: { ...REQUEST, ...OUTPUT, ...WAIT, wait: "flag", maxCredits: "number", reuse: "flag" },
+  batch: {
+    ...REQUEST,
+    ...OUTPUT,
+    ...WAIT,
+    concurrency: "number",
+    maxCredits: "number",
+    yes: "flag",
+    resubmitUnknown: "flag",
+    retryFailed: "flag",
+  },
+  status: { ...OUTPUT, ...WAIT, wait: "flag" },
+  resume: { output: "text", overwrite: "flag", ...WAIT },
+} as const satisfies {
+  createClient: Kinds<ClientOptions>;
+  estimate: Kinds<RequestOptions>;
+  generate: Kinds<GenerateOptions>;
+  batch: Kinds<BatchOptions & { prompt?: never }>;
+  status: Kinds<StatusOptions>;
+  resume: Kinds<ResumeOptions>;
+};
+
+type Kinds<Options> = { [Name in keyof Required<Options>]: Kind };
+
+const IS: Readonly<Record<Kind, { test: (value: unknown) => boolean; words: string }>> = {
+  text: { test: (value) => typeof value === "string", words: "a string" },
+  texts: {
+    test: (value) => [value].flat().every((each) => typeof each === "string"),
+    words: "a string or a list of strings",
+  },
+  number: { test: (value) => Number.isSafeInteger(value) && Number(value) >= 0, words: "a whole number" },
+  flag: { test: (value) => typeof value === "boolean", words: "true or false" },
+  function: { test: (value) => typeof value === "function", words: "a function" },
+  signal: { test: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
+};
+
+/** Holds what a program without types may have passed to the types. @throws UsageError naming call and option */
+export function checkOptions(call: keyof typeof OPTIONS, given: unknown): void {
+  if (typeof given !== "object" || given === null)
+    throw new UsageError(`${call}: its options are no object.`);
+  const kinds: Readonly<Record<string, Kind>> = OPTIONS[call];
+  for (const [name, value] of Object.entries(given)) {
+    const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+    if (kind === undefined) {
+      const hint = `Options are ${Object.keys(kinds).join(", ")}.`;
+      throw new UsageError(`${call}: there is no option ${JSON.stringify(name)}.`, { hint });
+    }
+    if (value !== undefined && !IS[kind].test(value))
+      throw new UsageError(`${call}: ${name} must be ${IS[kind].words}.`);
+  }
+}

@@ -1,0 +1,35 @@
+import { fixedSchedule } from "../core/polling/fixed.ts";
+import type { WaitSettings } from "../core/polling/wait-settings.ts";
+import { UsageError } from "../lib/errors.ts";
+import { checkRequest } from "../models/check.ts";
+import type { Labels } from "../models/labels.ts";
+import type { CheckedRequest, RequestDraft } from "../task/request.ts";
+import { FIELD_NAMES, fieldsFrom, type GivenFields } from "../task/request-fields.ts";
+import type { RequestOptions, WaitOptions } from "./options.ts";
+
+/** Messages name a value as the option that it was given as. */
+export const LABELS = Object.fromEntries(FIELD_NAMES.map((name) => [name, name])) as Labels;
+
+/** The fields of a request among a call's options. */
+export function draftFrom(options: RequestOptions): RequestDraft {
+  const image = options.image === undefined ? undefined : [options.image].flat();
+  const given = { ...options, image };
+  return { ...fieldsFrom<GivenFields>((name) => given[name]), prompt: options.prompt };
+}
+
+/** @throws InvalidRequestError for the first rule of the service's document that a request breaks */
+export function checkedFrom(options: RequestOptions): CheckedRequest {
+  if (options.prompt === undefined) throw new UsageError("There is no prompt.");
+  return checkRequest(draftFrom(options), { validate: options.validate !== false, labels: LABELS });
+}
+
+const SHORTEST_POLL_INTERVAL_MS = 100;
+
+/** How long to wait, and how often to poll. @throws UsageError */
+export function waitFrom(call: string, { timeoutMs, pollIntervalMs }: WaitOptions): WaitSettings {
+  if (timeoutMs === 0) throw new UsageError(`${call}: timeoutMs must be more than 0.`);
+  if (pollIntervalMs !== undefined && pollIntervalMs < SHORTEST_POLL_INTERVAL_MS)
+    throw new UsageError(`${call}: pollIntervalMs must be at least ${SHORTEST_POLL_INTERVAL_MS}.`);
+  const schedule = pollIntervalMs === undefined ? null : fixedSchedule(pollIntervalMs);
+  return { timeoutMs: timeoutMs ?? null, schedule };
+}

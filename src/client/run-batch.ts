@@ -1,0 +1,120 @@
+import type { BatchRow as CheckedRow } from "../core/batch/batch-row.ts";
+import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../core/batch/check-rows.ts";
+import { type BatchOrder, type BatchWatcher, executeBatch } from "../core/batch/execute.ts";
+import { foreignFolder } from "../core/batch/foreign-folder.ts";
+import { ManifestError } from "../core/batch/manifest-error.ts";
+import { realFolder } from "../core/batch/row-files.ts";
+import type { TaskDeps } from "../core/deps.ts";
+import { BudgetExceededError } from "../core/errors.ts";
+import { DEFAULT_TEMPLATE, templateProblem } from "../core/images/file-name.ts";
+import { likelyCredits } from "../core/limits/batch-budget.ts";
+import { readManifest } from "../core/manifest/read.ts";
+import { UsageError } from "../lib/errors.ts";
+import { rowJson, summaryJson } from "./batch-json.ts";
+import { type BatchOptions, type BatchRowOptions, checkOptions } from "./options.ts";
+import { draftFrom, LABELS, waitFrom } from "./request.ts";
+import type { BatchRow, BatchSummary } from "./results.ts";
+
+export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
+
+/** What the surroundings say of a batch. */
+export interface BatchSurroundings {
+  resolvePath: (file: string) => string;
+  /** Above so many credits somebody has to agree. */
+  confirmAbove: () => Promise<number>;
+}
+
+const DEFAULT_CONCURRENCY = 4;
+const MOST_CONCURRENCY = 256;
+
+/**
+ * Runs a batch as `imggen batch` does: the same rows into the same folder resume it.
+ * @param onRow told of each row as it ends
+ * @throws ManifestError, BudgetExceededError, UsageError, or what `executeBatch` throws; nothing was sent then
+ */
+export async function runBatch(
+  rows: BatchRows,
+  options: BatchOptions,
+  surroundings: BatchSurroundings,
+  deps: TaskDeps,
+  onRow: (row: BatchRow) => Promise<void>,
+): Promise<BatchSummary> {
+  checkOptions("batch", options);
+  const order = await orderOf(rows, options, surroundings);
+  const watcher: BatchWatcher = {
+    async agreeOnFolder(found, plan) {
+      const foreign = foreignFolder(found, plan, order);
+      if (foreign === null) return false;
+      if (options.yes) return true;
+      const hint =
+        "Nothing was sent. Submit them anyway with yes: true, or use the home that submitted them.";
+      throw new UsageError(foreign.message, { hint });
+    },
+    async agreeOnCosts({ toSubmit }) {
+      const [credits, limit] = [likelyCredits(toSubmit), await surroundings.confirmAbove()];
+      if (options.yes || order.cap !== null || credits <= limit) return;
+      throw new BudgetExceededError(
+        `The batch may cost ${credits} credits, more than ${limit} (confirmAbove).`,
+        { hint: "Nothing was sent. Allow it with yes: true, or set its budget with maxCredits." },
+      );
+    },
+    onOutage() {},
+    onPause() {},
+    onStart() {},
+    onEnd: (end) => onRow(rowJson(end)),
+  };
+  const result = await executeBatch(order, watcher, deps);
+  if (deps.signal.aborted) throw deps.signal.reason;
+  return summaryJson(result);
+}
+
+async function orderOf(
+  rows: BatchRows,
+  options: BatchOptions,
+  surroundings: BatchSurroundings,
+): Promise<BatchOrder> {
+  const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
+  if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
+    throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
+  const problem = name === undefined ? null : templateProblem(name);
+  if (problem) throw new UsageError(`batch: name ${JSON.stringify(name)}: ${problem}.`);
+  const folder = await realFolder(surroundings.resolvePath(output || "."));
+  const validate = options.validate !== false;
+  const { prompt: _none, ...values } = draftFrom({ ...options, prompt: "" });
+  return {
+    rows: await checkedRows(rows, { values, labels: LABELS, validate, shard: null }),
+    place: { folder, template: name ?? DEFAULT_TEMPLATE, overwrite },
+    wait: waitFrom("batch", options),
+    concurrency,
+    resubmitUnknown: options.resubmitUnknown === true,
+    retryFailed: options.retryFailed === true,
+    shard: null,
+    budgetOf: "folder",
+    cap: options.maxCredits ?? null,
+    allowUndocumented: !validate,
+    nameOf: ({ line }) => `row ${line}`,
+  };
+}
+
+/** Rows go the way of a manifest's, one JSON line each: they are held to the same rules. @throws ManifestError */
+async function checkedRows(rows: BatchRows, defaults: RowDefaults): Promise<CheckedRow[]> {
+  const checked: CheckedRow[] = [];
+  const problems: ManifestProblem[] = [];
+  for await (const each of checkRows(readManifest(asLines(rows), "jsonl"), defaults))
+    isRow(each) ? checked.push(each) : problems.push(each);
+  if (problems.length > 0) throw new ManifestError(problems);
+  return checked;
+}
+
+async function* asLines(rows: BatchRows): AsyncGenerator<Uint8Array> {
+  for await (const row of rows) yield Buffer.from(`${jsonOf(row)}\n`);
+}
+
+/** What JSON cannot say is no row: as `null` it is told with its line. */
+function jsonOf(row: unknown): string {
+  try {
+    return JSON.stringify(row) ?? "null";
+  } catch {
+    return "null";
+  }
+}

@@ -1,0 +1,27 @@
+import type { FoundBatch } from "./batch-folder.ts";
+import type { BatchOrder } from "./execute.ts";
+import type { BatchPlan } from "./plan.ts";
+
+/** What has to be agreed to before rows are submitted into a folder that other ledgers know more of. */
+export interface ForeignFolder {
+  message: string;
+  /** How many rows may have been submitted from elsewhere. */
+  rows: number;
+}
+
+/**
+ * Whether rows may have been submitted into a folder by other ledgers; null where they were not, or where nothing is
+ * submitted now. Where several ledgers share it on purpose, only one that this ledger does not know is worth a word.
+ */
+export function foreignFolder(
+  { isForeign, isKnown }: FoundBatch,
+  plan: BatchPlan,
+  { place, shard }: Pick<BatchOrder, "place" | "shard">,
+): ForeignFolder | null {
+  const rows = plan.rows.filter(({ state }) => state === "new").length;
+  if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;
+  const what = rows === 1 ? "1 row was" : `${rows} rows were`;
+  const filled = isKnown ? "is filled in shards, perhaps" : "was filled";
+  const message = `${place.folder} ${filled} from another machine or another IMGGEN_HOME too. Whether ${what} submitted there is not known here.`;
+  return { message, rows };
+}

@@ -1,0 +1,277 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { createClient, type ErrorDetail, ImggenFailure, type TaskResult } from "../../src/client/index.ts";
+import { CANARY } from "../support/canary.ts";
+import { png, sha256 } from "../support/images.ts";
+import { runCommand } from "../support/in-process.ts";
+import { failure } from "../support/scripted-server.ts";
+import { completedAt, inTurn, pause, replies, reset, stillRunning } from "../support/scripts.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { clientWorld, failureOf } from "./client-world.ts";
+
+const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" } as const;
+const SOON = { ...FOX, pollIntervalMs: 100 };
+
+describe("a client", () => {
+  it("generates as the command line does: the same ledger, the same files, the same words", async () => {
+    const { client, output, home, server } = await clientWorld();
+    const image = await client().generate({ ...SOON, output });
+    const [file] = image.files;
+    expect(image).toMatchObject({ ok: true, status: "completed", credits: 2, charged: "yes", request: FOX });
+    expect(sha256(await readFile(file?.path ?? ""))).toBe(file?.sha256);
+    const { stdout } = await runCommand(["history", "--json"], { home });
+    const [{ id: _id, service, ...told }] = JSON.parse(stdout);
+    expect(service).toBe(server.baseUrl);
+    expect(image).toMatchObject(told);
+  });
+
+  it("tells what happens while it does", async () => {
+    const { client, output } = await clientWorld();
+    const events: string[] = [];
+    await client().generate({ ...SOON, output, onProgress: ({ type }) => events.push(type) });
+    expect(events).toEqual(["submitting", "accepted", "waiting", "downloading", "saved"]);
+  });
+
+  it("returns once the task is accepted where it is not to wait, and polls it when it is asked for", async () => {
+    const { client, output } = await clientWorld();
+    const imggen = client();
+    const task = await imggen.generate({ ...SOON, output, wait: false });
+    expect(task).toMatchObject({ status: "submitted", files: [] });
+    const taskId = task.taskId ?? "";
+    expect(await imggen.status(taskId)).toMatchObject({ ok: true, status: "completed", files: [] });
+    const resumed = await imggen.resume([], { pollIntervalMs: 100 });
+    expect(resumed).toMatchObject({ ok: true, tasks: [{ taskId, files: [{ bytes: png().length }] }] });
+    expect(await imggen.resume([], { pollIntervalMs: 100 })).toEqual({ ok: true, tasks: [] });
+  });
+
+  it("takes an identical request that was charged already, and charges nothing", async () => {
+    const { client, output, server } = await clientWorld();
+    const imggen = client();
+    const first = await imggen.generate({ ...SOON, output });
+    const again = await imggen.generate({ ...SOON, output, reuse: true });
+    expect(again).toMatchObject({ taskId: first.taskId, reused: true });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("needs no account in the sandbox", async () => {
+    const home = await temporaryFolder();
+    await using imggen = createClient({ sandbox: true, home });
+    const { files } = await imggen.generate({ ...SOON, output: `${home}/` });
+    expect(files).toMatchObject([{ mediaType: "image/png", width: 1024 }]);
+  });
+
+  it("takes the account of its home where none is given", async () => {
+    const { home, server } = await clientWorld();
+    const env = { IMGGEN_BASE_URL: "" };
+    const login = ["login", "--no-verify", "--base-url", server.baseUrl];
+    expect(await runCommand(login, { home, env, input: `${CANARY}\n` })).toMatchObject({ code: 0 });
+    await using imggen = createClient({ home });
+    await imggen.generate({ ...SOON, output: `${home}/` });
+    expect(server.submits()[0]?.headers.authorization).toContain(CANARY);
+  });
+
+  it("knows models and costs without a connection", async () => {
+    const imggen = createClient({ home: await temporaryFolder() });
+    expect(imggen.models({ quality: "4K" }).map(({ id }) => id)).toContain("gamma-image-2");
+    expect(imggen.models({ quality: "4K" }).every((model) => model.qualities?.includes("4K"))).toBe(true);
+    expect(imggen.estimate({ ...FOX, quality: "4k", image: "https://example.com/a.png" })).toMatchObject({
+      request: { quality: "4K", image: "https://example.com/a.png" },
+      credits: 8,
+    });
+  });
+});
+
+describe("a failure", () => {
+  it("is the document that the command line prints, thrown", async () => {
+    const submit = replies(failure("my_credits.no_credits_description"));
+    const { client, output, server, home } = await clientWorld({ submit });
+    const thrown = await failureOf(client().generate({ ...SOON, output }));
+    const env = { IMGGEN_BASE_URL: server.baseUrl, IMGGEN_API_KEY: CANARY };
+    const command = ["generate", "a fox", "-m", FOX.model, "-q", "1K", "-o", output, "--json"];
+    const { stdout, code } = await runCommand(command, { home, env });
+    expect(JSON.parse(JSON.stringify(thrown))).toEqual(JSON.parse(stdout));
+    expect(thrown.error).toMatchObject({ type: "insufficient_credits", exitCode: code });
+    expect(thrown.message).toBe(thrown.error.message);
+  });
+
+  it("says that nobody knows whether it was charged, and what is known, where the reply was lost", async () => {
+    const { client, output, server } = await clientWorld({ submit: reset });
+    const thrown = await failureOf(client().generate({ ...SOON, output }));
+    expect(thrown).toMatchObject({ charged: "unknown", taskId: null, error: { type: "outcome_unknown" } });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("has a type that decides the exit code, also for the compiler", () => {
+    expectTypeOf<Extract<ErrorDetail, { type: "pending" }>["exitCode"]>().toEqualTypeOf<6>();
+    expectTypeOf<Extract<ErrorDetail, { exitCode: 4 }>["type"]>().toEqualTypeOf<
+      "insufficient_credits" | "subscription_required"
+    >();
+    expectTypeOf<Extract<TaskResult, { ok: true }>>().toHaveProperty("status");
+    expectTypeOf<Extract<TaskResult, { ok: false }>>().toHaveProperty("error");
+  });
+});
+
+describe("what would cost more than is allowed is not sent", () => {
+  it("by maxCredits of a request", async () => {
+    const { client, output, server } = await clientWorld();
+    const thrown = await failureOf(client().generate({ ...SOON, output, maxCredits: 1 }));
+    expect(thrown).toMatchObject({ charged: "no", error: { type: "budget_exceeded", exitCode: 2 } });
+    expect(server.submits()).toEqual([]);
+  });
+
+  it("by the day's limit of the home, whoever spends", async () => {
+    const { client, output, home, server } = await clientWorld();
+    await runCommand(["config", "set", "dailyCredits", "3"], { home });
+    const imggen = client();
+    await imggen.generate({ ...SOON, output });
+    const thrown = await failureOf(imggen.generate({ ...SOON, prompt: "an owl", output }));
+    expect(thrown.error.type).toBe("budget_exceeded");
+    expect(server.submits()).toHaveLength(1);
+  });
+});
+
+describe("what cannot be used is a typed error, and nothing is sent", () => {
+  const untyped = (value: unknown) => value as never;
+
+  it.each([
+    ["no options", undefined, "usage"],
+    ["no prompt", {}, "usage"],
+    ["a prompt that is a number", { prompt: 3 }, "usage"],
+    ["an option that there is none of", { prompt: "a fox", qualty: "2K" }, "usage"],
+    ["a signal that is none", { prompt: "a fox", signal: {} }, "usage"],
+    ["a timeout that is a text", { prompt: "a fox", timeoutMs: "5m" }, "usage"],
+    ["no time at all", { prompt: "a fox", timeoutMs: 0 }, "usage"],
+    ["a poll interval that the service would not like", { prompt: "a fox", pollIntervalMs: 5 }, "usage"],
+    ["standard output", { prompt: "a fox", output: "-" }, "usage"],
+    ["a model that there is none of", { prompt: "a fox", model: "gama" }, "invalid_request"],
+    ["a blank prompt", { prompt: " " }, "invalid_request"],
+  ])("%s", async (_what, options, type) => {
+    const { client, server } = await clientWorld();
+    const thrown = await failureOf(client().generate(untyped(options)));
+    expect(thrown).toMatchObject({ ok: false, charged: "no", error: { type, exitCode: 2 } });
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([
+    [{ baseUrl: 5 }],
+    [{ baseUrl: "http://example.com" }],
+    [{ apiKey: "no key" }],
+    [{ sandbox: true, apiKey: CANARY }],
+    [{ unknown: 1 }],
+    [null],
+  ])("a client of %j", (options) => {
+    expect(() => createClient(untyped(options))).toThrow(ImggenFailure);
+  });
+
+  it("an id that is none", async () => {
+    const { client, server } = await clientWorld();
+    const imggen = client();
+    for (const call of [imggen.status(untyped(5)), imggen.status(""), imggen.resume(untyped([5]))])
+      expect((await failureOf(call)).error.type).toBe("usage");
+    expect(server.requests).toEqual([]);
+  });
+
+  it("a client without an account", async () => {
+    const home = await temporaryFolder();
+    await using imggen = createClient({ home, baseUrl: "https://service.example/api" });
+    const thrown = await failureOf(imggen.generate({ ...SOON, output: `${home}/` }));
+    expect(thrown.error).toMatchObject({ type: "auth_required", exitCode: 3 });
+  });
+});
+
+describe("a call that is stopped", () => {
+  it("before it began costs nothing", async () => {
+    const { client, output, server } = await clientWorld();
+    const signal = AbortSignal.abort(new Error("the user has left"));
+    const thrown = await failureOf(client().generate({ ...SOON, output, signal }));
+    expect(thrown).toMatchObject({ charged: "no", error: { type: "interrupted" } });
+    expect(thrown.message).not.toContain("SIGINT");
+    expect(server.requests).toEqual([]);
+  });
+
+  it("while it waits names the task, which resume saves", async () => {
+    const { client, output, server } = await clientWorld({
+      poll: inTurn(stillRunning, completedAt("/1.png")),
+    });
+    const imggen = client();
+    const leaving = new AbortController();
+    const onProgress = ({ type }: { type: string }) => {
+      if (type === "waiting") leaving.abort();
+    };
+    const call = imggen.generate({ ...SOON, output, signal: leaving.signal, onProgress });
+    const { error, charged, taskId, resume } = await failureOf(call);
+    expect({ type: error.type, charged, resume }).toEqual({
+      type: "interrupted",
+      charged: "yes",
+      resume: `imggen resume ${taskId}`,
+    });
+    expect(await imggen.resume([taskId ?? ""], { pollIntervalMs: 100 })).toMatchObject({
+      ok: true,
+      tasks: [{ taskId }],
+    });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("by closing the client loses nothing either, and the client takes no more", async () => {
+    const { client, output, server } = await clientWorld({
+      poll: inTurn(stillRunning, completedAt("/1.png")),
+    });
+    const imggen = client();
+    const waits = new Promise<void>((resolve) => {
+      void failureOf(
+        imggen.generate({ ...SOON, output, onProgress: (event) => event.type === "waiting" && resolve() }),
+      );
+    });
+    await waits;
+    await imggen.close();
+    for (const call of [
+      imggen.generate({ ...SOON, output }),
+      imggen.resume([], { pollIntervalMs: 100 }),
+      imggen.status("task-1"),
+    ])
+      expect((await failureOf(call)).error).toMatchObject({
+        type: "usage",
+        message: "The client is closed.",
+      });
+    expect(await client().resume([], { pollIntervalMs: 100 })).toMatchObject({
+      ok: true,
+      tasks: [{ charged: "yes" }],
+    });
+    expect(server.submits()).toHaveLength(1);
+    await imggen.close();
+  });
+});
+
+describe("two clients on one home", () => {
+  it("save a charged task once, whoever is first", async () => {
+    const { client, output, server } = await clientWorld({
+      poll: inTurn(stillRunning, completedAt("/1.png")),
+    });
+    const clients = [client(), client()];
+    await clients[0]?.generate({ ...SOON, output, wait: false });
+    const ends = await Promise.all(clients.map((each) => each.resume([], { pollIntervalMs: 100 })));
+    const tasks = ends.flatMap((end) => end.tasks);
+    const saved = new Set(
+      tasks.flatMap(({ files }) => files.map(({ path: file }) => path.basename(file ?? ""))),
+    );
+    expect(saved.size).toBe(1);
+    for (const task of tasks) if (!task.ok) expect(task.error.type).toBe("pending");
+    expect(await client().resume([], { pollIntervalMs: 100 })).toEqual({ ok: true, tasks: [] });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("leave a task to the one that is at it", async () => {
+    const { client, output } = await clientWorld({ poll: stillRunning });
+    const busy = client();
+    const waits = new Promise<void>((resolve) => {
+      void failureOf(
+        busy.generate({ ...SOON, output, onProgress: (event) => event.type === "waiting" && resolve() }),
+      );
+    });
+    await waits;
+    const [task] = (await client().resume([], { pollIntervalMs: 100 })).tasks;
+    expect(task).toMatchObject({ ok: false, charged: "yes", error: { type: "pending" } });
+    await pause(50);
+  });
+});
