@@ -12,7 +12,8 @@ export interface Effective {
   label: string;
 }
 
-const VARIABLES: Partial<Record<SettingName, string>> = {
+/** The environment variable of each setting that has one. */
+export const VARIABLES: Partial<Record<SettingName, string>> = {
   apiKey: "IMGGEN_API_KEY",
   baseUrl: "IMGGEN_BASE_URL",
   model: "IMGGEN_MODEL",

@@ -20,7 +20,7 @@ export const EXIT_CODES = {
 } as const satisfies Record<Exclude<ErrorType, "interrupted">, number>;
 
 /** 128 plus the signal's number, as shells count. */
-const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** The exit code of a kind of failure. */
 export type ExitCode<Type extends ErrorType> = Type extends keyof typeof EXIT_CODES

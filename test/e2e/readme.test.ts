@@ -1,6 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { environmentTable } from "../../src/cli/help/environment.ts";
+import { exitCodeTable } from "../../src/cli/help/exit-code-table.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { SETTING_NAMES } from "../../src/store/settings-file.ts";
@@ -57,6 +59,17 @@ describe("the README's tables", () => {
       [...cell.matchAll(/`(\w+)`/g)].map(([, type]) => [type, Number(code)]),
     );
     expect(Object.fromEntries(types)).toEqual(EXIT_CODES);
+  });
+
+  it("say of each exit code what the program says of it", () => {
+    const rows = [...section("In scripts").matchAll(/^\| (\d+) \| .+? \| (.+) \|$/gm)];
+    const told = rows.map(([, code, meaning = ""]) => [Number(code), meaning.replaceAll("`", "")]);
+    const known = exitCodeTable().flatMap(({ code, meaning }) => (code > 128 ? [] : [[code, meaning]]));
+    expect(told).toEqual(known);
+  });
+
+  it("name every environment variable", () => {
+    for (const { name } of environmentTable()) expect(section("Settings")).toContain(`\`${name}`);
   });
 });
 

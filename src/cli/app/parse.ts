@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import type { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
 import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
-import { buildProgram } from "./program.ts";
+import { buildProgram, namedCommand } from "./program.ts";
 
 /**
  * Parses a command line and runs the command that it names.
@@ -18,9 +18,8 @@ export async function parseAndRun(
 ): Promise<number> {
   const outcome = { exitCode: 0 };
   let shown = "";
-  const program = await buildProgram(argv, context, outcome, (text) => {
-    shown += text;
-  });
+  const build = (inFull: boolean) => buildProgram(argv, context, outcome, (text) => (shown += text), inFull);
+  const program = await build(false);
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
@@ -29,10 +28,18 @@ export async function parseAndRun(
       const { usageError } = await import("./usage-error.ts");
       throw usageError(error, flags, argv, program);
     }
+    if (json && HELP_CODES.has(error.code)) {
+      const { describe } = await import("../help/describe.ts");
+      await console.json(describe(await build(true), namedCommand(flags)));
+      return 0;
+    }
   }
   if (shown !== "") await showText(shown.trimEnd(), json, console, context);
   return outcome.exitCode;
 }
+
+/** What the parser says when it has shown help: for the flag, and for the command. */
+const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
 
 /** Help or the version, as text or as the one JSON document. */
 async function showText(text: string, json: boolean, console: Console, context: Context): Promise<void> {

@@ -87,12 +87,16 @@ Examples:
   $ imggen models --ratio 21:9                         which model can do this?
   $ imggen resume                                      finish what was interrupted`;
 
-/** Builds the parser: every command by name and summary, and the one that is to run in full. */
+/**
+ * Builds the parser: every command by name and summary, and the one that is to run in full.
+ * @param inFull builds all of them in full, to describe them
+ */
 export async function buildProgram(
   argv: readonly string[],
   context: Context,
   outcome: { exitCode: number },
   onText: (text: string) => void,
+  inFull = false,
 ): Promise<Command> {
   const program = new Command("imggen")
     .description(
@@ -100,7 +104,7 @@ export async function buildProgram(
     )
     .optionsGroup(GLOBAL_OPTIONS)
     .version(VERSION, "-V, --version", "print the version")
-    .helpOption("-h, --help", "show help")
+    .helpOption("-h, --help", "show help; with --json, as one JSON document")
     .option("--json", "print exactly one JSON document on standard output")
     .option("--quiet", "print only errors on standard error")
     .option("--verbose", "log HTTP requests")
@@ -121,13 +125,13 @@ export async function buildProgram(
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
       program.outputHelp();
     });
-  const chosen = chosenCommand(argv);
+  const [chosen] = namedCommand(argv);
   if (chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
     throw await unknownCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {
     const command = program.command(name).helpGroup(`${entry.group}:`);
     command.summary(entry.summary).description(sentence(entry.summary));
-    if (name === chosen) (await entry.load()).register(command, runWith(argv, context, outcome));
+    if (inFull || name === chosen) (await entry.load()).register(command, runWith(argv, context, outcome));
   }
   addBuiltIn(program, onText);
   return program;
@@ -153,10 +157,10 @@ async function unknownCommand(word: string): Promise<UsageError> {
   return new UsageError(`There is no command ${JSON.stringify(word)}.`, { hint });
 }
 
-/** The command that a command line names: global flags take no value, so it is the first word without a dash. */
-function chosenCommand(argv: readonly string[]): string | undefined {
+/** The words of a command line that may name a command and its subcommand: global flags take no value. */
+export function namedCommand(argv: readonly string[]): string[] {
   const words = argv.filter((word) => !word.startsWith("-"));
-  return words[0] === "help" ? words[1] : words[0];
+  return words[0] === "help" ? words.slice(1) : words;
 }
 
 function runWith(argv: readonly string[], context: Context, outcome: { exitCode: number }): RunWith {

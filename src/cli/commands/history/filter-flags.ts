@@ -14,7 +14,7 @@ export interface FilterFlags {
   since?: string;
 }
 
-const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", "running", "failed", "unknown"];
+export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", "running", "failed", "unknown"];
 
 export function addFilterOptions(command: Command): Command {
   return command

@@ -22,7 +22,7 @@ Examples:
   $ imggen models --quality 4K --json | jq -r '.[].id'`;
 
 /** By what users call them: the table's words, and the service's. */
-const KINDS: ReadonlyMap<string, Kind> = new Map([
+export const KINDS: ReadonlyMap<string, Kind> = new Map([
   ["text", "text-to-image"],
   ["text-to-image", "text-to-image"],
   ["edit", "edit"],

@@ -1,0 +1,104 @@
+import { type Argument, type Command, Help, type Option } from "commander";
+import { collect } from "../flags/values.ts";
+import { ARGUMENT_VALUES, FLAG_VALUES, type ValueKind, type ValueType } from "./value-types.ts";
+
+export interface OptionNode {
+  flags: string;
+  long: string;
+  short: string | null;
+  type: ValueType;
+  values: readonly string[] | null;
+  commaSeparated: boolean;
+  repeatable: boolean;
+  /** What applies without the flag, in the words of the help; null where that is nothing. */
+  default: string | boolean | null;
+  description: string;
+  group: string | null;
+}
+
+export interface ArgumentNode {
+  name: string;
+  type: ValueType;
+  values: readonly string[] | null;
+  required: boolean;
+  variadic: boolean;
+  description: string;
+}
+
+/** A command as it is told to programs. Completion and the manual page are made of the same. */
+export interface CommandNode {
+  name: string;
+  summary: string;
+  description: string;
+  group: string | null;
+  usage: string;
+  arguments: readonly ArgumentNode[];
+  options: readonly OptionNode[];
+  commands: readonly CommandNode[];
+  /** Command lines that work when they are pasted. */
+  examples: readonly string[];
+}
+
+const HELP = new Help();
+
+/** Describes a command and all below it. The options that every command takes are those of the root, told apart. */
+export function describeCommand(command: Command): CommandNode {
+  const isRoot = command.parent === null;
+  const subcommands = HELP.visibleCommands(command).filter((each) => each.name() !== "help" || isRoot);
+  return {
+    name: command.name(),
+    summary: command.summary() || command.description(),
+    description: command.description(),
+    group: heading(command.helpGroup()),
+    usage: HELP.commandUsage(command),
+    arguments: command.registeredArguments.map(describeArgument),
+    options: isRoot ? [] : ownOptions(command).filter(({ long }) => long !== "--help"),
+    commands: subcommands.map(describeCommand),
+    examples: examplesOf(command),
+  };
+}
+
+/** The options that a command has itself, in the order of its help. */
+export function ownOptions(command: Command): OptionNode[] {
+  return HELP.visibleOptions(command).map(describeOption);
+}
+
+const DEFAULT = / \(default: (.+)\)$/;
+
+function describeOption(option: Option): OptionNode {
+  const { flags, long, short, description, parseArg } = option;
+  const placeholder = /<(.+)>/.exec(flags)?.[1];
+  const kind = placeholder === undefined ? undefined : FLAG_VALUES[placeholder];
+  return {
+    flags,
+    long: long ?? "",
+    short: short ?? null,
+    ...valueFields(kind ?? { type: placeholder === undefined ? "boolean" : "text" }),
+    commaSeparated: kind?.commaSeparated === true,
+    repeatable: parseArg === collect,
+    default: DEFAULT.exec(description)?.[1] ?? (placeholder === undefined ? false : null),
+    description: description.replace(DEFAULT, ""),
+    group: heading(option.helpGroupHeading),
+  };
+}
+
+function describeArgument(argument: Argument): ArgumentNode {
+  const { required, variadic, description } = argument;
+  const kind = ARGUMENT_VALUES[argument.name()] ?? { type: "text" };
+  return { name: argument.name(), ...valueFields(kind), required, variadic, description };
+}
+
+function valueFields({ type, values }: ValueKind): { type: ValueType; values: readonly string[] | null } {
+  return { type, values: values ?? null };
+}
+
+function heading(text: string | undefined): string | null {
+  return text?.replace(/:$/, "") || null;
+}
+
+/** Read off the help, because the parser keeps what stands below the options as text. */
+function examplesOf(command: Command): string[] {
+  let help = "";
+  command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+  return [...help.matchAll(/^ {2}\$ (.*?)(?: {3,}.*)?$/gm)].map(([, example = ""]) => example);
+}

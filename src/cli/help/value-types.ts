@@ -1,0 +1,66 @@
+import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
+import { SETTING_NAMES } from "../../store/settings-file.ts";
+import { STATUSES } from "../commands/history/filter-flags.ts";
+import { KINDS } from "../commands/models/models.ts";
+
+export type ValueType =
+  | "boolean"
+  | "integer"
+  | "duration"
+  | "text"
+  | "choice"
+  | "url"
+  | "path"
+  | "folder"
+  | "model"
+  | "ratio"
+  | "quality"
+  | "setting"
+  | "task";
+
+/** What a flag or an argument takes: what completion offers, and a wrapper can check. */
+export interface ValueKind {
+  type: ValueType;
+  /** The known ones. All there are only of a choice and a setting: the service may know other models and ratios. */
+  values?: readonly string[];
+  /** One word holds several, separated by commas. */
+  commaSeparated?: true;
+}
+
+const MODEL: ValueKind = { type: "model", values: MODELS.map(({ id }) => id) };
+const RATIO: ValueKind = { type: "ratio", values: RATIOS };
+const QUALITY: ValueKind = { type: "quality", values: QUALITIES };
+const TEXT: ValueKind = { type: "text" };
+const SEVERAL = { commaSeparated: true } as const;
+
+/** By what stands for a flag's value in the help: `duration` of `--timeout <duration>`. */
+export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
+  dir: { type: "folder" },
+  duration: { type: "duration" },
+  "i/n": TEXT,
+  id: MODEL,
+  ids: { ...MODEL, ...SEVERAL },
+  kind: { type: "choice", values: [...KINDS.keys()] },
+  n: { type: "integer" },
+  path: { type: "path" },
+  qualities: { ...QUALITY, ...SEVERAL },
+  quality: QUALITY,
+  ratios: { ...RATIO, ...SEVERAL },
+  status: { type: "choice", values: STATUSES },
+  template: TEXT,
+  text: TEXT,
+  url: { type: "url" },
+  "w:h": RATIO,
+  when: TEXT,
+};
+
+/** By an argument's name: `taskId` of `<taskId...>`. */
+export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
+  "file|taskId": { type: "task" },
+  "manifest|-": { type: "path" },
+  model: MODEL,
+  name: { type: "setting", values: SETTING_NAMES },
+  prompt: TEXT,
+  taskId: { type: "task" },
+  value: TEXT,
+};

@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { CommandNode } from "../../../src/cli/help/command-tree.ts";
+import type { Description } from "../../../src/cli/help/describe.ts";
+import { environmentTable } from "../../../src/cli/help/environment.ts";
+import { exitCodeTable } from "../../../src/cli/help/exit-code-table.ts";
+import { ARGUMENT_VALUES, FLAG_VALUES } from "../../../src/cli/help/value-types.ts";
+import { VARIABLES } from "../../../src/client/effective-settings.ts";
+import { EXIT_CODES, SIGNAL_CODES } from "../../../src/client/exit-codes.ts";
+import { VERSION } from "../../../src/lib/version.ts";
+import { runCommand } from "../../support/in-process.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+async function run(...args: string[]) {
+  return runCommand(args, { home: await temporaryFolder() });
+}
+
+async function description(...args: string[]): Promise<Description> {
+  const { code, stdout, stderr } = await run(...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+const withAllBelow = (command: CommandNode): CommandNode[] => [
+  command,
+  ...command.commands.flatMap(withAllBelow),
+];
+
+describe("imggen --help --json", () => {
+  it("is one document of every command, the flags of all, the exit codes and the environment", async () => {
+    const { command, globalOptions, exitCodes, environment, ...rest } = await description("--help", "--json");
+    expect(rest).toEqual({ ok: true, schemaVersion: 1, version: VERSION });
+    const { stdout } = await run("--help");
+    const listed = [...stdout.matchAll(/^ {2}([a-z]+)(?: [^ ]+)? {2,}/gm)].map(([, name]) => name);
+    expect(command.commands.map(({ name }) => name)).toEqual(listed);
+    expect(globalOptions.map(({ long }) => long)).toContain("--sandbox");
+    expect([exitCodes, environment]).toEqual([exitCodeTable(), environmentTable()]);
+  });
+
+  it("knows what every flag and argument takes", async () => {
+    const { command } = await description("--help", "--json");
+    for (const { name, options, arguments: args } of withAllBelow(command)) {
+      if (name === "help") continue;
+      for (const { flags } of options) {
+        const placeholder = /<(.+)>/.exec(flags)?.[1];
+        if (placeholder) expect(Object.keys(FLAG_VALUES), `${name} ${flags}`).toContain(placeholder);
+      }
+      for (const argument of args) expect(Object.keys(ARGUMENT_VALUES), name).toContain(argument.name);
+    }
+  });
+
+  it("gives every command examples that name it", async () => {
+    const { command } = await description("--help", "--json");
+    for (const { name, examples } of command.commands.filter((each) => !/help|version/.test(each.name)))
+      for (const example of examples) expect(example).toContain(`imggen ${name}`);
+    expect(command.examples).toContain("imggen models --ratio 21:9");
+  });
+});
+
+describe("imggen <command> --help --json", () => {
+  it("describes that command: arguments, and flags with type, values, default and group", async () => {
+    const { command } = await description("generate", "--help", "--json");
+    expect(command).toMatchObject({ name: "generate", usage: "imggen generate [options] [prompt]" });
+    expect(command.arguments).toMatchObject([{ name: "prompt", required: false, variadic: false }]);
+    const flag = (long: string) => command.options.find((each) => each.long === long);
+    expect(flag("--model")).toMatchObject({ short: "-m", type: "model", default: "vendor1/alpha-2" });
+    expect(flag("--model")?.values).toContain("gamma-image-2");
+    expect(flag("--timeout")).toMatchObject({ type: "duration", default: "180s, 600s for 4K", values: null });
+    expect(flag("--timeout")?.description).not.toContain("default");
+    expect(flag("--image")).toMatchObject({ type: "url", repeatable: true });
+    expect(flag("--no-wait")).toMatchObject({ type: "boolean", default: false, group: "Waiting" });
+    expect(flag("--help")).toBeUndefined();
+  });
+
+  it("is what `imggen help <command> --json` prints too, and reaches subcommands", async () => {
+    expect(await description("help", "batch", "--json")).toEqual(
+      await description("batch", "--help", "--json"),
+    );
+    expect((await description("config", "set", "-h", "--json")).command.usage).toBe(
+      "imggen config set [options] <name> <value>",
+    );
+  });
+
+  it("of a command that there is not is a usage error", async () => {
+    const { code, stdout } = await run("nope", "--help", "--json");
+    expect([code, JSON.parse(stdout).error.type]).toEqual([2, "usage"]);
+  });
+});
+
+describe("the tables", () => {
+  it("hold every exit code and every variable that the program has", () => {
+    const codes = [...Object.values(EXIT_CODES), ...Object.values(SIGNAL_CODES), 0];
+    expect(new Set(exitCodeTable().map(({ code }) => code))).toEqual(new Set(codes));
+    const source = ["client/folders.ts", "cli/app/compile-cache.ts", "api/proxies.ts", "cli/output/colors.ts"]
+      .map((name) => readFileSync(path.resolve(import.meta.dirname, "../../../src", name), "utf8"))
+      .join();
+    const names = environmentTable().map(({ name }) => name);
+    for (const name of Object.values(VARIABLES)) expect(names).toContain(name);
+    for (const [, name] of source.matchAll(/env\.((?:IMGGEN|NODE|NO|FORCE|HTTP|HTTPS)_[A-Z_]+)/g))
+      expect(names).toContain(name);
+  });
+});
