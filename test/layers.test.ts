@@ -166,9 +166,9 @@ function isBelow(name: string, folder: string): boolean {
 }
 
 describe("text that goes out", () => {
-  it("is written by the console alone, and by what asks for a key", () => {
+  it("is written by the console alone, and by what asks on a terminal", () => {
     const writing = FILES.filter(({ text }) => /\b(?:stdout|stderr|output)\s*\.\s*write\(/.test(text));
-    expect(writing.map(({ name }) => name)).toEqual(["cli/input/ask-hidden.ts"]);
+    expect(writing.map(({ name }) => name)).toEqual(["cli/input/ask.ts"]);
   });
 
   it("is escaped by the console and the spinner; tables measure it and hints quote it escaped", () => {

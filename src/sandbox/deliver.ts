@@ -10,6 +10,8 @@ type Picture = Extract<SandboxReply, { kind: "picture" }>;
 export interface Delivery {
   status: number;
   note: string | null;
+  /** Whether the envelope says no, whatever the status. */
+  isRefused: boolean;
 }
 
 /** Sends a reply. Never throws, even if the client has disconnected. */
@@ -19,16 +21,16 @@ export async function deliver(reply: SandboxReply, outgoing: ServerResponse): Pr
     case "envelope":
       outgoing.writeHead(reply.status, { ...reply.headers, "Content-Type": "application/json" });
       outgoing.end(JSON.stringify(reply.body));
-      return { status: reply.status, note };
+      return { status: reply.status, note, isRefused: reply.body.code !== 0 };
     case "page":
       outgoing.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
       outgoing.end(reply.html);
-      return { status: 200, note };
+      return { status: 200, note, isRefused: false };
     case "silence":
       outgoing.destroy();
-      return { status: 0, note };
+      return { status: 0, note, isRefused: false };
     case "picture":
-      return { status: 200, note: (await stream(reply, outgoing)) ?? note };
+      return { status: 200, note: (await stream(reply, outgoing)) ?? note, isRefused: false };
   }
 }
 

@@ -21,6 +21,8 @@ export interface RequestLine {
   status: number;
   /** The result, if there is more to say than the status. */
   note: string | null;
+  /** Whether the service said no, which it does with the status 200 too. */
+  isRefused: boolean;
 }
 
 const API = "/api/generate-image";

@@ -5,6 +5,7 @@ import { systemClock } from "../lib/clock.ts";
 import { createListener, type RequestLine } from "./http.ts";
 import { openState } from "./state/state.ts";
 
+export type { RequestLine } from "./http.ts";
 export { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "./keys.ts";
 
 /** The sandbox listens on this machine only. */

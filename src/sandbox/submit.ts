@@ -82,7 +82,8 @@ async function charge(
     service.tasks.remove(task.taskId);
     return tooFewCredits(order.credits);
   }
-  const note = `${task.taskId}, cost ${order.credits}, ${left} left`;
+  const what = `${task.taskId} ${task.model} ${JSON.stringify(order.prompt)}`;
+  const note = `${what}, cost ${order.credits}, ${left} left`;
   if (directives.faults.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
   const unread = directives.hasUnknown ? ", with an unknown directive in its prompt" : "";
   return success({ taskId: task.taskId }, note + unread);

@@ -131,7 +131,7 @@ describe("the log", () => {
     const lines: { method: string; path: string; status: number; note: string | null }[] = [];
     const { accepted, submit, poll, made } = await liveSandbox({
       credits: 50,
-      onRequest: (line) => lines.push(line),
+      onRequest: ({ isRefused: _, ...line }) => lines.push(line),
     });
     const api = { path: "/api/generate-image" };
     const taskId = await accepted({ prompt: "a fox", model: "gamma-image-2" });
@@ -141,7 +141,7 @@ describe("the log", () => {
     await submit({ prompt: "a fox [sandbox:drop]" }).catch(() => undefined);
     await submit({ prompt: "a fox [sandbox:fial]" });
     expect(lines).toEqual([
-      { method: "POST", ...api, status: 200, note: `${taskId}, cost 2, 48 left` },
+      { method: "POST", ...api, status: 200, note: `${taskId} gamma-image-2 "a fox", cost 2, 48 left` },
       { method: "GET", ...api, status: 200, note: `${taskId} completed` },
       { method: "POST", ...api, status: 200, note: "image_generation.error.empty_prompt" },
       {

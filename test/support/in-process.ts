@@ -17,6 +17,10 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Answers the hidden question of a terminal. */
   answer?: string;
+  /** Answers to other questions of a terminal. */
+  answers?: Record<string, string>;
+  /** What the user's editor makes of a text. */
+  edit?: (text: string) => string;
   /** Whether standard output and standard error are terminals. */
   terminal?: boolean;
   /** How wide that terminal is. */
@@ -66,7 +70,9 @@ export function testContext(
     onSuspend: () => () => {},
     fileMode: 0o644,
     random: () => 0,
+    ask: async (question) => options.answers?.[question] ?? "",
     askHidden: async () => options.answer ?? "",
+    edit: async (text) => options.edit?.(text) ?? text,
   };
 }
 

@@ -25,8 +25,12 @@ export interface Context extends ProcessContext {
   lastWord: (reason: InterruptedError) => Promise<unknown>;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** Reads a line from the terminal without showing it. */
+  /** Asks on the terminal, and reads a line there. */
+  ask: (question: string) => Promise<string>;
+  /** As `ask`, without showing what is typed. */
   askHidden: (question: string) => Promise<string>;
+  /** Has the user edit a text with their editor. @throws UsageError where that fails */
+  edit: (text: string) => Promise<string>;
   /** Has `before` called before Ctrl-Z stops the program, and `after` when it goes on. @returns what ends that */
   onSuspend: (before: () => void, after: () => void) => () => void;
 }
@@ -57,15 +61,19 @@ export function processContext(): Context {
     signal: interruption((reason) => context.lastWord(reason)),
     lastWord: async () => {},
     random: Math.random,
-    askHidden: async (question) => {
-      const { askHidden } = await import("../input/ask-hidden.ts");
-      // As the signal itself would: on Windows, to send it would end the process at once.
-      const interrupt = () => process.emit("SIGINT", "SIGINT");
-      return askHidden(question, process.stdin, process.stderr, interrupt);
-    },
+    ask: (question) => askOnTerminal(question, false),
+    askHidden: (question) => askOnTerminal(question, true),
+    edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
     onSuspend,
   };
   return context;
+}
+
+async function askOnTerminal(question: string, isHidden: boolean): Promise<string> {
+  const { ask } = await import("../input/ask.ts");
+  // As the signal itself would: on Windows, to send it would end the process at once.
+  const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
+  return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }
 
 /** A closed pipe is told to whoever writes; without a listener it would end the process. */

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { UsageError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
@@ -10,10 +11,12 @@ import {
 } from "../flags/generate-flags.ts";
 import { OPTION_GROUPS } from "../flags/option-groups.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../flags/request-flags.ts";
-import { readPrompt } from "../input/prompt.ts";
+import { canAsk } from "../input/confirm.ts";
+import { editPrompt, readPrompt } from "../input/prompt.ts";
 
 interface GenerateOptions extends RequestFlags, GenerateFlags {
   promptFile?: string;
+  edit?: boolean;
 }
 
 const EXAMPLES = `
@@ -27,7 +30,9 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
-  addRequestOptions(command).option("--prompt-file <path>", "read the prompt from a file");
+  addRequestOptions(command)
+    .option("--prompt-file <path>", "read the prompt from a file")
+    .option("--edit", "write the prompt in $EDITOR, beginning with what was given");
   addGenerateOptions(addOutputOptions(command))
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--reuse", "reuse an identical request that was already charged")
@@ -43,7 +48,24 @@ async function runGenerate(
   flags: GenerateOptions,
 ): Promise<number> {
   const { values, labels } = await readRequestFlags(flags, session);
-  const text = await readPrompt(prompt, flags.promptFile, session.context);
+  const text = await promptOf(session, prompt, flags);
   const checked = checkRequest({ ...values, prompt: text }, { validate: flags.validate, labels });
   return runRequest(checked, flags, session);
+}
+
+/** The prompt as it is given, or as the person at the terminal types or edits it. @throws UsageError */
+async function promptOf(
+  session: Session,
+  prompt: string | undefined,
+  { promptFile, edit }: GenerateOptions,
+): Promise<string> {
+  const { context, options } = session;
+  const isAnybodyThere = canAsk(session) && !options.json;
+  if (!edit) {
+    const ask = isAnybodyThere ? () => context.ask("Prompt: ") : null;
+    return readPrompt(prompt, promptFile, context, ask);
+  }
+  if (!isAnybodyThere) throw new UsageError("--edit needs a terminal, and works without --json.");
+  const isGiven = prompt !== undefined || promptFile !== undefined;
+  return editPrompt(isGiven ? await readPrompt(prompt, promptFile, context) : "", context);
 }

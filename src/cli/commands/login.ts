@@ -5,6 +5,7 @@ import { UsageError } from "../../lib/errors.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
+import { canAsk } from "../input/confirm.ts";
 import { readLine } from "../input/read-line.ts";
 
 interface LoginOptions {
@@ -35,13 +36,14 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   if (session.options.sandbox) {
     throw new UsageError("The sandbox needs no login.", { hint: "Omit --sandbox to store a key." });
   }
-  const baseUrl = await baseUrlOf(options, session);
+  const { baseUrl, isNew } = await baseUrlOf(options, session);
   // A damaged settings file is told before anybody types a key.
   const store = await session.settingsStore();
   await store.read();
   const apiKey = checkApiKey((await askKey(session)).trim(), "This");
-  const verified = options.verify && baseUrl !== null ? await verify(baseUrl, apiKey, session) : false;
-  const changes = options.baseUrl === undefined || baseUrl === null ? { apiKey } : { apiKey, baseUrl };
+  const verified = options.verify && baseUrl !== null;
+  if (verified) await verify(baseUrl, apiKey, session);
+  const changes = isNew && baseUrl !== null ? { apiKey, baseUrl } : { apiKey };
   await store.update(changes);
   if (session.options.json) {
     await session.json({
@@ -58,10 +60,19 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
 }
 
 /** Where the key will be checked; null only where it is not. @throws UsageError */
-async function baseUrlOf(options: LoginOptions, session: Session): Promise<string | null> {
-  if (options.baseUrl !== undefined) return checkBaseUrl(options.baseUrl, "--base-url");
+async function baseUrlOf(
+  options: LoginOptions,
+  session: Session,
+): Promise<{ baseUrl: string | null; isNew: boolean }> {
+  if (options.baseUrl !== undefined)
+    return { baseUrl: checkBaseUrl(options.baseUrl, "--base-url"), isNew: true };
   const setting = await session.settings.get("baseUrl");
-  return setting || options.verify ? requireBaseUrl(setting) : null;
+  if (setting) return { baseUrl: requireBaseUrl(setting), isNew: false };
+  if (!options.verify) return { baseUrl: null, isNew: false };
+  const answer = canAsk(session) ? (await session.context.ask("Base URL of the service: ")).trim() : "";
+  session.context.signal.throwIfAborted();
+  if (answer === "") return { baseUrl: requireBaseUrl(undefined), isNew: false };
+  return { baseUrl: checkBaseUrl(answer, "The base URL"), isNew: true };
 }
 
 async function askKey(session: Session): Promise<string> {
@@ -73,7 +84,7 @@ async function askKey(session: Session): Promise<string> {
 }
 
 /** Asks for a task that does not exist, which costs nothing: only a refused key is answered with login_required. */
-async function verify(baseUrl: string, apiKey: string, session: Session): Promise<boolean> {
+async function verify(baseUrl: string, apiKey: string, session: Session): Promise<void> {
   const { pollForNothing: lookAtNothing } = await import("../account/verify-key.ts");
   const answer = await lookAtNothing(baseUrl, apiKey, session);
   if (answer.outcome === "refused" && answer.error instanceof AuthRequiredError) {
@@ -83,9 +94,7 @@ async function verify(baseUrl: string, apiKey: string, session: Session): Promis
     });
   }
   if (answer.outcome === "retry") {
-    await session.console.warn(
-      `Unexpected response from the service (${answer.why}); is the base URL right?`,
-    );
-  }
-  return true;
+    const message = `Unexpected response from the service (${answer.why}); is the base URL right?`;
+    await session.console.warn(message);
+  } else if (!session.options.json) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
 }

@@ -1,14 +1,18 @@
+import { platform } from "node:os";
 import type { Command } from "commander";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { isOfPort, startInSandboxFolder } from "../../client/sandbox-folder.ts";
+import type { Environment } from "../../client/this-process.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
-import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
+import { type RequestLine, SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { durationOption } from "../flags/values.ts";
+import type { Paint, Style } from "../output/colors.ts";
 
 interface SandboxFlags {
   port?: string;
@@ -44,8 +48,9 @@ async function runSandbox(session: Session, flags: SandboxFlags): Promise<number
     if (session.options.json) {
       await session.json({ ok: true, baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, port: sandbox.port });
     } else {
-      await console.result([`base URL  ${sandbox.baseUrl}`, `API key   ${SANDBOX_KEY}`]);
-      await console.note("Serving until Ctrl-C.");
+      const settings = { IMGGEN_BASE_URL: sandbox.baseUrl, IMGGEN_API_KEY: SANDBOX_KEY };
+      await console.result(settingLines(settings, context.env));
+      await console.note("Serving until Ctrl-C. In another terminal, paste these lines to use it.");
     }
     return await untilSignal(context.signal);
   } finally {
@@ -54,7 +59,8 @@ async function runSandbox(session: Session, flags: SandboxFlags): Promise<number
 }
 
 async function start(session: Session, { port, latency, credits }: SandboxFlags) {
-  const { console } = session;
+  const { console, context } = session;
+  const { clock } = context;
   const number = port === undefined ? 0 : wholeNumberOption("--port", port, { min: 0, max: 65_535 });
   try {
     return await startInSandboxFolder(session, (folder) =>
@@ -63,9 +69,7 @@ async function start(session: Session, { port, latency, credits }: SandboxFlags)
         port: number,
         ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
         ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
-        onRequest: ({ method, path, status, note }) => {
-          void console.note(`${method} ${path} ${status}${note === null ? "" : ` ${note}`}`);
-        },
+        onRequest: (request) => void console.note(logLine(request, clock.now()), logPaint(request)),
       }),
     );
   } catch (error) {
@@ -76,6 +80,37 @@ async function start(session: Session, { port, latency, credits }: SandboxFlags)
       cause: error,
     });
   }
+}
+
+/** A line for each variable, as the shell of the platform sets it. */
+export function settingLines(
+  settings: Readonly<Record<string, string>>,
+  { SHELL = "" }: Environment,
+  onPlatform: NodeJS.Platform = platform(),
+): string[] {
+  return Object.entries(settings).map(([name, value]) => {
+    if (onPlatform === "win32") return `$env:${name} = "${value}"`;
+    return SHELL.endsWith("/fish")
+      ? `set -gx ${name} ${shellWord(value)}`
+      : `export ${name}=${shellWord(value)}`;
+  });
+}
+
+/** `14:30:05 POST /api/generate-image 200 task_3f9c gamma-image-2 "a fox", cost 2, 998 left`. */
+function logLine({ method, path, status, note }: RequestLine, nowMs: number): string {
+  const time = new Date(nowMs).toTimeString().slice(0, 8);
+  return [time, method, path, status === 0 ? "-" : status, note ?? ""].join(" ").trimEnd();
+}
+
+/** The time in the background, and the status by what it means: served, refused, or nothing sent and a bug. */
+function logPaint({ status, isRefused }: RequestLine): (style: Style) => Paint {
+  const meaning = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
+  return (style) => (line) =>
+    line.replace(
+      /^(\S+)( \S+ \S+ )(\S+)/,
+      (_all, time: string, request: string, code: string) =>
+        style("detail", time) + request + style(meaning, code),
+    );
 }
 
 /** Being stopped is how a server ends; the code says by what. */

@@ -10,13 +10,16 @@ type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
 const LARGEST_PROMPT_BYTES = 1024 * 1024;
 
 /**
- * The prompt from exactly one source: the argument, a file, or standard input (`-`, or no argument with input
- * piped in). @throws UsageError where there are two, or none, or the text is no UTF-8
+ * The prompt from exactly one source: the argument, a file, standard input (`-`, or no argument with input piped in),
+ * or the person at the terminal.
+ * @param ask asks that person; null where there is none
+ * @throws UsageError where there are two, or none, or the text is no UTF-8
  */
 export async function readPrompt(
   argument: string | undefined,
   file: string | undefined,
   context: PromptContext,
+  ask: (() => Promise<string>) | null = null,
 ): Promise<string> {
   if (argument !== undefined && file !== undefined) {
     throw new UsageError("The prompt was given twice: as an argument and with --prompt-file.");
@@ -24,10 +27,28 @@ export async function readPrompt(
   if (file !== undefined && file !== "-") return promptFromFile(file, context);
   if (argument !== undefined && argument !== "-") return argument;
   const asked = argument === "-" || file === "-";
-  if (context.stdin.isTTY && !asked) throw noPrompt();
+  if (context.stdin.isTTY && !asked) return typedPrompt(ask, context);
   const text = await promptFromInput(context);
   if (text === "" && !asked) throw noPrompt();
   return text;
+}
+
+async function typedPrompt(ask: (() => Promise<string>) | null, { signal }: PromptContext): Promise<string> {
+  const text = ask === null ? "" : await ask();
+  signal.throwIfAborted();
+  if (text.trim() === "") throw noPrompt();
+  return text;
+}
+
+/** A prompt as the person's editor leaves it. @param text what it begins with @throws UsageError where it is blank */
+export async function editPrompt(
+  text: string,
+  { edit, signal }: Pick<Context, "edit" | "signal">,
+): Promise<string> {
+  const edited = (await edit(text)).replace(/\s+$/, "");
+  signal.throwIfAborted();
+  if (edited === "") throw noPrompt();
+  return edited;
 }
 
 function noPrompt(): UsageError {

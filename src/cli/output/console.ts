@@ -137,8 +137,8 @@ export class Console {
   }
 
   /** A word to the person at the terminal; not under `--quiet`. */
-  async note(text: Text): Promise<void> {
-    if (!this.quiet) await this.error(text);
+  async note(text: Text, paint?: (style: Style) => Paint): Promise<void> {
+    if (!this.quiet) await this.error(text, paint);
   }
 
   /** A warning, once however often it is given; not under `--quiet`. */
@@ -148,9 +148,9 @@ export class Console {
     await this.note(`warning: ${message}`);
   }
 
-  /** What even `--quiet` shows. */
-  async error(text: Text): Promise<void> {
-    await this.#inTurn("stderr", (style) => this.#write("stderr", `${escaped(text, labelPaint(style))}\n`));
+  /** What even `--quiet` shows. @param paint colours its lines; by default their labels */
+  async error(text: Text, paint: (style: Style) => Paint = labelPaint): Promise<void> {
+    await this.#inTurn("stderr", (style) => this.#write("stderr", `${escaped(text, paint(style))}\n`));
   }
 
   async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {

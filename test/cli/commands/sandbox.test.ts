@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { settingLines } from "../../../src/cli/commands/sandbox.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { commandWorld } from "../../support/command-world.ts";
@@ -81,4 +82,46 @@ it.each([
   const world = await commandWorld();
   const { code, document } = await world.json(["sandbox", `${flag}=${value}`]);
   expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
+});
+
+it.each([
+  [
+    "linux",
+    "/bin/zsh",
+    ["export IMGGEN_BASE_URL=http://127.0.0.1:8787/api", "export IMGGEN_API_KEY=sk-sandbox"],
+  ],
+  [
+    "linux",
+    "/usr/bin/fish",
+    ["set -gx IMGGEN_BASE_URL http://127.0.0.1:8787/api", "set -gx IMGGEN_API_KEY sk-sandbox"],
+  ],
+  [
+    "win32",
+    undefined,
+    ['$env:IMGGEN_BASE_URL = "http://127.0.0.1:8787/api"', '$env:IMGGEN_API_KEY = "sk-sandbox"'],
+  ],
+] as const)("sandbox on %s in %s prints two lines to paste", (onPlatform, SHELL, lines) => {
+  const settings = { IMGGEN_BASE_URL: "http://127.0.0.1:8787/api", IMGGEN_API_KEY: "sk-sandbox" };
+  expect(settingLines(settings, { SHELL }, onPlatform)).toEqual(lines);
+});
+
+it("sandbox's lines set up a shell, and its log tells time, task, model, prompt and credits left", async () => {
+  const world = await commandWorld();
+  const stop = new AbortController();
+  const running = runCommand(["sandbox", "--port", "18991"], {
+    home: world.home,
+    signal: stop.signal,
+    env: { SHELL: "/bin/sh" },
+  });
+  const env = { IMGGEN_BASE_URL: "http://127.0.0.1:18991/api", IMGGEN_API_KEY: "sk-sandbox" };
+  const args = ["generate", "a red fox", "-m", "gamma-image-2", "-q", "1K"];
+  await expect.poll(async () => (await world.run(args, { env })).code, { timeout: 10_000 }).toBe(0);
+  stop.abort(new InterruptedError("SIGINT"));
+  const { stdout, stderr } = await running;
+  expect(stdout).toBe(
+    "export IMGGEN_BASE_URL=http://127.0.0.1:18991/api\nexport IMGGEN_API_KEY=sk-sandbox\n",
+  );
+  expect(stderr).toMatch(
+    /^\d\d:\d\d:\d\d POST \/api\/generate-image 200 task_\w+ gamma-image-2 "a red fox", cost 2, 998 left$/m,
+  );
 });

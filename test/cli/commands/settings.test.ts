@@ -201,6 +201,20 @@ describe("login", () => {
     expect((await world.run(["logout"])).code).toBe(0);
   });
 
+  it("asks on a terminal for the base URL where none is set, and says who has accepted the key", async () => {
+    const world = await commandWorld();
+    const terminal = { ...accepted, terminal: true, answer: "sk-canary-typed" };
+    const answers = { "Base URL of the service: ": `${world.server.baseUrl}/` };
+    const run = await world.run(["login"], { ...terminal, answers });
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain(`Key accepted by ${new URL(world.server.baseUrl).host}.\n`);
+    const file = path.join(world.home, "config", "config.json");
+    expect(JSON.parse(await readFile(file, "utf8")).baseUrl).toBe(world.server.baseUrl);
+    const refused = await world.run(["login"], { ...terminal, home: `${world.home}2` });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("No base URL is set");
+  });
+
   it("stores nothing where the service refuses the key, or cannot be asked", async () => {
     for (const [poll, code] of [
       [replies(failure("login_required")), 3],

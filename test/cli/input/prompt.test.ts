@@ -67,3 +67,26 @@ it("a lone surrogate is refused", async () => {
   expect((await world.json(["generate", "a \ud800 fox"])).code).toBe(2);
   expect(world.server.requests).toEqual([]);
 });
+
+it("is asked for on a terminal, where none is given and nothing is piped in", async () => {
+  const world = await commandWorld();
+  const terminal = { terminal: true, env: { NO_COLOR: "1" } };
+  const dry = ["generate", "--dry-run"];
+  const answered = await world.run(dry, { ...terminal, answers: { "Prompt: ": "typed in" } });
+  expect(answered.stdout).toContain('"prompt": "typed in"');
+  const blank = await world.run(dry, { ...terminal, answers: { "Prompt: ": "  " } });
+  expect([blank.code, blank.stderr]).toEqual([2, expect.stringContaining("No prompt was given.")]);
+  expect((await world.json(dry, terminal)).code).toBe(2);
+});
+
+it("is what the editor makes of it with --edit, without blanks at its end", async () => {
+  const world = await commandWorld();
+  const terminal = { terminal: true, env: { NO_COLOR: "1" } };
+  const edit = (text: string) => `${text}, watercolour\n\n`;
+  const dry = ["generate", "--dry-run", "--edit"];
+  const edited = await world.run([...dry, "a fox"], { ...terminal, edit });
+  expect(edited.stdout).toContain('"prompt": "a fox, watercolour"');
+  expect((await world.run(dry, { ...terminal, edit: () => "\n" })).code).toBe(2);
+  const piped = await world.run([...dry, "a fox"], { edit });
+  expect([piped.code, piped.stderr]).toEqual([2, expect.stringContaining("--edit needs a terminal")]);
+});

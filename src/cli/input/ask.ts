@@ -1,0 +1,43 @@
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+
+export interface Terminal {
+  input: NodeJS.ReadStream;
+  output: NodeJS.WriteStream;
+  /** Ctrl-C, which is a signal here like anywhere else. */
+  onInterrupt: () => void;
+}
+
+/**
+ * Asks on the terminal and reads a line, which stays open for another question. Resolves with an empty text where the
+ * input ends first.
+ * @param isHidden whether what is typed is not shown
+ */
+export function ask(
+  question: string,
+  { input, output, onInterrupt }: Terminal,
+  isHidden: boolean,
+): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  if (isHidden) output.write(question);
+  const lines = createInterface({ input, output: isHidden ? silent : output, terminal: true });
+  return new Promise((resolve) => {
+    let answer = "";
+    lines.on("line", (line) => {
+      answer = line;
+      lines.close();
+    });
+    lines.on("SIGINT", () => {
+      lines.close();
+      onInterrupt();
+    });
+    lines.on("close", () => {
+      // A line that was shown has its end already, unless it was cut short.
+      if (isHidden || answer === "") output.write("\n");
+      resolve(answer);
+    });
+    if (isHidden) return;
+    lines.setPrompt(question);
+    lines.prompt();
+  });
+}

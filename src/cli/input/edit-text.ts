@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import { promises } from "node:fs";
+import { platform, tmpdir } from "node:os";
+import path from "node:path";
+import type { Environment } from "../../client/this-process.ts";
+import { UsageError } from "../../lib/errors.ts";
+
+/** What edits a text where the user has not said: both come with their system. */
+const USUAL_EDITOR = platform() === "win32" ? "notepad" : "vi";
+
+/**
+ * Has the user edit a text with `$VISUAL` or `$EDITOR`, on the terminal.
+ * @returns what was saved
+ * @throws UsageError where the editor cannot be started, or says that it failed
+ */
+export async function editText(text: string, { VISUAL, EDITOR }: Environment): Promise<string> {
+  const editor = VISUAL || EDITOR || USUAL_EDITOR;
+  const folder = await promises.mkdtemp(path.join(tmpdir(), "imggen-prompt-"));
+  try {
+    const file = path.join(folder, "prompt.txt");
+    await promises.writeFile(file, text, { mode: 0o600 });
+    const problem = await run(editor, file);
+    if (problem !== null) {
+      throw new UsageError(`The editor ${JSON.stringify(editor)} ${problem}.`, {
+        hint: "Nothing was sent. EDITOR names the editor to use.",
+      });
+    }
+    return await promises.readFile(file, "utf8");
+  } finally {
+    await promises.rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs the editor as a shell does, so that it may have arguments. @returns what went wrong; null for nothing */
+function run(editor: string, file: string): Promise<string | null> {
+  const child =
+    platform() === "win32"
+      ? spawn(`${editor} "${file}"`, { stdio: "inherit", shell: true })
+      : spawn("sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
+  return new Promise((resolve) => {
+    child.on("error", (error) => resolve(`cannot be started (${error.message})`));
+    child.on("close", (code) => resolve(code === 0 ? null : `ended with exit code ${code}`));
+  });
+}

@@ -1,0 +1,69 @@
+import { chmod, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
+import { liveService } from "../support/live-server.ts";
+import { hasScreen, Screen } from "../support/screen.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+describe.skipIf(!hasScreen)("on a real terminal", () => {
+  it("generate asks for a prompt where none is given", async () => {
+    const screen = await Screen.start(["generate", "-m", "z-image", "--sandbox"], { columns: 80 });
+    await screen.shows(/^Prompt:$/m);
+    await screen.type("a red fox", "Enter");
+    expect(await screen.end()).toBe(0);
+    expect(await screen.lines()).toEqual(["Prompt: a red fox", expect.stringMatching(/^✓ Saved a-red-fox-/)]);
+  });
+
+  it("Ctrl-C at a question ends it with 130, and nothing was sent", async () => {
+    const screen = await Screen.start(["generate", "--sandbox"], { columns: 80 });
+    await screen.shows(/^Prompt:$/m);
+    await screen.type("C-c");
+    expect(await screen.end()).toBe(130);
+    expect((await screen.lines()).join("\n")).toContain("Interrupted");
+  });
+
+  it("login asks for the base URL and the key, shows only the first, and says who has accepted it", async () => {
+    const server = await liveService(PICTURE);
+    const screen = await Screen.start(["login"], { columns: 80 });
+    await screen.shows(/^Base URL of the service:$/m);
+    await screen.type(server.baseUrl, "Enter");
+    await screen.shows(/^API key:$/m);
+    await screen.type("sk-typed-in-secret", "Enter");
+    expect(await screen.end()).toBe(0);
+    const lines = await screen.lines();
+    expect(lines).toContain(`Key accepted by ${new URL(server.baseUrl).host}.`);
+    expect(lines.join("\n")).not.toContain("typed-in");
+  });
+
+  it("generate --edit opens the editor with what was given, and sends what it saves", async () => {
+    const folder = await temporaryFolder();
+    const editor = path.join(folder, "editor");
+    await writeFile(editor, '#!/bin/sh\nprintf "%s, in snow\\n" "$(cat "$2")" > "$2"\n');
+    await chmod(editor, 0o755);
+    const env = { EDITOR: `${editor} --wait` };
+    const args = ["generate", "a red fox", "--edit", "--dry-run", "-m", "z-image"];
+    expect((await Screen.after(args, { columns: 80, env })).join("\n")).toContain(
+      '"prompt": "a red fox, in snow"',
+    );
+    const failing = await Screen.start(args, { columns: 80, env: { EDITOR: "false" } });
+    expect(await failing.end()).toBe(2);
+    expect((await failing.lines())[0]).toBe('error: The editor "false" ended with exit code 1.');
+  });
+
+  it("sandbox prints two lines to paste, and a log that fits its meaning in colours", async () => {
+    const screen = await Screen.start(["sandbox"], { columns: 100, env: { SHELL: "/bin/bash" } });
+    const lines = await screen.shows(/Serving until Ctrl-C/);
+    expect(lines.slice(0, 2)).toEqual([
+      expect.stringMatching(/^export IMGGEN_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/api$/),
+      "export IMGGEN_API_KEY=sk-sandbox",
+    ]);
+    const baseUrl = lines[0]?.split("=")[1] ?? "";
+    await fetch(`${baseUrl}/generate-image?taskId=nope`, { headers: { Authorization: "Bearer sk-sandbox" } });
+    await screen.shows(/^\d\d:\d\d:\d\d GET \/api\/generate-image 200 /m);
+    // Dim for the time, and yellow for what was refused with the status 200.
+    expect(await screen.styles()).toEqual(new Set([2, 33]));
+    await screen.type("C-c");
+    expect(await screen.end()).toBe(130);
+  });
+});
