@@ -34,9 +34,10 @@ function comparable(lines: readonly string[], folder: string): string[] {
     line
       .replaceAll(folder, "/home/ada")
       .replace("/home/ada/home/config/", "/home/ada/.config/imggen/")
+      .replace(/127\.0\.0\.1:\d+/, "example.com")
       .replaceAll(/task_[0-9a-f]+/g, "task_…")
       .replaceAll(/-[0-9a-f]{8}\.png/g, "-….png")
-      .replaceAll(/\b[\d.]+ s\b/g, "… s")
+      .replaceAll(/\b[\d.]+ m?s\b/g, "… s")
       .replace(/^( {2}Models that take \S+:).*/, "$1 …"),
   );
   return same.sort();

@@ -18,6 +18,9 @@ export interface StatusLine {
 
 const SPINNER_COLUMNS = 2;
 const DEFAULT_COLUMNS = 80;
+const FRAME_MS = 80;
+/** The longest that a timer takes, in milliseconds: 25 days. */
+const NEVER = 2 ** 31 - 1;
 
 /** A spinner and a few lines of text that stay at the end of a terminal, whatever else is written to it. */
 export async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
@@ -29,6 +32,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     discardStdin: false,
     color: hasColors ? STYLES.activity : false,
   });
+  const nextFrame = framesOf(spinner);
   const columns = () => stderr.columns || DEFAULT_COLUMNS;
   let resting = true;
   let text: StatusText = "";
@@ -53,6 +57,13 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     }
   };
   stderr.on?.("resize", onResize);
+  // Not by the spinner's own timer: it would draw before a window's new size is known that came in the meantime.
+  const timer = setInterval(() => {
+    setImmediate(() => {
+      nextFrame();
+      if (!resting) spinner.render();
+    });
+  }, FRAME_MS).unref();
   // A stopped program must leave the shell its cursor, and no line that is not rewritten any more.
   const endSuspending = context.onSuspend(
     () => spinner.stop(),
@@ -75,12 +86,24 @@ export async function createLiveLine(console: Console, context: Context, paint: 
       resting = false;
     },
     stop() {
+      clearInterval(timer);
       stderr.off?.("resize", onResize);
       endSuspending();
       resting = true;
       spinner.stop();
     },
   };
+}
+
+/** Takes a spinner's frames from it, and shows them one by one. @returns what goes on to the next */
+function framesOf(spinner: Ora): () => void {
+  const { frames } = spinner.spinner;
+  let at = 0;
+  const show = () => {
+    spinner.spinner = { interval: NEVER, frames: [frames[at++ % frames.length] ?? ""] };
+  };
+  show();
+  return show;
 }
 
 /** How many rows of a terminal a line takes that begins with a spinner or as far in. */
