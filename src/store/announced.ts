@@ -14,9 +14,9 @@ export interface Announcement {
 }
 
 /**
- * The tasks that processes under a daily limit are about to submit: a line each, appended to a file of the day. So
- * each process hears of all others by reading what was added since, whatever the length of the ledger. The task
- * files are the record; these lines are not synced, and may be lost or removed at any time.
+ * The tasks that processes with a daily limit are about to submit: one line each, appended to a file of the day. Each
+ * process learns about the others by reading the new lines, however long the ledger is. The task files are the record;
+ * these lines are not synced, and may be lost or removed at any time.
  */
 export class Announced {
   readonly #folder: string;
@@ -27,11 +27,11 @@ export class Announced {
     this.#folder = path.join(ledgerFolder, "announced");
   }
 
-  /** Tells the others of a task that is in the ledger. @throws what the disk says */
+  /** Announces a recorded task to the other processes. @throws the disk's error */
   async add({ id, intent }: TaskRecord): Promise<void> {
     const file = path.join(this.#folder, dayOf(id));
     if (!isPresent(file)) await makeFolder(this.#folder, 0o700);
-    // A line that was cut short by a full disk must not take this one with it.
+    // If a full disk cut the last line short, this one must not become a part of it.
     const line = `\n${id} ${intent.service.keyId} ${intent.credits ?? 0}\n`;
     appendFileSync(file, line, { mode: 0o600 });
   }

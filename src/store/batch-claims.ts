@@ -19,15 +19,15 @@ const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const FILES_AT_ONCE = 32;
 
-/** No event of a task: whoever reads the claim as a task passes it over. */
+/** Not an event: a reader of the claim as a task file ignores it. */
 const COPY_LINE = `${JSON.stringify({ type: "copy" })}\n`;
 
-/** An attempt of which neither the ledger nor the claim says what became of it. */
+/** An attempt whose outcome neither the ledger nor the claim knows. */
 export interface LostTask {
   kind: "lost";
   /** The claim. */
   file: string;
-  /** The task as it was begun, where the claim is a copy of its file; null where it does not say even that. */
+  /** The task as it was begun, if the claim is a copy of its file; null if not even that is known. */
   record: TaskRecord | null;
 }
 
@@ -40,16 +40,16 @@ export interface ClaimedAttempt {
   number: number;
 }
 
-/** An attempt at a row, which becomes the task of whoever takes it first. */
+/** An attempt at a row. The first process that claims it begins its task. */
 export interface RowAttempt extends TaskClaim {
   /** The id of the task that has it. @throws StateFolderError */
   owner(): Promise<string>;
 }
 
 /**
- * Which task each row of a batch became: a small file for each attempt, named by the row and the attempt's
- * number, that begins with the task's name in the ledger. Each is created once, whole, so of several processes
- * that come to a row all go by the name that the first one wrote.
+ * The tasks of each row of a batch: a small file for each attempt, named by the row and the attempt's number, that
+ * begins with the task's ledger id. Each is created once and completely, so that all processes use the id that the first
+ * one wrote.
  */
 export class BatchClaims {
   readonly #folder: string;
@@ -70,7 +70,7 @@ export class BatchClaims {
     return this.#guarded(async () => {
       const all = listFolder(this.#folder);
       const drafts = all.filter((name) => DRAFT.test(name));
-      // What a killed process has left is in nobody's way.
+      // A draft left by a killed process does no harm.
       await removeOld(this.#folder, drafts, this.#clock.now()).catch(() => {});
       const found = all.flatMap(claimedAttempt);
       const ids = await mapConcurrent(found, FILES_AT_ONCE, ({ name }) => this.#read(name));
@@ -105,9 +105,9 @@ export class BatchClaims {
   }
 
   /**
-   * What the claim of an attempt itself says of its task, for where the ledger has the task's file no more: as that
-   * file under a second name, it has heard of everything that became of the task.
-   * @returns null where the task was never begun; "lost" where the claim does not say what became of it
+   * An attempt's task as its claim records it, for when the ledger no longer has the task's file. The claim is that file
+   * under a second name, so it has every record of the task.
+   * @returns null if the task was never begun; "lost" if the claim does not record its outcome
    * @throws StateFolderError
    */
   async read(row: string, attempt: number): Promise<LedgerEntry | LostTask | null> {
@@ -127,7 +127,7 @@ export class BatchClaims {
 
   /**
    * Takes an attempt at a row for a task that is there already.
-   * @returns the id of the task that has it: this one, or that of whoever came first
+   * @returns the id of the task that has it: this one, or another one that was first
    * @throws StateFolderError
    */
   async claim(row: string, attempt: number, id: string): Promise<string> {
@@ -136,8 +136,8 @@ export class BatchClaims {
   }
 
   /**
-   * Says that somebody else than who claimed an attempt is about to begin its task, as is done for one that was
-   * killed in between. Said before anything is begun, so that whoever claimed it and is alive after all, sees it.
+   * Marks that another process than the one that claimed an attempt is about to begin its task, because the first one
+   * seems to have been killed. Written before anything is begun, so that the first one sees it if it is still alive.
    * @throws StateFolderError
    */
   async share(row: string, attempt: number): Promise<void> {
@@ -147,7 +147,7 @@ export class BatchClaims {
       } catch (error) {
         if (errorCode(error) !== "EEXIST") throw error;
       }
-      // Whoever was killed may not have come to this, and the claim must outlive a power cut.
+      // The killed process may not have synced it, and the claim must survive a power cut.
       await syncFolder(this.#folder);
     });
   }
@@ -166,7 +166,7 @@ export class BatchClaims {
     return createWhole(path.join(this.#folder, name), `${id}\n`, 0o600);
   }
 
-  /** It must outlive a power cut: without it the row would look as if nobody had ever bought it. */
+  /** It must survive a power cut: without it the row would count as never submitted. */
   async #give(name: string, draft: string): Promise<boolean> {
     await this.#makeFolder();
     const file = path.join(this.#folder, name);
@@ -184,7 +184,7 @@ export class BatchClaims {
 
   /**
    * A claim is a task's file, or holds nothing but a task's id.
-   * @returns the id; for what was damaged since, its own path: no task has that, and nobody buys the row again
+   * @returns the id; for a damaged claim its own path, which no task has as its id, so that the row is not submitted again
    */
   async #read(name: string): Promise<string> {
     const file = path.join(this.#folder, name);
@@ -213,8 +213,8 @@ function claimedAttempt(name: string): ClaimedAttempt[] {
 }
 
 /**
- * Says in a claim that it is a copy of its task's file, as file systems without hard links have it: it will not hear
- * what becomes of the task. Said before anything is sent.
+ * Marks a claim as a copy of its task's file, on a file system without hard links: later records of the task are not
+ * added to it. Written before anything is sent.
  */
 async function markAsCopy(file: string): Promise<void> {
   const claim = DiskFile.openToAppend(file);

@@ -8,9 +8,9 @@ import { StateFolderError } from "./errors.ts";
 
 /** What the ledger knows of a folder by its id. */
 export interface KnownFolder {
-  /** The path that its batch's claims go by: where the ledger first saw it. */
+  /** The path that its batch's claims are named after: where the ledger first saw it. */
   origin: string;
-  /** Whether other ledgers have submitted rows into it, of which this one knows nothing. */
+  /** Whether other ledgers have submitted rows into it that this one does not know. */
   isShared: boolean;
 }
 
@@ -33,12 +33,12 @@ export class BatchFolders {
     return shared === null ? null : { origin: shared, isShared: true };
   }
 
-  /** The path that the claims of the folder at a path go by: its own, unless another was seen there. */
+  /** The path that the claims of the folder at a path are named after: its own, unless another one is recorded. */
   async byPath(folder: string): Promise<string> {
     return (await this.#read(pathName(folder))) ?? folder;
   }
 
-  /** Notes an id, durably. What is known of it already stays. @throws StateFolderError */
+  /** Records an id durably. An existing record is kept. @throws StateFolderError */
   async recordId(id: string, { origin, isShared }: KnownFolder): Promise<void> {
     await this.#guarded(async () => {
       await makeFolder(this.#folder, 0o700);
@@ -46,7 +46,7 @@ export class BatchFolders {
     });
   }
 
-  /** Notes that the folder whose claims go by `origin` is at this path now. @throws StateFolderError */
+  /** Records that the folder whose claims are named after `origin` is at this path now. @throws StateFolderError */
   async recordPath(folder: string, origin: string): Promise<void> {
     if ((await this.byPath(folder)) === origin) return;
     await this.#guarded(() => replaceWhole(path.join(this.#folder, pathName(folder)), text(origin), 0o600));

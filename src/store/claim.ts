@@ -8,7 +8,7 @@ import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 
-/** Who holds the thing, or the claim that makes it ours. */
+/** The holder of the resource, or the claim that this process now has on it. */
 export type ClaimResult = { held: true; by: ProcessIdentity } | { held: false; claim: Claim };
 
 export interface Claim {
@@ -16,7 +16,7 @@ export interface Claim {
 }
 
 /**
- * Takes over a thing (a task, the settings) whose owner is gone, or that had none. Claims are numbered files, each
+ * Takes over a resource (a task, the settings) whose owner is gone, or that had none. Claims are numbered files, each
  * created exclusively: of two processes that both find the last owner dead, only one can create the next number.
  */
 export async function takeClaim(
@@ -39,9 +39,9 @@ export async function takeClaim(
 }
 
 /**
- * Whose a claim is; null where whoever made it died without letting it go. A process may let go and end between the
- * moment its claim is read and the moment it is found dead, and the number be another's by then: so only a claim that
- * still names it after that was never let go of.
+ * The owner of a claim; null if it died without releasing the claim. A process may release its claim and end between the
+ * moment the claim is read and the moment the process is found dead, and another process may have the number by then. So
+ * the claim is read once more: only if it still names the dead process was it never released.
  */
 async function holderOf(file: string, processes: Processes): Promise<ProcessIdentity | "gone" | null> {
   const owner = await readOwner(file);
@@ -49,7 +49,7 @@ async function holderOf(file: string, processes: Processes): Promise<ProcessIden
   return isDeepStrictEqual(await readOwner(file), owner) ? null : "gone";
 }
 
-/** Whether the first owner of a thing is alive, so that nobody may claim it. */
+/** Whether the first owner of a resource is alive, so that it must not be claimed. */
 export function isAtWork(
   firstOwner: ProcessIdentity | null,
   processes: Processes,
@@ -58,8 +58,8 @@ export function isAtWork(
 }
 
 /**
- * Gives a claim up. While it stands nobody passes it by, so all others are of the dead; they go first, for
- * whoever finds their numbers free finds the thing let go of.
+ * Releases a claim. While it exists no other process can claim the resource, so all other claims are of dead processes.
+ * They are removed first: a process that finds their numbers free takes the resource as released.
  */
 async function letGo(folder: string, id: string, own: string): Promise<void> {
   const claims = readdirSync(folder).filter((name) => isClaimOn(id, name));
@@ -68,8 +68,8 @@ async function letGo(folder: string, id: string, own: string): Promise<void> {
 }
 
 /**
- * Removes what killed processes left behind: drafts, and claims on what is not there any more.
- * @param isTask whether there is a task of this id: a claim on one is for whoever claims it next to remove
+ * Removes what killed processes left behind: drafts, and claims on tasks that no longer exist.
+ * @param isTask whether there is a task with this id: a claim on it is removed by the next process that claims it
  */
 export async function sweepClaims(
   folder: string,
@@ -92,7 +92,7 @@ export async function removeClaims(folder: string, id: string): Promise<void> {
   for (const name of claims) removeIfPresent(path.join(folder, name));
 }
 
-/** Whether anybody has claimed a thing since its first owner had it. */
+/** Whether a resource was claimed after its first owner. */
 export function hasClaims(folder: string, id: string): boolean {
   return readdirSync(folder).some((name) => isClaimOn(id, name));
 }
@@ -102,7 +102,7 @@ function isClaimOn(id: string, name: string): boolean {
   return name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length));
 }
 
-/** A claim appears under its name with its owner in it, or not at all. */
+/** Creates a claim with its owner in it, or none at all. */
 async function createClaim(file: string, self: ProcessIdentity): Promise<boolean> {
   const draft = `${file}.${randomDigits()}`;
   try {
@@ -122,7 +122,7 @@ async function createClaim(file: string, self: ProcessIdentity): Promise<boolean
   }
 }
 
-/** The owner written in a claim; null where nobody can be made out. */
+/** The owner written in a claim; null if it cannot be read. */
 async function readOwner(file: string): Promise<ProcessIdentity | "gone" | null> {
   try {
     const text = await readPublished(file, (whole) => parsed(whole) !== null);

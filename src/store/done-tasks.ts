@@ -12,7 +12,7 @@ import { TaskFile } from "./task-file.ts";
 /** The finished tasks: `done/<day>/<hour and minute>/`, each found by its name. */
 export class DoneTasks {
   readonly #folder: string;
-  /** Names by id, as last listed: for a batch that looks thousands of tasks up. */
+  /** Names by id, as last listed: for a batch that reads thousands of tasks. */
   readonly #listed = new Map<string, Map<string, string>>();
 
   constructor(ledgerFolder: string) {
@@ -59,9 +59,9 @@ export class DoneTasks {
   }
 
   /**
-   * Appends a record to a finished task, and renames its file, whose name tells what is in it. A crash in between
-   * leaves the old name, under which the task is not found by its images.
-   * @throws what the disk says
+   * Appends a record to a finished task, and renames its file, whose name describes its content. A crash in between
+   * leaves the old name, so that the task is not found by its images.
+   * @throws the disk's error
    */
   async record(id: string, event: TaskEvent, makeRoom: () => void): Promise<void> {
     const folder = path.join(this.#folder, doneFolder(id));
@@ -90,7 +90,7 @@ export class DoneTasks {
   /**
    * The latest tasks whose names carry a tag, newest first.
    * @param most how many at most
-   * @param folders how many folders to look through at most, so that a long history of other things costs no more
+   * @param folders how many folders to list at most, so that a long history of other tasks takes no longer
    */
   async recent(tag: string, most: number, folders: number): Promise<LedgerEntry[]> {
     const found: LedgerEntry[] = [];

@@ -19,14 +19,13 @@ export function newFolderId(): string {
 }
 
 /**
- * The id that a folder shows; null where it shows none.
- * @throws UsageError where there is something of that name that is no id: whether the folder is a batch's, nobody
- *   can tell then
+ * The id in a folder; null if it has none.
+ * @throws UsageError if the file exists and is not an id, because then it is not known whether the folder is a batch's
  */
 export async function readFolderId(folder: string): Promise<string | null> {
   const file = path.join(folder, FOLDER_ID_FILE);
   try {
-    // Whatever else may have that name (a pipe would never be read to its end) is no id.
+    // Only a regular file can be an id: reading a pipe would never end.
     if (!lstatSync(file).isFile()) throw damaged(file, "it is no regular file");
     const text = await readPublished(file, (read) => read.endsWith("\n"));
     if (ID.test(text.trimEnd())) return text.trimEnd();
@@ -41,8 +40,8 @@ export async function readFolderId(folder: string): Promise<string | null> {
 /**
  * Gives a folder an id.
  * @param nowMs milliseconds since the epoch
- * @returns whether it has that one now; false where another process was first
- * @throws what the disk says
+ * @returns whether it has this id now; false if another process was first
+ * @throws the disk's error
  */
 export async function createFolderId(folder: string, id: string, nowMs: number): Promise<boolean> {
   const drafts = readdirSync(folder).filter((name) => isDraftOf(FOLDER_ID_FILE, name));

@@ -7,7 +7,7 @@ import { errorText } from "../lib/error-text.ts";
 import { idOfName } from "./ledger-name.ts";
 import type { ReadTask } from "./task-lines.ts";
 
-/** A file that the ledger's folders hold: a task, or something that needs a word to the user. */
+/** A file in the ledger's folders: a task, or an unreadable entry that the user is told about. */
 export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
 
 /** A folder's names in order; none where the folder is missing or is no folder. */
@@ -26,13 +26,14 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** Between so many reads other work gets its turn, a signal's among it. */
+/** After this many reads, other events are handled, such as signals. */
 const READS_IN_A_TURN = 64;
 let reads = 0;
 
 /**
- * Reads a task's file, under whatever name. At once, because thousands are read in a row, and a trip to a thread and
- * back takes five times as long as the read. What checks its lines is loaded with the first: a purchase needs none.
+ * Reads a task's file, under any name. Synchronously, because thousands are read in a row, and a trip to a thread and
+ * back takes five times as long as the read. The code that checks its lines is loaded with the first: a submit does not
+ * need it.
  */
 export async function readTask(id: string, file: string): Promise<ReadTask> {
   reads += 1;
@@ -52,7 +53,7 @@ function textOf(file: string): string {
   }
 }
 
-/** Hidden files, and those that Windows keeps in folders: what a system puts there by itself is nobody's concern. */
+/** Hidden files, and those that Windows keeps in folders: the system puts them there, so they are not reported. */
 const OF_THE_SYSTEM = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
 
 /** Reads one file; null where it is the system's own, or another process has just moved it away. */

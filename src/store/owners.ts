@@ -1,7 +1,7 @@
 import { isSameMachine, isSameProcess, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import type { TaskRecord } from "../task/record.ts";
 
-/** How long a claim that does not say is taken to be at its submit: its time-out, and some. */
+/** How long a submit may take if the claim does not say: the timeout and some margin. */
 export const LONGEST_SUBMIT_MS = 150_000;
 
 /** The task files that this process is at work on, in any ledger it has open, and how often. */
@@ -19,14 +19,14 @@ export function letGo(file: string): void {
   else heldHere.delete(file);
 }
 
-/** Who bought a task and may still be at it; nobody where this very process did and has let go of it. */
+/** The process that began a task and may still be working on it; null if it is this one and has released it. */
 export function ownerOf({ owner }: TaskRecord, file: string, self: ProcessIdentity): ProcessIdentity | null {
   return isSameProcess(owner, self) && !heldHere.has(file) ? null : owner;
 }
 
 /**
- * Whether the owner is of another machine, so that it cannot be asked, and may still be submitting by what the claim
- * says: that is left to it.
+ * Whether the owner is on another machine, where it cannot be checked, and may still be submitting according to its
+ * claim, which is respected.
  */
 export function mayBeUnderWay(record: TaskRecord, self: ProcessIdentity, nowMs: number): boolean {
   return !isSameMachine(record.owner, self) && nowMs < submittingUntilMs(record);
@@ -39,7 +39,7 @@ function submittingUntilMs({ state, submittedAt }: TaskRecord): number {
   return Number.isNaN(untilMs) ? Date.parse(submittedAt) + LONGEST_SUBMIT_MS : untilMs;
 }
 
-/** Whether nobody will submit a task any more that was not submitted yet. */
+/** Whether the process that was to submit a task is gone, so that the task will not be submitted. */
 export function isOwnerGone(
   record: TaskRecord,
   file: string,

@@ -10,7 +10,7 @@ function ballastFile(folder: string): string {
   return path.join(folder, ".ballast");
 }
 
-/** Sets room aside, so that a task id still finds a place on a disk that has filled up since. */
+/** Reserves disk space, so that a task id can still be recorded if the disk fills up. */
 export function keepReserve(folder: string): void {
   if (isPresent(ballastFile(folder))) return;
   try {
@@ -29,7 +29,7 @@ export function keepReserve(folder: string): void {
   }
 }
 
-/** Gives the room back. */
+/** Releases the reserved space. */
 export function releaseReserve(folder: string): void {
   removeIfPresent(ballastFile(folder));
 }

@@ -22,7 +22,7 @@ export const SETTING_NAMES = [
 export type SettingName = (typeof SETTING_NAMES)[number];
 export type Settings = { [Name in SettingName]?: string };
 
-/** What a person would write as another type of JSON value: both ways are read. */
+/** Settings that people may write as another type of JSON value: both forms are read. */
 const OTHER_TYPES: { [Name in SettingName]?: "number" | "boolean" } = {
   sidecar: "boolean",
   confirmAbove: "number",
@@ -42,7 +42,7 @@ export function settingsFile(folder: string): string {
 export function readSettings(file: string): Settings {
   let text: string;
   try {
-    // To open one holds the whole process up until somebody writes to it, and no signal could end that.
+    // Opening a named pipe would block the whole process until it has a writer, and no signal could end that.
     if (statSync(file).isFIFO())
       throw new SettingsError("usage", `The settings file is a named pipe: ${file}.`);
     text = readFileSync(file, "utf8");
@@ -96,7 +96,7 @@ function corrupt(file: string, why: string, cause?: unknown): SettingsError {
   });
 }
 
-/** Takes from others what is the owner's; a file that is somebody else's to change is read as it is. */
+/** Removes other users' permissions; a file whose mode this user cannot change is read as it is. */
 function narrowMode(file: string, mode: number): void {
   if (platform() === "win32") return;
   try {

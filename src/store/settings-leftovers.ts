@@ -12,8 +12,8 @@ export function probeOf(file: string): string {
 const LEFTOVER = /^\.(?:probe|tmp-\d{10}[0-9a-f]{6})$/;
 
 /**
- * The files that processes which were killed while they wrote settings left beside them. conf follows a link, so
- * they may lie beside the file that it leads to. Whoever removes them must be the only one that writes settings.
+ * The files that killed processes left beside the settings. conf follows a link, so they may be beside its target. Only
+ * a process that alone may write settings may remove them.
  */
 export function leftoversOf(file: string): string[] {
   return [...new Set([file, realFile(file)])].flatMap((each) => {

@@ -36,8 +36,8 @@ export class SettingsStore {
   }
 
   /**
-   * Removes what processes that were killed while they wrote settings left beside the file: it may hold the key.
-   * @returns whether there was any
+   * Removes what processes that were killed while writing left beside the settings, which may contain the key.
+   * @returns whether there was anything
    * @throws SettingsError
    */
   async removeLeftovers(): Promise<boolean> {
@@ -46,7 +46,7 @@ export class SettingsStore {
     return true;
   }
 
-  /** Does something while no other process writes settings, and leaves nothing of earlier ones beside them. */
+  /** Runs `work` while no other process writes settings, and removes leftovers of earlier ones. */
   async #alone(work: () => Promise<void>): Promise<void> {
     const folder = path.dirname(this.file);
     try {
@@ -98,8 +98,8 @@ export class SettingsStore {
   }
 
   /**
-   * conf's writer reports success after a short write, so the room is proven with a file of our own first. It holds
-   * random bytes: the settings must not be in it if the process is killed, and zeros may take no room at all.
+   * conf's writer reports success after a short write, so a file of our own checks first that there is room. It has
+   * random bytes: the settings must not be in it if the process is killed, and zeros may take no space at all.
    */
   async #proveRoom(bytes: number): Promise<void> {
     const probe = probeOf(this.file);

@@ -6,15 +6,15 @@ import type { DoneTasks } from "./done-tasks.ts";
 import { type LedgerEntry, namesIn } from "./ledger-entry.ts";
 import { creditsByName, idOfName, isAuxiliary } from "./ledger-name.ts";
 
-/** The whole ledger is listed again after so long. */
+/** How often the whole ledger is listed again. */
 const LIST_ALL_MS = 5_000;
 
 const FILES_AT_ONCE = 32;
 
 /**
- * What an account has been charged since a moment, or may have been. To list a day's tasks for each row would cost
- * more the longer the day, so that is done once in a while; what was announced since is added to it. The sum may
- * be too high for some seconds, where a task was refused or withdrawn.
+ * What an account was or may have been charged since a moment. Listing a day's tasks for each row would take longer and
+ * longer, so that is done now and then, and tasks announced since are added. The sum may be too high for some seconds
+ * after a task was refused or withdrawn.
  */
 export class Spending {
   readonly #openFolder: string;
@@ -31,7 +31,7 @@ export class Spending {
   readonly #finished = new Set<string>();
   /** Unfinished tasks whose files were read: what they were begun for does not change. */
   readonly #read = new Set<string>();
-  /** The listing that is under way, which all who ask meanwhile wait for. */
+  /** The running listing, which concurrent callers share. */
   #listing: Promise<void> | null = null;
   #listedMs = Number.NEGATIVE_INFINITY;
 

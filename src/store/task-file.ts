@@ -14,7 +14,7 @@ export function formatLine(taskEvent: TaskEvent): string {
   return `${JSON.stringify(taskEvent)}\n`;
 }
 
-/** Without these a request is not submitted again, and nothing is lost. The reserve is for what it comes to. */
+/** Records that the reserve is not released for: without them the request is not submitted again, and nothing is lost. */
 const CAN_DO_WITHOUT: ReadonlySet<TaskEvent["type"]> = new Set(["rate_limited", "submitting"]);
 
 /**
@@ -36,8 +36,8 @@ export class TaskFile {
   }
 
   /**
-   * Creates the file with its first record; that it did not exist is the claim. The reserve is not for this:
-   * a disk that is full already is a reason not to buy. @throws EEXIST, or what the disk says
+   * Creates the file with its first record; creating it is the claim. The reserve is not released for this: on a full
+   * disk nothing is submitted. @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: TaskEvent, makeRoom: () => void): Promise<TaskFile> {
     const file = new TaskFile(path, DiskFile.createExclusive(path, 0o600), false, makeRoom);
@@ -52,10 +52,10 @@ export class TaskFile {
   }
 
   /**
-   * As `create`, but whole or not at all: for a name that other processes look at, who must never take a file
-   * that is still being written for one that its process has left.
-   * @param isFree asked of the draft, once it is synced
-   * @returns null where that says no, or the name is taken
+   * As `create`, but completely or not at all: for a name that other processes read. They must not take a file that is
+   * still being written for one that a dead process left.
+   * @param isFree called with the draft once it is synced
+   * @returns null if `isFree` returns false, or the name is taken
    */
   static async createWhole(
     path: string,
@@ -82,7 +82,7 @@ export class TaskFile {
   static async reopen(path: string, makeRoom: () => void): Promise<TaskFile> {
     const file = DiskFile.openToAppend(path);
     try {
-      // Whoever wrote the last record may have ended before it was synced, and what is done next relies on it.
+      // The process that wrote the last record may have ended before it was synced, and the next step relies on it.
       await file.sync();
       const { size } = file;
       const torn = size > 0 && file.read(size - 1, 1)[0] !== 0x0a;
@@ -94,8 +94,8 @@ export class TaskFile {
   }
 
   /**
-   * Appends a record and waits until the disk has it. On a full disk the reserve is given up for it, if it is worth it.
-   * @throws the system's error where even that did not help
+   * Appends a record and syncs it. On a full disk the reserve is released for it if the record matters enough.
+   * @throws the system's error if even that did not help
    */
   async record(event: TaskEvent): Promise<void> {
     try {
@@ -120,7 +120,7 @@ export class TaskFile {
     this.#file.close();
   }
 
-  /** Closes a file that nothing more is written to: what the disk still says of it changes nothing. */
+  /** Closes a file after its last record; an error no longer matters. */
   closeIfPossible(): void {
     try {
       this.#file.close();

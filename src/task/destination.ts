@@ -1,4 +1,4 @@
-/** Where a task's images go, decided before it is bought. All paths are absolute. */
+/** Where a task's images go, decided before it is submitted. All paths are absolute. */
 export type Destination = SaveOptions &
   (
     | /** Exactly this path; several images are numbered from it. Without an extension it gets the right one. */

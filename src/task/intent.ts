@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { Destination } from "./destination.ts";
 import type { GenerationRequest } from "./request.ts";
 
-/** The account a task was bought from. */
+/** The account that a task is charged to. */
 export interface ServiceIdentity {
   baseUrl: string;
   /** Fingerprint of the API key; the key itself is never written down here. */
   keyId: string;
 }
 
-/** What is to be bought, and everything needed to finish it in another process. */
+/** What is about to be submitted, and everything that another process needs to finish it. */
 export interface Intent {
   request: GenerationRequest;
   service: ServiceIdentity;
@@ -18,7 +18,7 @@ export interface Intent {
   destination: Destination;
 }
 
-/** Whether two tasks were to buy the very same thing of the same account. */
+/** Whether two intents are the same request to the same account. */
 export function isSameRequest(
   a: Pick<Intent, "request" | "service">,
   b: Pick<Intent, "request" | "service">,

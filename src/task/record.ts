@@ -12,12 +12,12 @@ export interface TaskRecord {
   state: TaskState;
 }
 
-/** Whether a task may have cost something, or may yet: everything but what the service refused or never got. */
+/** Whether a task was, may have been or may still be charged: all but those that the service refused or never got. */
 export function mayBeCharged({ state }: Pick<TaskRecord, "state">): boolean {
   return STATES[standingOf(state)].charged !== "no";
 }
 
-/** Whether the submit's reply never came, so that nobody knows if the task exists, and the user is to decide. */
+/** Whether the submit's reply was lost, so that it is not known whether the task exists, and the user decides. */
 export function isUnknown({ state }: Pick<TaskRecord, "state">): boolean {
   return state.name === "intent" || state.name === "unknown";
 }

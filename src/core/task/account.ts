@@ -1,12 +1,12 @@
 import { ImggenError } from "../../lib/errors.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 
-/** A task belongs to another account than the one at hand. Nothing was sent. */
+/** A task belongs to another account than the configured one. Nothing was sent. */
 export class OtherAccountError extends ImggenError {
   readonly type = "usage";
 }
 
-/** @throws OtherAccountError where a task's own account is not the one at hand, saying what is needed */
+/** @throws OtherAccountError if a task's account is not the configured one, saying what is needed */
 export function requireSameAccount(own: ServiceIdentity, atHand: ServiceIdentity, taskId: string): void {
   if (own.baseUrl !== atHand.baseUrl) {
     throw new OtherAccountError(`Task ${taskId} is at ${own.baseUrl}, not at ${atHand.baseUrl}.`, {

@@ -8,9 +8,9 @@ import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
 
 /**
- * Puts a request of unknown outcome aside, on the user's word: nobody asks about it any more.
- * @param reason `replacement`: the ledger's name of the task that was bought in its place
- * @throws UsageError where its outcome is known; PendingError while another process is at it
+ * Dismisses a request of unknown outcome at the user's request: it is no longer tracked.
+ * @param reason `replacement`: the ledger id of the task that was submitted in its place
+ * @throws UsageError if its outcome is known; PendingError while another process is working on it
  */
 export async function dismissTask(
   record: TaskRecord,
@@ -32,9 +32,9 @@ export async function dismissTask(
 }
 
 /**
- * Puts a request away that its process was killed over while it waited out a 429: the service did not take it, and
- * nothing was sent since.
- * @throws StateFolderError where the disk refuses that, so that it would be found again for ever
+ * Closes a request whose process was killed during the wait after a 429: the service refused it, and nothing was sent
+ * since.
+ * @throws StateFolderError if that cannot be recorded, because then every resume would find it again
  */
 export async function putAwayUnsent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
   const writer = new TaskWriter(ledger, owned, () => {});

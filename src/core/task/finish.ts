@@ -12,23 +12,23 @@ import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { elapsedMs, type TaskReport, taskFailed } from "./report.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
-/** A task that exists at the service, and what is known of it. */
+/** A task that exists at the service, and what is known about it. */
 export interface AcceptedTask {
   taskId: string;
   /** null for a task that the ledger does not hold. */
   writer: TaskWriter | null;
   destination: Destination;
-  /** When the service took it, milliseconds since the epoch; null where this machine cannot tell. */
+  /** When the service accepted it, milliseconds since the epoch; null if that is not known. */
   acceptedAtMs: number | null;
   /** Whether another process has worked on it before. */
   recovering: boolean;
-  /** What that process has saved of it, by the position of the result URL. */
+  /** The images that process saved, by the position of their result URL. */
   saved: readonly (SavedFile | null)[];
 }
 
 /**
- * Waits for a task and saves its images. Never throws: whatever happens is in the report.
- * @param seen how the wait ended, where it is over already
+ * Waits for a task and saves its images. Never throws: errors are in the report.
+ * @param seen how the wait ended, if it is over already
  */
 export async function finishTask(
   task: AcceptedTask,
@@ -65,7 +65,7 @@ export async function awaitTask(
 /** A wait that ended before the task did. */
 export type EarlyEnd = Exclude<WaitResult, { outcome: "completed" | "failed" }>;
 
-/** A task that was not seen to end, as it is reported. */
+/** The report on a task whose end was not seen. */
 export function leftUnfinished(
   taskId: string,
   waited: EarlyEnd,
@@ -158,7 +158,7 @@ function sidecarFacts(report: TaskReport, taskId: string, { connection }: TaskDe
   return request && { taskId, service, request, credits, submittedAt, completedAt };
 }
 
-/** Notes what is saved already: it need not be downloaded again, and its URL may have expired by then. */
+/** Records the images saved so far: they need not be downloaded again, and their URLs may have expired by then. */
 async function recordPart(task: AcceptedTask, { files }: SaveResult, deps: TaskDeps): Promise<void> {
   const isNew = files.some((file, at) => file !== null && file !== task.saved[at]);
   if (isNew) await task.writer?.write({ type: "partly_saved", at: isoTime(deps.clock.now()), files });

@@ -16,11 +16,11 @@ import { type SubmitResult, submitOnce } from "./submit.ts";
 import { coverMs, RecordedAttempts } from "./submit-record.ts";
 import { TaskWriter } from "./task-writer.ts";
 
-/** A request that was checked, and what is to become of its result. */
+/** A checked request, and what to do with its result. */
 export interface GenerateOrder {
   checked: CheckedRequest;
   destination: Destination;
-  /** null returns as soon as the service has taken the task. */
+  /** null: return once the service has accepted the task. */
   wait: WaitSettings | null;
 }
 
@@ -28,10 +28,10 @@ export interface GenerateOrder {
 const PATIENCE_WITHOUT_WAIT_MS = 180_000;
 
 /**
- * Buys one image (or one request's images) and saves it. The order of writes is what keeps money and files
- * safe: intent on disk, submit, answer on disk, and only then anything else.
- * @throws SaveFailedError where the output or state folder is unusable; nothing was sent then. Whatever
- *   happens from the submit on is in the report.
+ * Submits one request and saves its images. The order of writes keeps money and files safe: intent on disk, submit,
+ * answer on disk, and only then anything else.
+ * @throws SaveFailedError if the output or state folder is unusable; then nothing was sent. Errors from the submit on
+ *   are in the report.
  */
 export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
   await prepareDestination(order.destination, deps.ledger.processes);
@@ -39,7 +39,7 @@ export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<Ta
   return submitAndFinish(await deps.ledger.begin(intentOf(order, deps), firstAttemptMs(deps)), order, deps);
 }
 
-/** What the ledger is told before an order is sent. */
+/** The intent that is recorded before a request is submitted. */
 export function intentOf({ checked, destination }: GenerateOrder, { connection }: TaskDeps): Intent {
   const { request, credits } = checked;
   return { request, service: connection.identity, credits, destination };

@@ -1,6 +1,6 @@
 import type { SavedFile } from "../../task/saved-file.ts";
 
-/** What happens while a task is bought, awaited and saved, for whoever shows it. */
+/** What happens while a request is submitted, its task awaited and its images saved, for progress output. */
 export type TaskProgressEvent =
   | { type: "submitting" }
   | { type: "submit_retry"; why: string; delayMs: number }

@@ -7,7 +7,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { PendingError } from "../errors.ts";
 
-/** What became of one task: the one shape that every command renders, whatever happened. */
+/** The result of one task: the one shape that every command renders, whatever happened. */
 export interface TaskReport {
   /** The ledger's name for it; null for a task that this machine did not submit. */
   ledgerId: string | null;
@@ -15,7 +15,7 @@ export interface TaskReport {
   taskId: string | null;
   /** Where it stands. A task of which only the id is known counts as accepted. */
   state: StateName;
-  /** Whether somebody wanted to know how it goes on; false where the submit was all that was asked for. */
+  /** Whether its result is waited for; false if only the submit was requested. */
   isAwaited: boolean;
   /** null for a task that this machine did not submit. */
   request: GenerationRequest | null;
@@ -56,7 +56,7 @@ export function reportStatus({ state, isAwaited }: Pick<TaskReport, "state" | "i
   return isAwaited ? STATUSES[state] : "submitted";
 }
 
-/** A report on a task of which only the service's id is known. */
+/** A report on a task if only the service's id is known. */
 export function reportOfId(taskId: string): TaskReport {
   return {
     ledgerId: null,
@@ -76,7 +76,7 @@ export function reportOfId(taskId: string): TaskReport {
   };
 }
 
-/** A report on a task as the ledger holds it, without asking anybody. */
+/** A report on a task from the ledger alone, without a poll. */
 export function reportOf(record: TaskRecord): TaskReport {
   return { ...factsOf(record), error: errorOf(record) };
 }

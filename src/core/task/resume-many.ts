@@ -26,11 +26,11 @@ export interface ResumeTarget {
 }
 
 /**
- * Finishes many tasks, none of which holds another up: all are waited for together, and each is saved as soon as it is
- * seen to be completed. Polls are sent in the order of the tasks, so that each is polled once before any is polled
- * again. A task is claimed only to be saved: one that is merely waited for takes no more than a timer.
- * @param onEnd told of each task as it ends
- * @returns what became of each; expected errors are in the reports
+ * Finishes many tasks concurrently: all are waited for together, and each is saved as soon as it is completed. Polls are
+ * sent in the order of the tasks, so that each is polled once before any is polled again. A task is claimed only to save
+ * it, so waiting for one takes no more than a timer.
+ * @param onEnd called for each task as it ends
+ * @returns a report on each; expected errors are in the reports
  */
 export async function resumeMany(
   targets: readonly ResumeTarget[],

@@ -139,7 +139,7 @@ export async function finishOwned(
   return finishTask(task, report, options.wait, taskDeps, seen);
 }
 
-/** The standard output that a task was bought for is gone; its image becomes a file. */
+/** The standard output of the original command is gone, so the image becomes a file. */
 export function recoveryDestination(destination: Destination): Destination {
   return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
 }
@@ -150,7 +150,7 @@ export function stillHeld(record: TaskRecord): TaskReport {
   return { ...report, error: new PendingError(message, { charged: report.charged }) };
 }
 
-/** Saves a task after all that was once seen as failed, if the service says by now that it is completed. */
+/** Polls a failed task again, and saves it if the service has completed it since. */
 async function askAgain(
   record: TaskRecord,
   state: Extract<TaskState, { name: "failed" }>,
@@ -188,7 +188,7 @@ async function saveUnowned(
   return finishTask(task, factsOf(record), options.wait, taskDeps);
 }
 
-/** A task that this machine has no record of: looked up at the service, and saved. */
+/** Polls a task that the ledger does not have, and saves it. */
 async function adopt(taskId: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(null, taskId);
   const destination = options.destination ?? options.fallback();

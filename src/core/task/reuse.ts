@@ -11,14 +11,14 @@ import { type ResumeDeps, recoveryDestination, resumeFound } from "./resume.ts";
 export interface ReuseOptions {
   /** null leaves an unfinished task as it is. */
   wait: WaitSettings | null;
-  /** Where the images are wanted even if they are saved elsewhere; null leaves them where they are. */
+  /** Where to save the images even if they are saved elsewhere; null: leave them where they are. */
   destination: Destination | null;
 }
 
 /**
- * What was paid for already of the very same request: finished where it is not, and where its files are gone
- * fetched again. Spends nothing. Where the only earlier one is of unknown outcome, the report says so.
- * @returns null where the request has never been bought
+ * Reuses an earlier task for the same request: finishes it if it is unfinished, and downloads its images again if the
+ * files are gone. Submits nothing. If the only earlier one has an unknown outcome, the report says so.
+ * @returns null if the request was never charged
  */
 export async function reuseEarlier(
   request: GenerationRequest,
@@ -48,7 +48,7 @@ function waitsToBeSubmitted({ state }: TaskRecord): boolean {
   return state.name === "rate_limited" && !state.isOwnerGone;
 }
 
-/** The newest task that became something, or else the newest of which nobody knows. */
+/** The newest task that was accepted, else the newest of unknown outcome. */
 async function findReusable(
   ledger: Ledger,
   request: GenerationRequest,

@@ -12,7 +12,7 @@ import { type ResumeDeps, resumeNamed } from "./resume.ts";
 import { settledUnknownId } from "./unknown-id.ts";
 
 export interface StatusOptions {
-  /** null takes one look. */
+  /** null: poll once. */
   wait: WaitSettings | null;
   /** Where to save a completed task's images; null saves nothing. */
   destination: Destination | null;
@@ -31,7 +31,7 @@ export async function statusOf(
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   const known = record ? reportOf(record) : reportOfId(id);
-  // Without a task id there is nothing to look at; what is known of it is all there is.
+  // Without a task id there is nothing to poll; the report is what the ledger knows.
   if (record && known.taskId === null) return known;
   const taskId = known.taskId ?? id;
   try {

@@ -3,8 +3,8 @@ import type { ImggenError } from "../../lib/errors.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /**
- * What is on record of a submit's attempts, so that whoever finds the task later knows whether the last one may have
- * been sent. `core/submit.ts` tells it before each attempt and before each wait.
+ * The record of a submit's attempts, so that another process knows later whether the last one may have been sent.
+ * `submit.ts` records each attempt before it is sent, and each wait before it begins.
  */
 export interface Attempts {
   /** An attempt is about to be sent. @returns why it must not be; null where it may */

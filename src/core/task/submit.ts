@@ -10,14 +10,14 @@ import type { TaskDeps } from "../deps.ts";
 import { interruption } from "../errors.ts";
 import type { Attempts } from "./submit-record.ts";
 
-/** How buying ended, retries and all. */
+/** How a submit ended, retries included. */
 export type SubmitResult =
   | { outcome: "accepted"; taskId: string }
   | { outcome: "refused" | "not_sent"; error: ImggenError }
   /** `excerpt` is the beginning of a reply that could not be used. */
   | { outcome: "unknown"; error: ImggenError; excerpt: string | null };
 
-/** After a signal, how long the reply to a submit that is under way is waited for. */
+/** After a signal, how long to wait for the reply to a running submit. */
 const GRACE_MS = 10_000;
 
 const BUSY = "The service is busy (HTTP 429).";
@@ -25,8 +25,8 @@ const BUSY = "The service is busy (HTTP 429).";
 type SubmitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
 
 /**
- * Submits a request: at most once accepted, whatever happens. Only what certainly never left this machine, or
- * was turned away with 429, is tried again. Never throws.
+ * Submits a request, which is accepted at most once. It is submitted again only if it certainly never left this machine,
+ * or was refused with 429. Never throws.
  * @param patienceMs how long, all in all, the service may ask to wait with Retry-After
  * @param attempts where each attempt is recorded before it is sent
  */
@@ -89,7 +89,7 @@ function conclude(
   return { outcome: "unknown", error, excerpt };
 }
 
-/** An account that cannot pay is told how it can, where that is known. */
+/** Adds a hint on how to add credits, if that is known. */
 function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenError {
   if (!hint || !(error instanceof InsufficientCreditsError)) return error;
   return new InsufficientCreditsError(error.message, {

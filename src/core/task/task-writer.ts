@@ -7,15 +7,15 @@ import type { TaskRecord } from "../../task/record.ts";
 import { TakenOverError } from "../errors.ts";
 
 /**
- * A task's ledger file as its owner writes it. Once the task is bought, a disk that refuses a record is no
- * reason to give the task up: the trouble is told at once, with the id, and the work goes on.
+ * Writes a task's ledger file for its owner. Once the task is charged, a disk error does not end the work on it: the
+ * error is reported at once with the task id, and the work continues.
  */
 export class TaskWriter {
   readonly #ledger: Ledger;
   readonly #task: OwnedTask;
   readonly #onTrouble: (message: string) => void;
   #record: TaskRecord;
-  /** What the disk refused so far, oldest first: a later write takes it along. */
+  /** Records that could not be written yet, oldest first; the next write includes them. */
   #unwritten: TaskEvent[] = [];
   #complained = false;
 
@@ -94,7 +94,7 @@ export class TaskWriter {
     }
   }
 
-  /** Leaves the task to whoever picks it up next. */
+  /** Releases the task for the next process that resumes it. */
   async release(): Promise<void> {
     await this.#catchUp();
     try {
