@@ -43,7 +43,7 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> 
     return resolveModel(value)?.id ?? value;
   },
   ratio: (value) => {
-    refuse(unknownRatio(value, "ratio"));
+    refuse(unknownRatio(value, "ratio"), "Ratios that models take: imggen models <model>");
     return value;
   },
   quality: (value) => {

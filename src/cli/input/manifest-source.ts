@@ -17,7 +17,7 @@ export function manifestSource(name: string, { stdin, resolvePath, signal }: Con
   }
   const format = manifestFormat(name);
   const file = resolvePath(name);
-  const complaint = `The manifest cannot be read: ${name}`;
+  const complaint = `The manifest ${name} cannot be read`;
   const read = () =>
     readManifest(
       inputChunks(() => openInput(file), complaint, signal),

@@ -1,4 +1,4 @@
-import { errorCode } from "../../lib/error-code.ts";
+import { errorText } from "../../lib/error-text.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger, OwnedTask } from "../../store/ledger.ts";
@@ -108,9 +108,8 @@ export class TaskWriter {
     if (this.#complained) return;
     this.#complained = true;
     const { state } = this.#record;
-    const why = errorCode(error) ?? (error instanceof Error ? error.message : String(error));
     const what = "taskId" in state ? `Note this task id: ${state.taskId}` : OUTCOMES[state.name];
-    this.#onTrouble(`The ledger could not be written (${why}). ${what}`);
+    this.#onTrouble(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
 }
 

@@ -29,7 +29,10 @@ export function unknownRatioRefusal(value: string, label: string): Refusal {
   const intended = intendedRatio(value);
   const nearest =
     intended !== undefined && RATIOS.includes(intended) ? intended : nearestRatio(value, RATIOS);
-  return refuse(`${label} ${value} is not a ratio of the service`, `the nearest is ${nearest}`);
+  return refuse(
+    `${label} ${value} is not in the service's document`,
+    `the nearest is ${nearest}; add --no-validate to send it as it is`,
+  );
 }
 
 function unlisted(value: string, id: string, label: string): Warning {

@@ -20,6 +20,7 @@ describe("a batch", () => {
     const folder = path.join(world.cwd, "pictures");
     expect(paths.map((each) => path.dirname(each))).toEqual([folder, folder]);
     for (const each of paths) expect(await readFile(each)).toEqual(PICTURE);
+    for (const each of paths) expect(stderr).not.toContain(path.basename(each));
     expect(await imagesIn(folder)).toEqual(paths.map((each) => path.basename(each)).toSorted());
   });
 
