@@ -37,7 +37,9 @@ describe("the test tree", () => {
   });
 
   it("has no cast that would hide a double from the type that it stands for", () => {
-    const casting = FILES.filter((name) => /\bas (?:unknown as|never\b(?=[,;)\]}]))/.test(textOf(name)));
+    // Of an object or a call, that is; a test of wrong input may well cast a value.
+    const cast = /[}\])]\s*as (?:unknown as|never\b(?=[,;)\]}]))/;
+    const casting = FILES.filter((name) => cast.test(textOf(name)));
     expect(casting.filter((name) => name !== "tree.test.ts")).toEqual([]);
   });
 });

@@ -11,6 +11,8 @@ export default mergeConfig(
     test: {
       exclude: ["test/{e2e,terminal,faults,crash,bench}/**", "**/node_modules/**"],
       env: { IMGGEN_TEST_SHARE: "0.05" },
+      // Compiled files are kept between runs, in node_modules: compiling takes a fifth of the time otherwise.
+      experimental: { fsModuleCache: true },
     },
   }),
 );

@@ -7,12 +7,12 @@ export const LONGEST_SUBMIT_MS = 150_000;
 /** The task files that this process is at work on, in any ledger it has open, and how often. */
 const heldHere = new Map<string, number>();
 
-/** Notes that this process is at work on a task: before its file can be seen, or somebody in it may take it for left. */
+/** Records that this process is working on a task; called before its file is visible, so that it never looks abandoned. */
 export function hold(file: string): void {
   heldHere.set(file, (heldHere.get(file) ?? 0) + 1);
 }
 
-/** Notes that it is not any more. Two ledgers of one process may want to begin the same task. */
+/** Records that it no longer is. Two ledgers of one process may want to begin the same task. */
 export function letGo(file: string): void {
   const times = heldHere.get(file) ?? 0;
   if (times > 1) heldHere.set(file, times - 1);
