@@ -8,7 +8,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "publishing replaces what has the name",
     edits: [
       {
-        file: "core/images/save-images.ts",
+        file: "core/images/publish-image.ts",
         find: "  if (!order.destination.overwrite) return publish",
         replace: "  if (false) return publish",
       },
@@ -48,7 +48,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "the folder of a published image is not synced",
     edits: [
       {
-        file: "core/images/save-images.ts",
+        file: "core/images/place-image.ts",
         find: "    await syncFolder(path.dirname(file));\n",
         replace: "",
       },
@@ -62,7 +62,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "an image that was published before the crash is saved again",
     edits: [
       {
-        file: "core/images/save-images.ts",
+        file: "core/images/publish-image.ts",
         find: "    if (order.recovering && !isOurs && (await",
         replace: "    if (false && !isOurs && (await",
       },

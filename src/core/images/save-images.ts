@@ -1,49 +1,16 @@
-import { createReadStream, promises } from "node:fs";
 import path from "node:path";
-import { makeFolder, removeIfPossible } from "../../lib/durable.ts";
+import { makeFolder } from "../../lib/durable.ts";
 import { isFileOf } from "../../lib/file-digest.ts";
-import { EXTENSIONS } from "../../lib/image/extensions.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
-import { publish } from "../../lib/publish.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import { syncFolder } from "../../lib/sync-folder.ts";
-import { whileInUse } from "../../lib/while-in-use.ts";
 import type { Destination } from "../../task/destination.ts";
-import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
-import { numberedPath, renderName } from "./file-name.ts";
-import { claimName, sweepReservations } from "./reserve-name.ts";
-import type { SidecarFacts } from "./sidecar.ts";
-
-export interface SaveOrder {
-  taskId: string;
-  /** What the images' sidecars say, if the destination asks for any; null if too little is known of the task. */
-  facts: SidecarFacts | null;
-  request: GenerationRequest | null;
-  destination: Destination;
-  urls: string[];
-  /** The files of an earlier run, by the position of their URL; downloaded again only if the file is gone or changed. */
-  saved: readonly (SavedFile | null)[];
-  /** Polls for all result URLs again; null if the service gives none. */
-  freshUrls: () => Promise<string[] | null>;
-  /** Start of the temporary files' names; the same in every process that works on this task. */
-  stem: string;
-  /** Whether this process has claimed the task. */
-  owned: boolean;
-  /** The time of the submit, for names: a resumed task then gets the same name. */
-  date: Date;
-  /** Whether a file that an earlier process published just before it ended is recognised, not saved again. */
-  recovering: boolean;
-}
-
-export interface SaveResult {
-  /** One entry for each result URL, in their order; null for an image that is not saved. */
-  files: (SavedFile | null)[];
-  warnings: string[];
-}
+import { placeImage } from "./place-image.ts";
+import { sweepReservations } from "./reserve-name.ts";
+import type { SaveOrder, SaveResult } from "./save-order.ts";
 
 /** The most images of one task that are downloaded. No model makes more than 15. */
 export const MOST_IMAGES = 16;
@@ -129,7 +96,7 @@ async function saveImage(
   const temporary = path.join(folder, ownedName(kind, processes.self));
   const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
   const fetched = await downloadImage({ url, taskId: order.taskId, freshUrl }, temporary, deps);
-  const placed = await place(fetched, index, order, result, deps);
+  const placed = await placeImage(fetched, index, order, result, deps);
   const file = savedFile(fetched, placed.path);
   result.warnings.push(...placed.warnings);
   // Before the image is recorded: whoever is killed in between writes it when the task is resumed.
@@ -168,122 +135,4 @@ function stagingFolder(destination: Destination, index: number, deps: TaskDeps):
   if (destination.kind === "file") return path.dirname(destination.path);
   if (destination.kind === "stdout" && index === 1) return deps.ledger.folder;
   return destination.folder;
-}
-
-interface Placed {
-  path: string | null;
-  warnings: string[];
-}
-
-async function place(
-  fetched: DownloadedImage,
-  index: number,
-  order: SaveOrder,
-  result: SaveResult,
-  deps: TaskDeps,
-): Promise<Placed> {
-  if (order.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
-  const wanted = finalPath(fetched, index, order);
-  try {
-    const file = await publishNumbered(fetched, wanted, index, order, result, deps);
-    await syncFolder(path.dirname(file));
-    return { path: file, warnings: typeWarnings(file, fetched) };
-  } catch (error) {
-    // The next run downloads it again.
-    removeIfPossible(fetched.temporary);
-    throw diskFailure(wanted, error);
-  }
-}
-
-/** The path of an image if the name is free. */
-function finalPath(fetched: DownloadedImage, index: number, order: SaveOrder): string {
-  const { destination, taskId, request } = order;
-  const { extension } = fetched.image;
-  if (destination.kind === "file") {
-    return path.extname(destination.path) === "" ? `${destination.path}.${extension}` : destination.path;
-  }
-  const name = renderName(destination.template, { request, taskId, index, extension, date: order.date });
-  return path.join(destination.folder, name);
-}
-
-/** Publishes under the first free number; with `--overwrite`, under the image's own number. */
-async function publishNumbered(
-  fetched: DownloadedImage,
-  wanted: string,
-  index: number,
-  order: SaveOrder,
-  { files }: SaveResult,
-  deps: TaskDeps,
-): Promise<string> {
-  const { destination } = order;
-  const numberedByTemplate = destination.kind !== "file" && destination.template.includes("{index}");
-  for (let number = numberedByTemplate ? 1 : index; ; number++) {
-    const file = numberedPath(wanted, number);
-    if ((await publishAs(fetched.temporary, file, order, deps)) === "published") return file;
-    // If two images of a task are equal, the first one's file must not count as the second's.
-    const isOurs = files.some((saved) => saved?.path === file);
-    if (order.recovering && !isOurs && (await isFileOf(file, fetched))) {
-      await whileInUse(() => promises.unlink(fetched.temporary));
-      return file;
-    }
-  }
-}
-
-async function publishAs(
-  temporary: string,
-  file: string,
-  order: SaveOrder,
-  deps: TaskDeps,
-): Promise<"published" | "exists"> {
-  const reserve = (name: string) => claimName(name, deps.ledger.processes);
-  if (!order.destination.overwrite) return publish(temporary, file, reserve);
-  // Without the reservation, two processes that both find an old file would replace each other's image.
-  const giveUp = await reserve(file);
-  if (giveUp === null) return "exists";
-  try {
-    return await replace(temporary, file, order, deps);
-  } finally {
-    await giveUp();
-  }
-}
-
-async function replace(
-  temporary: string,
-  file: string,
-  { date }: SaveOrder,
-  { published, clock }: TaskDeps,
-): Promise<"published" | "exists"> {
-  if (!(await published.take(file, date.getTime()))) return "exists";
-  try {
-    // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
-    const now = new Date(clock.now());
-    await promises.utimes(temporary, now, now);
-    await whileInUse(() => promises.rename(temporary, file));
-    return "published";
-  } catch (error) {
-    await published.giveBack(file);
-    throw error;
-  }
-}
-
-/** A name that the user chose is kept even if the bytes are of another type; this warns about it. */
-function typeWarnings(file: string, { image }: DownloadedImage): string[] {
-  const named = path.extname(file).slice(1).toLowerCase();
-  const extensions: readonly string[] = EXTENSIONS[image.type];
-  if (extensions.includes(named)) return [];
-  return [`${path.basename(file)} holds a ${image.extension.toUpperCase()} image.`];
-}
-
-async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<Placed> {
-  try {
-    await deps.writeOut(createReadStream(fetched.temporary));
-  } catch (error) {
-    throw new SaveFailedError("The image could not be written to standard output.", {
-      charged: "yes",
-      cause: error,
-    });
-  } finally {
-    await whileInUse(() => promises.unlink(fetched.temporary));
-  }
-  return { path: null, warnings: [] };
 }

@@ -1,0 +1,32 @@
+import type { Destination } from "../../task/destination.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
+import type { SidecarFacts } from "./sidecar.ts";
+
+/** One task's images, and where they are to be saved. */
+export interface SaveOrder {
+  taskId: string;
+  /** What the images' sidecars say, if the destination asks for any; null if too little is known of the task. */
+  facts: SidecarFacts | null;
+  request: GenerationRequest | null;
+  destination: Destination;
+  urls: string[];
+  /** The files of an earlier run, by the position of their URL; downloaded again only if the file is gone or changed. */
+  saved: readonly (SavedFile | null)[];
+  /** Polls for all result URLs again; null if the service gives none. */
+  freshUrls: () => Promise<string[] | null>;
+  /** Start of the temporary files' names; the same in every process that works on this task. */
+  stem: string;
+  /** Whether this process has claimed the task. */
+  owned: boolean;
+  /** The time of the submit, for names: a resumed task then gets the same name. */
+  date: Date;
+  /** Whether a file that an earlier process published just before it ended is recognised, not saved again. */
+  recovering: boolean;
+}
+
+export interface SaveResult {
+  /** One entry for each result URL, in their order; null for an image that is not saved. */
+  files: (SavedFile | null)[];
+  warnings: string[];
+}
