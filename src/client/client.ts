@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import type { ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import type {

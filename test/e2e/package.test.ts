@@ -99,7 +99,7 @@ it("the README and package.json name the same oldest Node", async () => {
   const { engines } = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
   const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
   const oldest = /^>=(.+)$/.exec(engines.node)?.[1];
-  expect(readme).toContain(`(${oldest} or later)`);
+  expect(readme).toContain(`Node.js ${oldest} or later`);
 });
 
 /** A text that each library is known by, in its minified form too. */
