@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { findUnfinishedDuplicate, recentTasks } from "../../../src/core/task/history.ts";
+import { DiskFile } from "../../../src/lib/disk-file.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
@@ -51,6 +52,28 @@ describe("the recent tasks", () => {
     expect((await recentTasks(ledger, 2)).records.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
     expect((await recentTasks(ledger, 0)).records).toEqual([]);
     expect((await recentTasks(ledger, Number.POSITIVE_INFINITY)).records).toHaveLength(3);
+  });
+
+  it("end at the first that is older than asked for, and what lies before it is not read", async () => {
+    const { ledger, put } = await newLedger();
+    await put([accepted, saved], {}, true);
+    const since = ledger.clock.now() + 500;
+    const id = await put([accepted, saved], {}, true);
+    const read = vi.spyOn(DiskFile, "openToRead");
+    onTestFinished(() => read.mockRestore());
+    const { records } = await recentTasks(ledger, 20, { sinceMs: since, search: "FOX" });
+    expect(records.map((record) => record.id)).toEqual([id]);
+    expect(read.mock.calls.length).toBe(2);
+  });
+
+  it("pass those of other services over, and count them", async () => {
+    const { ledger, put } = await newLedger();
+    const other = { service: { ...INTENT.service, baseUrl: "sandbox" } };
+    const id = await put([accepted]);
+    await put([accepted], other);
+    const isOfService = ({ baseUrl }: { baseUrl: string }) => baseUrl !== "sandbox";
+    const { records, elsewhere } = await recentTasks(ledger, 20, { isOfService });
+    expect({ ids: records.map((record) => record.id), elsewhere }).toEqual({ ids: [id], elsewhere: 1 });
   });
 
   it("come with the files that want a word", async () => {
