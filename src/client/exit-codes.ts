@@ -27,7 +27,7 @@ export type ExitCode<Type extends ErrorType> = Type extends keyof typeof EXIT_CO
   ? (typeof EXIT_CODES)[Type]
   : (typeof SIGNAL_CODES)[keyof typeof SIGNAL_CODES];
 
-/** A task that was looked at and is still running: no failure, and not done either. */
+/** A polled task that is still running: neither failed nor done. */
 export const STILL_RUNNING = EXIT_CODES.pending;
 
 export function exitCodeOf(error: unknown): ExitCode<ErrorType> {

@@ -39,11 +39,11 @@ export async function submitRequest(
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
 }
 
-/** The user bought again what nobody knew the outcome of: that is the answer to the older question. */
+/** The user submitted a request of unknown outcome again, so the earlier one is dismissed. */
 async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
   if (report.charged === "no") return report;
   try {
-    await dismissTask(repeated, { why: "bought again", replacement: report.ledgerId }, deps);
+    await dismissTask(repeated, { why: "submitted again", replacement: report.ledgerId }, deps);
     return report;
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;

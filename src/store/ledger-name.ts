@@ -19,7 +19,7 @@ export function timeOfId(atMs: number): string {
   return isoTime(atMs).replace(/[-:.Z]/g, "");
 }
 
-/** Parts the name that a new task's file is to have from what makes its draft's name its own. */
+/** Separates the name of a new task's file from the part that makes its draft's name unique. */
 export const DRAFT_MARK = ".draft-";
 
 const AUXILIARY = /\.claim-\d+(\.\w+)?$|\.draft-[0-9a-f]+$/;
@@ -66,8 +66,8 @@ export function hasTag(name: string, tag: string): boolean {
 }
 
 /**
- * Tells by its file's name what a finished task of an account has cost: 0 where it is another's, or cost
- * nothing. Made once for many names.
+ * Reads the cost of an account's finished tasks from their files' names: 0 for another account's, or if nothing was
+ * charged. Called once for many names.
  */
 export function creditsByName(keyId: string): (name: string) => number {
   const tag = keyTag(keyId);

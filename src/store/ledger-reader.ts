@@ -26,23 +26,23 @@ import {
 import { isOwnerGone } from "./owners.ts";
 import { Spending } from "./spending.ts";
 
-/** Well below the number of open files that systems allow a process. */
+/** Well below the number of open files that a process may have. */
 const FILES_AT_ONCE = 32;
 
-/** More would say little more of how long the next one takes. */
+/** More tasks would hardly improve the estimate of how long the next one takes. */
 const MOST_OF_KIND = 50;
 const FOLDERS_OF_KIND = 200;
 
 /**
- * Every task this machine has asked for, one file each: `open/` holds what is not finished, `done/` the rest.
- * Names sort by time, so the latest few can be read without the others.
+ * Every task submitted from this machine, one file each: unfinished ones in `open/`, the others in `done/`. Names sort by
+ * time, so the latest few can be read without the others.
  */
 export class LedgerReader {
   readonly folder: string;
   protected readonly openFolder: string;
   protected readonly done: DoneTasks;
   readonly clock: Pick<Clock, "now">;
-  /** Who is at work on this machine. */
+  /** Which processes are alive on this machine. */
   readonly processes: Processes;
   /** Of the account and the day that were asked for last. */
   #spending: { key: string; spending: Spending } | null = null;
@@ -73,7 +73,7 @@ export class LedgerReader {
     if (!waits(entry)) return entry;
     const { record, file } = entry;
     if (!isOwnerGone(record, file, this.processes, this.clock.now())) return entry;
-    // It may have gone on before it ended: only what is read after its end is its last word.
+    // The owner may have written more before it ended, so the file is read again after its end.
     const last = await readEntry(this.openFolder, name);
     if (!waits(last)) return last;
     const { state } = last.record;
@@ -84,7 +84,7 @@ export class LedgerReader {
     return path.join(this.openFolder, openName(id));
   }
 
-  /** Whoever is killed while it begins what another process has finished leaves an intent that means nothing. */
+  /** A process killed while beginning a task that another one has finished leaves an intent, which is ignored. */
   async #isFinished(entry: LedgerEntry): Promise<boolean> {
     if (entry.kind !== "task" || entry.record.state.name !== "intent") return false;
     return this.done.has(entry.record.id);
@@ -106,7 +106,7 @@ export class LedgerReader {
     return this.#newestFirst(() => true);
   }
 
-  /** @param wanted says by their names which of the finished tasks are worth reading */
+  /** @param wanted which finished tasks to read, by their names */
   async *#newestFirst(wanted: (name: string) => boolean): AsyncGenerator<LedgerEntry> {
     const open = (await this.unfinished()).reverse();
     const idAt = (entry: LedgerEntry) => idOfName(path.basename(entry.file)) ?? path.basename(entry.file);
@@ -211,7 +211,7 @@ export class LedgerReader {
     return this.guarded(() => spending.total(this.clock.now()));
   }
 
-  /** As `creditsSince`, with everything read anew: exactly what the ledger says. */
+  /** As `creditsSince`, but reads the whole ledger again and so is exact. */
   async recountCreditsSince(sinceMs: number, keyId: string): Promise<number> {
     this.#spending = null;
     return this.creditsSince(sinceMs, keyId);

@@ -23,9 +23,9 @@ import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
 export interface OwnedTask {
   record: TaskRecord;
   file: TaskFile;
-  /** Whether it was taken over from another process, so that claims on it are there. */
+  /** Whether it was taken over from another process, so that there are claims on it. */
   claimed: boolean;
-  /** Lets go of it, unfinished. */
+  /** Releases it unfinished. */
   release(): Promise<void>;
 }
 
@@ -33,23 +33,22 @@ export interface OwnedTask {
 export interface TaskClaim {
   /** @param draft the task's file, synced, under its first name. @returns whether the task is to be begun from it */
   take(draft: string): Promise<boolean>;
-  /** Whether somebody else than who took it may have begun the task. */
+  /** Whether a process other than the one that claimed it may have begun the task. */
   isShared(): boolean;
 }
 
 type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
 
-/** The ledger as the processes write it that buy, finish and recover tasks. */
+/** The ledger for processes that submit, finish and resume tasks. */
 export class Ledger extends LedgerReader {
-  /** A name for a task that is begun now: sorts by time, and nobody else has it. */
+  /** A unique id for a task that is begun now; ids sort by time. */
   newId(): string {
     return `${timeOfId(this.clock.now())}-${randomDigits()}`;
   }
 
   /**
-   * Writes down what is about to be bought. When this returns the record is on disk, and only then may the
-   * request be sent.
-   * @param submitMs how long its owner may be at submitting it, until it says more
+   * Records an intent. When this returns the record is on disk, and only then may the request be sent.
+   * @param submitMs how long the submit may take, unless a later record says more
    * @throws StateFolderError
    */
   async begin(intent: Intent, submitMs = LONGEST_SUBMIT_MS): Promise<OwnedTask> {
@@ -61,9 +60,9 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * As `begin`, where other processes may want to begin the same: only one of them can.
-   * @param claim what they agree by; null where the id itself is known to all of them
-   * @returns "taken" where another process has begun it, or has even finished it
+   * As `begin`, for a task that other processes may begin too: only one of them can.
+   * @param claim decides which one; null if all of them know the id
+   * @returns "taken" if another process has begun it, or even finished it
    * @throws StateFolderError
    */
   async beginAs(
@@ -73,7 +72,7 @@ export class Ledger extends LedgerReader {
     submitMs = LONGEST_SUBMIT_MS,
   ): Promise<OwnedTask | "taken"> {
     const isFinished = async () => (claim === null || claim.isShared()) && (await this.done.has(id));
-    // Looked at before as well as after: whoever is killed between the two must not leave it begun twice.
+    // Checked before as well as after, so that a process killed in between does not leave the task begun twice.
     const isFree = async (draft: string) =>
       (claim === null || (await claim.take(draft))) && !(await isFinished());
     return this.#guardedBegin<OwnedTask | "taken">(id, async () => {
@@ -81,7 +80,7 @@ export class Ledger extends LedgerReader {
       const file = await TaskFile.createWhole(this.fileOf(id), line, isFree, this.#makeRoom);
       if (file === null) return "taken";
       const task = await this.#owned(id, line, file);
-      // It may have been begun, finished and put away between our last look and this.
+      // It may have been begun, finished and moved to `done` since the last check.
       try {
         if (!(await isFinished())) return task;
       } catch (error) {
@@ -93,7 +92,7 @@ export class Ledger extends LedgerReader {
     });
   }
 
-  /** Takes a task back that was begun, and that nothing was sent for. */
+  /** Withdraws a task that was begun and not sent. */
   #withdraw({ file }: OwnedTask): void {
     file.closeIfPossible();
     removeIfPresent(file.path);
@@ -127,7 +126,7 @@ export class Ledger extends LedgerReader {
     return { type: "intent", v: LEDGER_VERSION, at, owner: this.processes.self, until, ...intent };
   }
 
-  /** A new file whose name is not on the disk yet must not stay: it would read as a request that was sent. */
+  /** If the name of the new file cannot be synced, the file must not stay: it would look like a request that was sent. */
   async #owned(id: string, line: IntentEvent, file: TaskFile): Promise<OwnedTask> {
     try {
       await syncFolder(this.openFolder);
@@ -145,14 +144,14 @@ export class Ledger extends LedgerReader {
     return { record, file, claimed: false, release };
   }
 
-  /** Tells processes that keep a daily limit of a task that is about to be submitted. @throws StateFolderError */
+  /** Announces a task that is about to be submitted, for processes with a daily limit. @throws StateFolderError */
   async announce(record: TaskRecord): Promise<void> {
     await this.guarded(() => new Announced(this.folder).add(record));
   }
 
   /**
-   * Whether the process that began a task is still at its submit, so that nobody can call its outcome unknown. One
-   * that only recovers the task does not count.
+   * Whether the process that began a task is still submitting it, so that its outcome is not unknown yet. A process that
+   * only resumes the task does not count.
    */
   isUnderWay(record: TaskRecord): boolean {
     if (record.state.name !== "intent") return false;
@@ -160,7 +159,7 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * Puts an unfinished task's file back that was removed from the ledger.
+   * Restores an unfinished task's file that was removed from the ledger.
    * @param file the same under another name
    * @throws StateFolderError
    */
@@ -174,8 +173,8 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * Whether the process that began a task is still at work on it. One that has taken it over since is only found when
-   * the task is claimed.
+   * Whether the process that began a task is still working on it. A process that has taken it over since is only found
+   * when the task is claimed.
    */
   isHeld(record: TaskRecord): boolean {
     const { self } = this.processes;
@@ -183,18 +182,18 @@ export class Ledger extends LedgerReader {
     return isAtWork(ownerOf(record, this.fileOf(record.id), self), this.processes);
   }
 
-  /** Takes over an unfinished task whose process is gone, or says that one is still at it, or that it is finished. */
+  /** Takes over an unfinished task whose process is gone. @returns "held" while its process lives, or "finished" */
   async claim(record: TaskRecord): Promise<OwnedTask | "held" | "finished"> {
     return this.guarded(async () => {
       const { self } = this.processes;
       if (mayBeUnderWay(record, self, this.clock.now())) return "held";
-      // Whoever has noted that the outcome is unknown has let go of the task, however long it lives.
+      // A process that has recorded an unknown outcome has released the task, even if it is still alive.
       const isLeft = record.state.name === "unknown";
       const owner = isLeft ? null : ownerOf(record, this.fileOf(record.id), self);
       const result = await takeClaim(this.openFolder, record.id, owner, this.processes);
       if (result.held) return "held";
       const task = await this.#reopenClaimed(record.id, result.claim);
-      // It was read before it was claimed, and an owner that cannot be asked may have gone on meanwhile.
+      // It was read before it was claimed, and an owner on another machine may have continued meanwhile.
       if (task === "finished" || !mayBeUnderWay(task.record, self, this.clock.now())) return task;
       await task.release();
       return "held";
@@ -220,13 +219,13 @@ export class Ledger extends LedgerReader {
     try {
       return { record: await this.#read(id), file, claimed: true, release };
     } catch (error) {
-      // The claim is the caller's to give up, once: after that its number may be another's.
+      // The caller releases the claim once: after that its number may belong to another process.
       file.close();
       throw error;
     }
   }
 
-  /** An unfinished task as its file stands now. */
+  /** An unfinished task as its file is now. */
   async #read(id: string): Promise<TaskRecord> {
     const file = this.fileOf(id);
     const read = await readTask(id, file);
@@ -235,8 +234,8 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * Whether a claim on this id can be of any use. Nobody can go on with a stub, though it may have been claimed: after
-   * a power cut, a file whose bytes had not been synced is shorter than whoever claimed it saw it.
+   * Whether there is a task that a claim on this id could be for. A stub is not one, though it may have been claimed:
+   * after a power cut, a file that was not synced can be shorter than when it was claimed.
    */
   async #isTask(id: string): Promise<boolean> {
     try {
@@ -248,16 +247,16 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * Whether another process has claimed a task since it was begun, as one of another machine may that finds its
-   * owner overdue. Whoever claims reads the task after that, and whoever asks this has written to it before: so at
-   * least one of the two knows of the other.
+   * Whether another process has claimed a task since it was begun, as a process on another machine may once the owner's
+   * claim has run out. That process reads the task after claiming it, and the owner calls this after writing to it, so
+   * at least one of the two learns about the other.
    */
   isTakenOver({ record, file }: OwnedTask): boolean {
-    // In this order: a task that is put away loses its claims last.
+    // In this order: when a task is moved to `done`, its claims are removed last.
     return hasClaims(this.openFolder, record.id) || !isPresent(file.path);
   }
 
-  /** Moves a finished task out of the way of the unfinished ones. @param record what its lines add up to */
+  /** Moves a finished task's file to `done`. @param record the task as its lines add up */
   async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
     try {
       file.close();
@@ -275,8 +274,8 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * Records what became of a task that was finished already, such as a failed one that the service completed after
-   * all. One line, appended and synced: a crash leaves the task as it was or as it is to be.
+   * Adds a record to a finished task, such as a failed one that the service has completed since. It is one line, appended
+   * and synced, so a crash leaves the task in its old or its new state.
    * @throws StateFolderError
    */
   async recordLate(id: string, event: TaskEvent): Promise<void> {

@@ -108,7 +108,7 @@ function judgeBatchEnd(world: CrashWorld, run: Run): string[] {
   return wrong;
 }
 
-/** What was charged for a prompt, but for what was put aside since: no row is asked about that any more. */
+/** What was charged for a prompt, except dismissed requests, which no row tracks any more. */
 function chargesSaid(world: CrashWorld, prompt: string): number {
   const own = ledgerTasks(world).filter((task) => task.prompt === prompt);
   const putAside = own.filter(({ last }) => last === "dismissed").length;

@@ -10,7 +10,7 @@ import { SIDECAR_HELP } from "./generate-flags.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
 import { addPollOptions, addRequestTimeout, type WaitFlags } from "./wait-flags.ts";
 
-/** Flags of every command that buys many requests. */
+/** Flags of every command that submits many requests. */
 export interface BatchFlags extends WaitFlags {
   output?: string;
   name?: string;

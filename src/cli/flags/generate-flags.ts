@@ -20,7 +20,7 @@ import {
   waitSettings,
 } from "./wait-flags.ts";
 
-/** Flags of every command that buys one request: what it may cost, and what becomes of its result. */
+/** Flags of every command that submits one request. */
 export interface GenerateFlags extends WaitFlags {
   output?: string;
   name?: string;
@@ -46,7 +46,7 @@ export function addOutputOptions(command: Command): Command {
     .option("--sidecar", SIDECAR_HELP);
 }
 
-/** Adds the flags of the purchase itself. */
+/** Adds the flags of cost, waiting and timeouts. */
 export function addGenerateOptions(command: Command): Command {
   command
     .optionsGroup(OPTION_GROUPS.cost)
@@ -59,8 +59,8 @@ export function addGenerateOptions(command: Command): Command {
 }
 
 /**
- * Buys one request as its flags say, and shows what became of it.
- * @param repeated the task that the user buys once more; where its outcome is unknown, this settles it
+ * Submits one request and shows the result.
+ * @param repeated the task whose request is submitted again; if its outcome is unknown, it is dismissed
  * @returns the exit code
  */
 export async function runRequest(

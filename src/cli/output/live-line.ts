@@ -46,7 +46,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     const indent = " ".repeat(SPINNER_COLUMNS);
     spinner.text = drawn.map((line, at) => (at === 0 ? "" : indent) + paint(line, at)).join("\n");
   };
-  // The terminal has broken the lines anew, and the spinner only knows how many there were.
+  // The terminal has wrapped the lines again, and the spinner only knows how many there were.
   const onResize = () => {
     const rows = drawn.reduce((sum, line) => sum + rowsOf(line, columns()), 0) - drawn.length;
     if (!resting) {

@@ -71,7 +71,7 @@ export interface BatchWatcher
   onEnd: (end: RowResult, tally: BatchCounts) => Promise<void>;
 }
 
-// Another process on the same batch has its own time-outs; so long its rows are waited for: as 4K takes.
+// Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
 const PATIENCE_WITH_OTHERS_MS = 600_000;
 
 /**

@@ -45,7 +45,7 @@ describe("a batch", () => {
     expect(fox?.files?.[0]?.path).toBe(path.join(world.cwd, "animals", "red fox.png"));
   });
 
-  it("takes .csv, whose reference images are parted by spaces", async () => {
+  it("takes .csv, whose reference images are separated by spaces", async () => {
     const world = await batchWorld();
     await world.manifest(
       "p.csv",

@@ -25,7 +25,7 @@ export function costText({ rows, credits, undocumented }: Cost): string {
 
 /**
  * Says what a batch will cost, and above the limit asks the person at the terminal.
- * @throws BudgetExceededError where it may not be bought; nothing was sent
+ * @throws BudgetExceededError if it must not be submitted; nothing was sent
  */
 export async function agreeOnCosts(
   plan: BatchPlan,
