@@ -101,7 +101,9 @@ async function checkedRows(rows: BatchRows, defaults: RowDefaults): Promise<Chec
   const checked: CheckedRow[] = [];
   const problems: ManifestProblem[] = [];
   for await (const each of checkRows(readManifest(asLines(rows), "jsonl"), defaults))
-    isRow(each) ? checked.push(each) : problems.push(each);
+    if (!isRow(each)) problems.push(each);
+    else if (each.unused === undefined) checked.push(each);
+    else problems.push({ line: each.line, message: `unknown keys: ${each.unused.join(", ")}` });
   if (problems.length > 0) throw new ManifestError(problems);
   return checked;
 }

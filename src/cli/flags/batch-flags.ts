@@ -67,13 +67,13 @@ export function allowanceOf(flags: BatchFlags): Allowance {
 export async function placeOf(
   flags: BatchFlags,
   session: Session,
-  template = DEFAULT_TEMPLATE,
+  { template = DEFAULT_TEMPLATE, takesColumns = false } = {},
 ): Promise<OutputFolder> {
   const output = await session.settings.get("output", { value: flags.output, label: "--output" });
   if (output?.value === "-")
     throw new UsageError(`${output.label} - takes one image; many images need a folder.`);
   if (output?.value.includes("\0")) throw new UsageError("--output holds a NUL character.");
-  const problem = flags.name === undefined ? null : templateProblem(flags.name);
+  const problem = flags.name === undefined ? null : templateProblem(flags.name, takesColumns);
   if (problem) throw new UsageError(`--name ${JSON.stringify(flags.name)}: ${problem}.`);
   const folder = await realFolder(session.context.resolvePath(output?.value || "."));
   const sidecar = await session.settings.isOn("sidecar", flags.sidecar);

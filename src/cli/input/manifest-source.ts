@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import type { ManifestEntry } from "../../core/manifest/entry.ts";
+import type { ManifestEntry, ReadOptions } from "../../core/manifest/entry.ts";
 import { manifestFormat } from "../../core/manifest/format.ts";
 import { readManifest } from "../../core/manifest/read.ts";
 import { openInput } from "../../lib/open-input.ts";
@@ -10,10 +10,14 @@ import { inputChunks } from "./input-chunks.ts";
 export type ManifestSource = () => AsyncIterable<ManifestEntry>;
 
 /** The manifest at a path, or `-` for standard input. @throws UsageError where its format is not known */
-export function manifestSource(name: string, { stdin, resolvePath, signal }: Context): ManifestSource {
+export function manifestSource(
+  name: string,
+  options: ReadOptions,
+  { stdin, resolvePath, signal }: Context,
+): ManifestSource {
   if (name === "-") {
     const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
-    return kept(readManifest(chunks, "detect"));
+    return kept(readManifest(chunks, "detect", options));
   }
   const format = manifestFormat(name);
   const file = resolvePath(name);
@@ -22,6 +26,7 @@ export function manifestSource(name: string, { stdin, resolvePath, signal }: Con
     readManifest(
       inputChunks(() => openInput(file), complaint, signal),
       format,
+      options,
     );
   return canBeReadAgain(file) ? read : kept(read());
 }

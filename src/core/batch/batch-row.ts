@@ -13,6 +13,10 @@ export interface BatchRow {
   checked: CheckedRequest;
   /** Path of its file below the output folder; null: named by the template. */
   output: string | null;
+  /** The file name template with the row's own columns in it; absent: the batch's. */
+  template?: string;
+  /** Names of its columns that nothing uses; absent for none. */
+  unused?: readonly string[];
   /** Identifies the row by its content, not by its line; equal rows are distinguished by a count. */
   key: string;
 }
@@ -50,8 +54,9 @@ export function batchId(baseUrl: string, origin: string): string {
   return createHash("sha256").update(`${baseUrl}\0${origin}`).digest("hex").slice(0, 16);
 }
 
-export function destinationOf({ output }: BatchRow, { folder, template, ...how }: OutputFolder): Destination {
-  if (output === null) return { kind: "folder", folder, template, ...how };
+export function destinationOf(row: BatchRow, { folder, template, ...how }: OutputFolder): Destination {
+  const { output } = row;
+  if (output === null) return { kind: "folder", folder, template: row.template ?? template, ...how };
   return { kind: "file", path: path.join(folder, output), ...how };
 }
 

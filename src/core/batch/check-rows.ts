@@ -2,8 +2,10 @@ import { ImggenError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
 import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
+import { isPlaceholder } from "../images/file-name.ts";
 import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
+import { fillTemplate, missingProblem, namesIn, type OtherColumns } from "../manifest/template.ts";
 import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { inShard, rowDigest, type Shard } from "./shard.ts";
 
@@ -14,6 +16,9 @@ export interface RowDefaults {
   labels: Partial<Labels>;
   validate: boolean;
   shard: Shard | null;
+  /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
+  template?: string | undefined;
+  name?: string | undefined;
 }
 
 /** A problem in the manifest; with any, nothing of the batch is sent. */
@@ -47,19 +52,44 @@ export async function* checkRows(
       yield { line: entry.line, message: entry.message };
       continue;
     }
-    const { row, line, values } = entry.row;
+    const { row, line, values, others = NO_COLUMNS } = entry.row;
     const output = values.output ?? null;
     const clash = output === null ? null : names.add(line, output);
     if (clash !== null) yield { line, message: clash };
-    const checked = checkValues(values, defaults);
-    if (typeof checked === "string") {
-      yield { line, message: checked };
+    const named = nameOfRow(others, defaults);
+    const checked = "problem" in named ? named.problem : checkValues(values, defaults);
+    if (typeof checked === "string" || "problem" in named) {
+      yield { line, message: String(checked) };
       continue;
     }
     const digest = rowDigest(checked.request, output ?? undefined);
     if (defaults.shard && !inShard(digest, defaults.shard)) continue;
-    if (clash === null) yield { row, line, checked, output, key: keys.next(digest) };
+    const own = { ...named, ...unusedOf(others, defaults) };
+    if (clash === null) yield { row, line, checked, output, ...own, key: keys.next(digest) };
   }
+}
+
+const NO_COLUMNS: OtherColumns = new Map();
+
+/** The row's file name template, where `--name` asks for columns. */
+function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: string } | { problem: string } {
+  if (name === undefined || namesIn(name).every(isPlaceholder)) return {};
+  // What a name's own placeholders stand for is known only once there is an image.
+  const filled = fillTemplate(name, (each) =>
+    isPlaceholder(each) ? `{${each}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-"),
+  );
+  return "text" in filled ? { template: filled.text } : { problem: missingProblem("--name", filled.missing) };
+}
+
+const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
+
+/** A file that was not meant to be a manifest has any number of columns; nobody reads them all. */
+const MOST_UNUSED = 10;
+
+function unusedOf(others: OtherColumns, { template = "", name = "" }: RowDefaults): Pick<BatchRow, "unused"> {
+  const used = [...namesIn(template), ...namesIn(name)];
+  const unused = [...others.keys()].filter((each) => !used.includes(each)).slice(0, MOST_UNUSED);
+  return unused.length > 0 ? { unused } : {};
 }
 
 /** Whether this is a row, not a problem. */

@@ -30,16 +30,19 @@ export interface NameFacts {
   date: Date;
 }
 
-/** The problem of a template; null if it is valid. */
-export function templateProblem(template: string): string | null {
+/**
+ * The problem of a template; null if it is valid.
+ * @param takesColumns whether names that are no placeholder stand for columns of a manifest
+ */
+export function templateProblem(template: string, takesColumns = false): string | null {
   if (/[/\\]/.test(template)) return "must not contain a path separator; --output names the folder";
   if (/\p{Cc}/u.test(template)) return "must not contain a control character";
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
-  if (unknown) return `${unknown[0]} is none of ${PLACEHOLDER_LIST}`;
+  if (unknown && !takesColumns) return `${unknown[0]} is none of ${PLACEHOLDER_LIST}`;
   return template.trim() === "" ? "it is empty" : null;
 }
 
-function isPlaceholder(name: string): name is Placeholder {
+export function isPlaceholder(name: string): name is Placeholder {
   return (PLACEHOLDERS as readonly string[]).includes(name);
 }
 

@@ -16,20 +16,11 @@ export function isColumn(name: string): name is Column {
   return name === "output" || isFieldName(name);
 }
 
-/** A file that is not a manifest can have any number of unknown names; only the first are shown. */
-const MOST_NAMED = 10;
-
-/** A problem for each unknown name, with the nearest known one. */
-export function unknownNames(names: readonly string[], what: "column" | "key"): string[] {
-  const unknown = names.filter((name) => !isColumn(name));
-  const named = unknown.slice(0, MOST_NAMED).map((name) => `unknown ${what} ${quoted(name)}${advice(name)}`);
-  const more = unknown.length - named.length;
-  return more === 0 ? named : [...named, `${more} more unknown ${what}s`];
-}
-
-function advice(name: string): string {
+/** What is said of a name that no request has: it does nothing, unless a template asks for it. */
+export function unknownName(name: string): string {
   const meant = nearestColumn(name);
-  return meant === undefined ? `; known are ${COLUMN_LIST}` : `; did you mean ${quoted(meant)}?`;
+  const advice = meant === undefined ? "" : ` Did you mean ${quoted(meant)}?`;
+  return `The column ${quoted(name)} is not used; {${name}} in --template or --name takes it.${advice}`;
 }
 
 const MOST_SLIPS = 2;

@@ -1,19 +1,17 @@
 import { REQUEST_FIELDS } from "../../task/request-fields.ts";
-import {
-  COLUMN_LIST,
-  type Column,
-  isColumn,
-  nearestColumn,
-  type RawValues,
-  unknownNames,
-} from "./columns.ts";
+import { COLUMN_LIST, type Column, isColumn, nearestColumn, type RawValues } from "./columns.ts";
 import { type CsvRecord, readRecords } from "./csv.ts";
-import type { Found } from "./entry.ts";
+import type { Found, ReadOptions } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
+import { quoted } from "./quoted.ts";
 import { checkValues } from "./row-values.ts";
+import type { OtherColumns } from "./template.ts";
 
 /** A header that names the columns in any order, then one record for each row. An empty cell is not set. */
-export async function* readCsv(lines: AsyncIterable<ManifestLine>): AsyncGenerator<Found> {
+export async function* readCsv(
+  lines: AsyncIterable<ManifestLine>,
+  options: ReadOptions,
+): AsyncGenerator<Found> {
   let columns: string[] | undefined;
   for await (const found of readRecords(lines)) {
     if ("message" in found) {
@@ -22,17 +20,19 @@ export async function* readCsv(lines: AsyncIterable<ManifestLine>): AsyncGenerat
       if (columns === undefined) return;
     } else if (columns === undefined) {
       columns = found.cells.map((cell) => cell.trim());
-      for (const message of headerProblems(columns)) yield { line: found.line, message };
-      if (!columns.includes("prompt")) return;
-    } else for (const row of readRow(found, columns)) yield row;
+      for (const message of headerProblems(columns, options)) yield { line: found.line, message };
+      if (options.template === null && !columns.includes("prompt")) return;
+    } else for (const row of readRow(found, columns, options)) yield row;
   }
 }
 
-function headerProblems(columns: readonly string[]): string[] {
-  if (!columns.some((name) => isColumn(name) || nearestColumn(name) === "prompt"))
+function headerProblems(columns: readonly string[], { template }: ReadOptions): string[] {
+  if (template !== null || columns.includes("prompt")) return repeated(columns);
+  const meant = columns.find((name) => nearestColumn(name) === "prompt");
+  if (meant === undefined && !columns.some(isColumn))
     return [`the first record names no known column; ${advice(columns)}`];
-  const missing = columns.includes("prompt") ? [] : ["there is no column prompt"];
-  return [...missing, ...unknownNames(columns, "column"), ...repeated(columns)];
+  const near = meant === undefined ? "" : `; is it ${quoted(meant)}?`;
+  return [`there is no column prompt${near}`, ...repeated(columns)];
 }
 
 function advice(columns: readonly string[]): string {
@@ -41,17 +41,22 @@ function advice(columns: readonly string[]): string {
 }
 
 function repeated(columns: readonly string[]): string[] {
-  const twice = columns.filter((name, index) => isColumn(name) && columns.indexOf(name) < index);
+  const twice = columns.filter((name, index) => name !== "" && columns.indexOf(name) < index);
   return [...new Set(twice)].map((name) => `the column ${name} is there more than once`);
 }
 
-function* readRow({ line, cells }: CsvRecord, columns: readonly string[]): Generator<Found> {
+function* readRow(
+  { line, cells }: CsvRecord,
+  columns: readonly string[],
+  options: ReadOptions,
+): Generator<Found> {
   if (cells.length !== columns.length) {
     yield { line, message: cellCountProblem(cells.length, columns.length) };
     return;
   }
-  const checked = checkValues(rawValues(cells, columns));
-  if ("values" in checked) yield { line, values: checked.values };
+  const others = otherColumns(cells, columns);
+  const checked = checkValues(rawValues(cells, columns, options), others, options);
+  if ("values" in checked) yield { line, values: checked.values, ...(others.size > 0 && { others }) };
   else for (const message of checked.problems) yield { line, message };
 }
 
@@ -60,14 +65,26 @@ function cellCountProblem(cells: number, columns: number): string {
   return cells > columns ? `${count}; a cell with a comma in it is put in quotes` : count;
 }
 
-/** The prompt is kept as written; other cells are trimmed. */
-function rawValues(cells: readonly string[], columns: readonly string[]): RawValues {
+/** The prompt is kept as written; other cells are trimmed. A blank prompt is none where a template makes one. */
+function rawValues(
+  cells: readonly string[],
+  columns: readonly string[],
+  { template }: ReadOptions,
+): RawValues {
   const raw: RawValues = {};
   columns.forEach((column, index) => {
     const cell = cells[index] ?? "";
-    if (isColumn(column)) raw[column] = column === "prompt" ? cell : cellValue(column, cell.trim());
+    if (column === "prompt" && (template === null || cell.trim() !== "")) raw.prompt = cell;
+    else if (isColumn(column)) raw[column] = cellValue(column, cell.trim());
   });
   return raw;
+}
+
+function otherColumns(cells: readonly string[], columns: readonly string[]): OtherColumns {
+  const unknown = columns.flatMap((name, at): [string, string][] =>
+    name === "" || isColumn(name) ? [] : [[name, (cells[at] ?? "").trim()]],
+  );
+  return new Map(unknown);
 }
 
 function cellValue(column: Column, cell: string): unknown {

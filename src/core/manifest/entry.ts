@@ -1,4 +1,5 @@
 import type { RequestDraft } from "../../task/request.ts";
+import type { OtherColumns } from "./template.ts";
 
 /**
  * The values that a row of a manifest sets. Values that it does not set are absent, and the batch's defaults apply.
@@ -10,6 +11,8 @@ export interface RowValues extends RequestDraft {
 }
 
 export interface ManifestRow {
+  /** Its columns that are not a request's own; absent where there are none. */
+  others?: OtherColumns;
   /** Number among the valid rows, from 1. */
   row: number;
   /** Where the row starts; the manifest's first line is 1. */
@@ -23,9 +26,15 @@ export type ManifestEntry =
   | { kind: "problem"; line: number; message: string };
 
 /** A row or a problem, before rows are numbered. */
-export type Found = { line: number; values: RowValues } | LineProblem;
+export type Found = { line: number; values: RowValues; others?: OtherColumns } | LineProblem;
 
 export interface LineProblem {
   line: number;
   message: string;
+}
+
+/** How a manifest is read. */
+export interface ReadOptions {
+  /** Gives the prompt of rows that have none; null where such rows are bad. */
+  template: string | null;
 }

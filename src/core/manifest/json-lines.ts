@@ -1,17 +1,21 @@
-import { unknownNames } from "./columns.ts";
-import type { Found } from "./entry.ts";
+import { isColumn, nearestColumn } from "./columns.ts";
+import type { Found, ReadOptions } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
-import { checkValues } from "./row-values.ts";
+import { quoted } from "./quoted.ts";
+import { asText, checkValues, NO_PROMPT } from "./row-values.ts";
 
 /** One JSON object on each line, with column names as keys. Blank lines are skipped. */
-export async function* readJsonLines(lines: AsyncIterable<ManifestLine>): AsyncGenerator<Found> {
+export async function* readJsonLines(
+  lines: AsyncIterable<ManifestLine>,
+  options: ReadOptions,
+): AsyncGenerator<Found> {
   for await (const { number: line, text, problem } of lines) {
     if (problem !== null) yield { line, message: problem };
-    else if (text.trim() !== "") for (const found of readObject(line, text)) yield found;
+    else if (text.trim() !== "") for (const found of readObject(line, text, options)) yield found;
   }
 }
 
-function* readObject(line: number, text: string): Generator<Found> {
+function* readObject(line: number, text: string, options: ReadOptions): Generator<Found> {
   const parsed = parseJson(text);
   if ("reason" in parsed) {
     yield { line, message: `not JSON (${parsed.reason}); each line is a whole object` };
@@ -22,11 +26,18 @@ function* readObject(line: number, text: string): Generator<Found> {
     yield { line, message: `not an object but ${kindOf(value)}` };
     return;
   }
-  const unknown = unknownNames(Object.keys(value), "key");
-  const checked = checkValues(value);
-  const problems = [...unknown, ...("problems" in checked ? checked.problems : [])];
-  for (const message of problems) yield { line, message };
-  if ("values" in checked && problems.length === 0) yield { line, values: checked.values };
+  const unknown = Object.entries(value).filter(([name]) => !isColumn(name));
+  const others = new Map(unknown.map(([name, each]) => [name, asText(each) ?? ""]));
+  const checked = checkValues(value, others, options);
+  if ("values" in checked) yield { line, values: checked.values, ...(others.size > 0 && { others }) };
+  else for (const message of checked.problems) yield { line, message: message + nearPrompt(message, value) };
+}
+
+/** The key that was meant to be the prompt, where there is none. */
+function nearPrompt(problem: string, value: object): string {
+  if (problem !== NO_PROMPT) return "";
+  const meant = Object.keys(value).find((name) => !isColumn(name) && nearestColumn(name) === "prompt");
+  return meant === undefined ? "" : `; is it ${quoted(meant)}?`;
 }
 
 function parseJson(text: string): { value: unknown } | { reason: string } {

@@ -1,11 +1,11 @@
 import { readCsv } from "./csv-rows.ts";
-import type { Found, ManifestEntry } from "./entry.ts";
+import type { Found, ManifestEntry, ReadOptions } from "./entry.ts";
 import { formatOfText, type ManifestFormat } from "./format.ts";
 import { readJsonLines } from "./json-lines.ts";
 import { type ManifestLine, readLines } from "./lines.ts";
 import { readPrompts } from "./txt.ts";
 
-type Reader = (lines: AsyncIterable<ManifestLine>) => AsyncGenerator<Found>;
+type Reader = (lines: AsyncIterable<ManifestLine>, options: ReadOptions) => AsyncGenerator<Found>;
 
 const READERS: Readonly<Record<ManifestFormat, Reader>> = {
   txt: readPrompts,
@@ -21,22 +21,27 @@ const READERS: Readonly<Record<ManifestFormat, Reader>> = {
 export async function* readManifest(
   chunks: AsyncIterable<Uint8Array>,
   format: ManifestFormat | "detect",
+  options: ReadOptions = { template: null },
 ): AsyncGenerator<ManifestEntry> {
   let rows = 0;
   let empty = true;
   const lines = readLines(chunks);
-  for await (const found of format === "detect" ? readDetected(lines) : READERS[format](lines)) {
+  for await (const found of format === "detect"
+    ? readDetected(lines, options)
+    : READERS[format](lines, options)) {
     empty = false;
-    const { line } = found;
-    if ("message" in found) yield { kind: "problem", line, message: found.message };
-    else yield { kind: "row", row: { row: ++rows, line, values: found.values } };
+    if ("message" in found) yield { kind: "problem", line: found.line, message: found.message };
+    else yield { kind: "row", row: { row: ++rows, ...found } };
   }
   if (empty) yield { kind: "problem", line: 1, message: "the manifest has no rows" };
 }
 
-async function* readDetected(lines: AsyncGenerator<ManifestLine>): AsyncGenerator<Found> {
+async function* readDetected(
+  lines: AsyncGenerator<ManifestLine>,
+  options: ReadOptions,
+): AsyncGenerator<Found> {
   const first = await firstOf(lines);
-  if (first !== undefined) yield* READERS[formatOfText(first.text)](withFirst(first, lines));
+  if (first !== undefined) yield* READERS[formatOfText(first.text)](withFirst(first, lines), options);
 }
 
 /** The first line that is not blank. The generator stays open. */

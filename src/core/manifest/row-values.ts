@@ -6,15 +6,21 @@ import {
   type GivenValue,
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
-import type { Column, RawValues } from "./columns.ts";
-import type { RowValues } from "./entry.ts";
+import { type Column, isColumn, type RawValues } from "./columns.ts";
+import type { ReadOptions, RowValues } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
 import { quoted } from "./quoted.ts";
+import { fillTemplate, missingProblem, type OtherColumns } from "./template.ts";
 
 /** A row's values, or all their problems. They are not checked against the models. */
-export function checkValues(raw: RawValues): { values: RowValues } | { problems: string[] } {
+export function checkValues(
+  raw: RawValues,
+  others: OtherColumns,
+  { template }: ReadOptions,
+): { values: RowValues } | { problems: string[] } {
   const reader = new ValueReader(raw);
-  const prompt = reader.prompt();
+  const isTemplated = template !== null && (raw.prompt ?? undefined) === undefined;
+  const prompt = isTemplated ? reader.promptFrom(template, others) : reader.prompt();
   const fields = fieldsFrom<GivenFields>((name) =>
     name === "prompt" ? prompt : reader.read<GivenFields[FieldName]>(name, READERS[REQUEST_FIELDS[name]]),
   );
@@ -57,6 +63,8 @@ const READERS: { [Form in FieldForm]: Reader<GivenValue<Form>> } = {
   number: WHOLE_NUMBER,
 };
 
+export const NO_PROMPT = "there is no prompt";
+
 class ValueReader {
   readonly problems: string[] = [];
   readonly #raw: RawValues;
@@ -76,9 +84,19 @@ class ValueReader {
 
   prompt(): string {
     const prompt = this.read("prompt", TEXT);
-    if ((this.#raw.prompt ?? undefined) === undefined) this.problems.push("there is no prompt");
+    if ((this.#raw.prompt ?? undefined) === undefined) this.problems.push(NO_PROMPT);
     else if (prompt?.trim() === "") this.problems.push("the prompt is empty");
     return prompt ?? "";
+  }
+
+  /** The prompt that a template makes of the row's columns, its own and others. */
+  promptFrom(template: string, others: OtherColumns): string {
+    const own = (name: string) => (isColumn(name) ? this.#raw[name] : undefined);
+    const textOf = (name: string) => others.get(name) ?? asText(own(name));
+    const filled = fillTemplate(template, textOf);
+    if ("text" in filled) return filled.text;
+    this.problems.push(missingProblem("--template", filled.missing));
+    return "";
   }
 
   output(): string | undefined {
@@ -87,6 +105,12 @@ class ValueReader {
     if (output !== undefined && problem !== null) this.problems.push(`output ${quoted(output)}: ${problem}`);
     return output;
   }
+}
+
+/** A text or a number as text; undefined for anything else. */
+export function asText(value: unknown): string | undefined {
+  const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  return isPlain ? String(value) : undefined;
 }
 
 function described(value: unknown): string {

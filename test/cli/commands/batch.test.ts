@@ -99,7 +99,7 @@ describe("a batch", () => {
       { prompt: "a fox" },
       { prompt: "" },
       "{",
-      { prompt: "a hen", modell: "z-image" },
+      { prompt: "a hen", model: 7 },
       { prompt: "a cat", ratio: "21:9" },
       { prompt: "a dog", output: "../dog.png" },
       { prompt: "an owl", output: "owl" },
@@ -270,6 +270,58 @@ describe("--shard", () => {
     expect(world.prompts().toSorted()).toEqual(prompts.toSorted());
     expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "out"])).code).toBe(0);
     expect(world.server.submits()).toHaveLength(12);
+  });
+});
+
+describe("columns that no request has", () => {
+  const ROWS = ["prompt,colour,style", ",red,oil", ",blue,ink", "an owl,grey,"];
+
+  it("are a warning, with the one that was meant, and the rows are submitted", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.csv", "prompt,qualty,colour", "a fox,2K,red", "a hen,2K,blue");
+    const { code, stderr } = await world.run(["batch", "p.csv", ...MODEL, "-o", "out"]);
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      'warning: The column "qualty" is not used; {qualty} in --template or --name takes it. Did you mean "quality"?\n',
+    );
+    expect(stderr.match(/^warning: The column "colour" is not used/gm)).toHaveLength(1);
+    expect(world.prompts().toSorted()).toEqual(["a fox", "a hen"]);
+  });
+
+  it("give prompts with --template to rows without one, and are then no warning", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.csv", ...ROWS);
+    const { code, stderr } = await world.run([
+      "batch",
+      "p.csv",
+      ...[...MODEL, "-o", "out", "--template", "a {colour} fox, {style}"],
+    ]);
+    expect(code).toBe(0);
+    expect(stderr).not.toContain("warning");
+    expect(world.prompts().toSorted()).toEqual(["a blue fox, ink", "a red fox, oil", "an owl"]);
+  });
+
+  it("give file names with --name, safely, and resume under the same names", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.csv", "prompt,sku", "a fox,../A-1", "a hen,{slug}");
+    const args = ["batch", "p.csv", ...MODEL, "-o", "out", "--name", "{sku}-{quality}"];
+    expect((await world.run(args)).code).toBe(0);
+    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["A-1-default.png", "slug--default.png"]);
+    expect((await world.batchJson(args.slice(1))).summary).toMatchObject({ saved: 0, skipped: 2 });
+  });
+
+  it("that a row lacks make it a bad row, and nothing is sent", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.csv", ...ROWS);
+    const args = ["batch", "p.csv", ...MODEL, "-o", "out", "--template", "a {colour} fox", "--name"];
+    const unknown = await world.run([...args, "{colour}-{size}"]);
+    expect(unknown.code).toBe(2);
+    for (const line of [2, 3, 4])
+      expect(unknown.stderr).toContain(`line ${line}: the row has nothing for {size} of --name.`);
+    expect((await world.run([...args, "{style}"])).stderr).toContain(
+      "line 4: the row has nothing for {style} of --name.",
+    );
+    expect(world.server.requests).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readManifest } from "../../../src/core/manifest/read.ts";
-import { read } from "./entries.ts";
+import { entriesOf, read } from "./entries.ts";
 
 const csv = (content: string | Uint8Array, size?: number) => read(content, "csv", size);
 const OUT_OF_PLACE = /a quote out of place/;
@@ -93,21 +93,41 @@ describe("a manifest in CSV", () => {
 
   it("tells all that is wrong with a header", async () => {
     expect(await csv("Prompt,model,model,colour,max_images,\na,b,c,d,e,f\n")).toEqual([
-      "1: there is no column prompt",
-      '1: unknown column "Prompt"; did you mean "prompt"?',
-      expect.stringMatching(/^1: unknown column "colour"; known are prompt, /),
-      '1: unknown column "max_images"; did you mean "maxImages"?',
-      expect.stringMatching(/^1: unknown column ""; known are /),
+      '1: there is no column prompt; is it "Prompt"?',
       "1: the column model is there more than once",
     ]);
   });
 
-  it("goes on with the rows below a header whose prompts can be found", async () => {
-    expect(await csv("prompt,Model\na,b\n,b\n")).toEqual([
-      '1: unknown column "Model"; did you mean "model"?',
-      [2, { prompt: "a" }],
-      "3: the prompt is empty",
+  it("keeps the cells of other columns by their names, for templates", async () => {
+    const entries = await entriesOf("prompt,Model,colour\na, b , red \n,b,\n", "csv");
+    expect(entries).toEqual([
+      {
+        kind: "row",
+        row: {
+          row: 1,
+          line: 2,
+          values: { prompt: "a" },
+          others: new Map([
+            ["Model", "b"],
+            ["colour", "red"],
+          ]),
+        },
+      },
+      { kind: "problem", line: 3, message: "the prompt is empty" },
     ]);
+  });
+
+  it("makes the prompt of rows without one from a template, of any of their columns", async () => {
+    const options = { template: "a {colour} fox, {style}, {ratio}" };
+    const rows = ["colour,style,ratio,prompt", "red,oil,1:1,", "blue,,4:3,", "grey,ink,4:3,my own"];
+    const entries = await entriesOf(rows.join("\n"), "csv", undefined, options);
+    expect(entries).toMatchObject([
+      { row: { values: { prompt: "a red fox, oil, 1:1", ratio: "1:1" } } },
+      { kind: "problem", line: 3, message: "the row has nothing for {style} of --template" },
+      { row: { values: { prompt: "my own" } } },
+    ]);
+    const without = await entriesOf("colour,style,ratio\nred,oil,1:1\n", "csv", undefined, options);
+    expect(without).toMatchObject([{ row: { values: { prompt: "a red fox, oil, 1:1" } } }]);
   });
 
   it("refuses quotes out of place at their line, and reads on behind them", async () => {

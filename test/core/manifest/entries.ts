@@ -1,4 +1,4 @@
-import type { ManifestEntry } from "../../../src/core/manifest/entry.ts";
+import type { ManifestEntry, ReadOptions } from "../../../src/core/manifest/entry.ts";
 import type { ManifestFormat } from "../../../src/core/manifest/format.ts";
 import { readManifest } from "../../../src/core/manifest/read.ts";
 
@@ -12,9 +12,10 @@ export async function entriesOf(
   content: string | Uint8Array,
   format: ManifestFormat | "detect",
   size?: number,
+  options?: ReadOptions,
 ): Promise<ManifestEntry[]> {
   const entries: ManifestEntry[] = [];
-  for await (const entry of readManifest(inChunks(content, size), format)) entries.push(entry);
+  for await (const entry of readManifest(inChunks(content, size), format, options)) entries.push(entry);
   return entries;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { read } from "./entries.ts";
+import { entriesOf, read } from "./entries.ts";
 
 const row = (value: unknown) => read(JSON.stringify(value), "jsonl");
 const FOX = "https://images.test/fox.png";
@@ -70,55 +70,39 @@ describe("a manifest of JSON lines", () => {
     ]);
   });
 
-  it.each([
-    ["Prompt", "prompt"],
-    ["promt", "prompt"],
-    ["max_images", "maxImages"],
-    ["max-images", "maxImages"],
-    ["maximages", "maxImages"],
-    ["MAX IMAGES", "maxImages"],
-    ["maximgs", "maxImages"],
-    ["images", "image"],
-    ["Output", "output"],
-    ["out-put", "output"],
-    ["qualty", "quality"],
-    ["mode", "model"],
-  ])("asks whether %j was meant to be %j", async (key, meant) => {
-    expect(await row({ prompt: "a", [key]: 1 })).toEqual([
-      `1: unknown key "${key}"; did you mean "${meant}"?`,
+  it("keeps other keys by their names, as text, for templates", async () => {
+    const [entry] = await entriesOf(
+      '{"prompt":"a","colour":"red","size":3,"list":[1],"__proto__":"p"}',
+      "jsonl",
+    );
+    const others = { colour: "red", size: "3", list: "", ["__proto__"]: "p" };
+    expect(entry).toMatchObject({
+      row: { values: { prompt: "a" }, others: new Map(Object.entries(others)) },
+    });
+  });
+
+  it("makes the prompt of rows without one from a template", async () => {
+    const text = '{"colour":"red"}\n{"colour":5}\n{"style":"ink"}';
+    expect(await entriesOf(text, "jsonl", undefined, { template: "a {colour} fox" })).toMatchObject([
+      { row: { values: { prompt: "a red fox" } } },
+      { row: { values: { prompt: "a 5 fox" } } },
+      { kind: "problem", message: "the row has nothing for {colour} of --template" },
     ]);
   });
 
-  it("names the keys there are, where none is near", async () => {
-    for (const key of ["seed", "", "x", "🦊", "constructor", "a".repeat(500)]) {
-      expect(await row({ prompt: "a", [key]: 1 })).toEqual([
-        expect.stringMatching(
-          /^1: unknown key ".{0,61}"; known are prompt, model, ratio, image, maxImages, quality, output$/u,
-        ),
-      ]);
-    }
-  });
-
-  it("tells all that is wrong with a row, but does not list thousands of keys", async () => {
+  it("tells all that is wrong with a row, and what may have been meant to be its prompt", async () => {
     expect(await row({ prompt: 5, model: 6, Ratio: 7 })).toEqual([
-      '1: unknown key "Ratio"; did you mean "ratio"?',
       "1: prompt is 5, not text",
       "1: model is 6, not text",
     ]);
-    const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`key${index}`, 1]));
-    const found = await row({ prompt: "a", ...keys });
-    expect(found).toHaveLength(11);
-    expect(found.at(-1)).toBe("1: 4990 more unknown keys");
+    expect(await row({ Prompt: "a" })).toEqual(['1: there is no prompt; is it "Prompt"?']);
   });
 
-  it("takes __proto__ for the unknown key that it is, and the last of equal keys", async () => {
+  it("takes __proto__ for the key that it is, and the last of equal keys", async () => {
     expect(await read('{"prompt":"a","__proto__":{"model":"m","prompt":"b"}}', "jsonl")).toEqual([
-      expect.stringMatching(/^1: unknown key "__proto__"/),
+      [1, { prompt: "a" }],
     ]);
-    expect(await read('{"__proto__":{"prompt":"b"}}', "jsonl")).toEqual([
-      expect.stringMatching(/^1: unknown key "__proto__"/),
-      "1: there is no prompt",
-    ]);
+    expect(await read('{"__proto__":{"prompt":"b"}}', "jsonl")).toEqual(["1: there is no prompt"]);
     expect(await read('{"prompt":"a","prompt":"b"}', "jsonl")).toEqual([[1, { prompt: "b" }]]);
   });
 });

@@ -4,7 +4,7 @@ import type { BatchRow } from "../../../core/batch/batch-row.ts";
 import type { RowDefaults } from "../../../core/batch/check-rows.ts";
 import type { BatchResult } from "../../../core/batch/execute.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
-import { COLUMNS } from "../../../core/manifest/columns.ts";
+import { COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import {
@@ -29,6 +29,7 @@ interface BatchOptions extends RequestFlags, BatchFlags {
   shard?: string;
   resubmitUnknown?: boolean;
   retryFailed?: boolean;
+  template?: string;
 }
 
 const EXAMPLES = `
@@ -36,16 +37,21 @@ Examples:
   $ imggen batch prompts.txt --sandbox
   $ imggen batch products.csv -m gamma-image-2 --output pictures/ --max-credits 500 --concurrency 8
   $ imggen batch products.csv --dry-run
+  $ imggen batch foxes.csv --template "a {colour} fox" --name "{colour}-{task}"
   $ imggen batch products.csv --shard 1/4 --output pictures/ --yes
   $ jq -c '{prompt: .title}' books.json | imggen batch - --json`;
 
 export function register(command: Command, runWith: RunWith): void {
   command
     .description(
-      `${command.description()}\nColumns or keys of a manifest: ${COLUMNS.join(" ")}.\nFlags hold for rows that do not set them.`,
+      `${command.description()}\nColumns or keys of a manifest: ${COLUMNS.join(" ")}.\nFlags hold for rows that do not set them. Other columns can be used in --template and --name.`,
     )
     .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
-  addBatchOutputOptions(addRequestOptions(command));
+  addRequestOptions(command).option(
+    "--template <text>",
+    "prompt of rows without one, of their columns: a {colour} fox",
+  );
+  addBatchOutputOptions(command);
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
     .optionsGroup(OPTION_GROUPS.cost)
@@ -60,10 +66,11 @@ export function register(command: Command, runWith: RunWith): void {
 async function runBatch(session: Session, manifest: string, flags: BatchOptions): Promise<number> {
   const { values, labels } = await readRequestFlags(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
-  const defaults = { values, labels, validate: flags.validate, shard };
-  const source = manifestSource(manifest, session.context);
+  const { template, name } = flags;
+  const defaults = { values, labels, validate: flags.validate, shard, template, name };
+  const source = manifestSource(manifest, { template: template ?? null }, session.context);
   const order = {
-    place: await placeOf(flags, session),
+    place: await placeOf(flags, session, { takesColumns: true }),
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     resubmitUnknown: flags.resubmitUnknown === true,
@@ -95,7 +102,8 @@ async function readRows(
   session: Session,
 ): Promise<BatchRow[]> {
   const rows: BatchRow[] = [];
-  await eachRow(source, defaults, (row) => rows.push(row));
+  const unused = await eachRow(source, defaults, (row) => rows.push(row));
+  for (const name of unused) await session.console.warn(unknownName(name));
   for (const { checked } of rows) for (const warning of checked.warnings) await session.console.warn(warning);
   return rows;
 }

@@ -2,6 +2,7 @@ import { isRepeat } from "../../../core/batch/batch-row.ts";
 import type { RowDefaults } from "../../../core/batch/check-rows.ts";
 import { add, type Cost, noCost } from "../../../core/batch/plan.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
+import { unknownName } from "../../../core/manifest/columns.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 import type { Session } from "../../app/session.ts";
 import type { ManifestSource } from "../../input/manifest-source.ts";
@@ -20,7 +21,7 @@ export async function dryRun(
   const kinds = new Map<string, Kind>();
   let repeats = 0;
   const warnings = new Set<string>();
-  await eachRow(source, defaults, ({ checked: { request, credits, warnings: said }, key }) => {
+  const unused = await eachRow(source, defaults, ({ checked: { request, credits, warnings: said }, key }) => {
     add(toSubmit, credits);
     add(kindOf(request, kinds).cost, credits);
     if (isRepeat(key)) repeats += 1;
@@ -28,7 +29,7 @@ export async function dryRun(
   });
   if (cap !== null)
     checkBatchBudget({ toSubmit, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
-  for (const warning of warnings) await session.console.warn(warning);
+  for (const warning of [...unused.map(unknownName), ...warnings]) await session.console.warn(warning);
   if (!session.options.json) {
     await session.console.result(
       `${rowsText(toSubmit.rows, repeats)}, ${costText(toSubmit)}, nothing was sent`,

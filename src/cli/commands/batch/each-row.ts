@@ -3,16 +3,30 @@ import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../
 import { ManifestError } from "../../../core/batch/manifest-error.ts";
 import type { ManifestSource } from "../../input/manifest-source.ts";
 
-/** Goes through a manifest to its end. @throws ManifestError where anything in it is wrong */
+/** So many columns that nothing uses are told of. */
+const MOST_NAMED = 10;
+
+/**
+ * Goes through a manifest to its end.
+ * @returns names of columns that nothing uses, the first few
+ * @throws ManifestError where anything in it is wrong
+ */
 export async function eachRow(
   source: ManifestSource,
   defaults: RowDefaults,
   take: (row: BatchRow) => unknown,
-): Promise<void> {
+): Promise<string[]> {
+  const unused = new Set<string>();
   const problems: ManifestProblem[] = [];
   for await (const each of checkRows(source(), defaults)) {
     if (!isRow(each)) problems.push(each);
-    else if (problems.length === 0) await take(each);
+    else if (problems.length === 0) {
+      // Not kept with the row: a batch may have a million of them.
+      const { unused: names = [], ...row } = each;
+      for (const name of names) if (unused.size < MOST_NAMED) unused.add(name);
+      await take(row);
+    }
   }
   if (problems.length > 0) throw new ManifestError(problems);
+  return [...unused];
 }

@@ -71,7 +71,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   if (flags.dryRun) return dryRun(comparison, flags, session);
   const order = {
     rows: comparison.rows,
-    place: await placeOf(flags, session, TEMPLATE),
+    place: await placeOf(flags, session, { template: TEMPLATE }),
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     resubmitUnknown: false,
