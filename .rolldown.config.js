@@ -10,7 +10,7 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 const TOGETHER = {
   start: "cli/app/main",
   command:
-    "(cli/(commands/generate|flags/generate-flags|app/session|output/columns)|client/(failure|report-json))",
+    "(cli/(commands/generate|flags/generate-flags|app/session|output/(columns|failure-lines))|client/(failure|report-json))",
   account: "(client/account|cli/output/colors|lib/redact)",
   early: "cli/tasks/open-early",
   ledger: "(client/open-ledger|core/task/(history|report))",

@@ -16,13 +16,13 @@ export class Calls {
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const controller = new AbortController();
+    // Of its own for each call: a signal that many calls share must not gather listeners.
+    const anyStop = AbortSignal.any([this.#closing.signal, ...stops.filter((stop) => stop !== undefined)]);
     const abort = () => controller.abort(new InterruptedError(null));
-    const signals = [this.#closing.signal, ...stops.filter((stop) => stop !== undefined)];
-    for (const signal of signals) signal.addEventListener("abort", abort, { once: true });
+    anyStop.addEventListener("abort", abort);
     const call = (async () => {
       if (this.#closing.signal.aborted) throw new UsageError("The client is closed.", { hint: CLOSED });
-      if (signals.some(({ aborted }) => aborted))
-        throw new InterruptedError(null, { hint: "Nothing was sent." });
+      if (anyStop.aborted) throw new InterruptedError(null, { hint: "Nothing was sent." });
       return work(controller.signal);
     })();
     this.#running.add(call);
@@ -32,7 +32,7 @@ export class Calls {
       throw failedCall(error);
     } finally {
       this.#running.delete(call);
-      for (const signal of signals) signal.removeEventListener("abort", abort);
+      anyStop.removeEventListener("abort", abort);
     }
   }
 

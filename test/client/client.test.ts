@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, expectTypeOf, it } from "vitest";
+import { describe, expect, expectTypeOf, it, onTestFinished, vi } from "vitest";
 import { createClient, type ErrorDetail, ImggenFailure, type TaskResult } from "../../src/client/index.ts";
 import { CANARY } from "../support/canary.ts";
 import { png, sha256 } from "../support/images.ts";
@@ -8,6 +8,7 @@ import { runCommand } from "../support/in-process.ts";
 import { failure } from "../support/scripted-server.ts";
 import { completedAt, inTurn, pause, replies, reset, stillRunning } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { clientWorld, failureOf } from "./client-world.ts";
 
 const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" } as const;
@@ -69,6 +70,18 @@ describe("a client", () => {
     await using imggen = createClient({ home });
     await imggen.generate({ ...SOON, output: `${home}/` });
     expect(server.submits()[0]?.headers.authorization).toContain(CANARY);
+  });
+
+  it("goes through the proxies of the environment, which never see the key", async () => {
+    const { client, output, server } = await clientWorld();
+    const proxy = await tunnelProxy("tunnel");
+    vi.stubEnv("http_proxy", proxy.url);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await client().generate({ ...SOON, output });
+    expect(server.submits()).toHaveLength(1);
+    expect(proxy.heads.length).toBeGreaterThan(0);
+    for (const head of proxy.heads) expect(head).toMatch(/^CONNECT /);
+    expect(proxy.heads.join("\n")).not.toContain(CANARY);
   });
 
   it("knows models and costs without a connection", async () => {
@@ -188,6 +201,22 @@ describe("a call that is stopped", () => {
     expect(thrown).toMatchObject({ charged: "no", error: { type: "interrupted" } });
     expect(thrown.message).not.toContain("SIGINT");
     expect(server.requests).toEqual([]);
+  });
+
+  it("is one of many that share a signal, without a warning of too many listeners", async () => {
+    const { client } = await clientWorld();
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on("warning", note);
+    onTestFinished(() => void process.off("warning", note));
+    const imggen = client();
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const calls = Array.from({ length: 30 }, () => imggen.status("task-1", { signal, wait: true }));
+    leaving.abort();
+    for (const { ok } of await Promise.all(calls)) expect(ok).toBe(false);
+    await pause(10);
+    expect(warnings).toEqual([]);
   });
 
   it("while it waits names the task, which resume saves", async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { NetworkError, OutcomeUnknownError } from "../../src/api/errors.ts";
+import { failureLines } from "../../src/cli/output/failure-lines.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
-import { describeFailure, failureLines } from "../../src/client/failure.ts";
+import { describeFailure } from "../../src/client/failure.ts";
 import { type ErrorType, ImggenError } from "../../src/lib/errors.ts";
 
 class AnyError extends ImggenError {

@@ -35,7 +35,8 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
 }
 
 async function reportFailure(error: unknown, json: boolean, console: Console): Promise<number> {
-  const { describeFailure, failureLines } = await import("../../client/failure.ts");
+  const { describeFailure } = await import("../../client/failure.ts");
+  const { failureLines } = await import("../output/failure-lines.ts");
   const failure = describeFailure(error);
   if (json) {
     const { failureJson } = await import("../../client/report-json.ts");

@@ -1,9 +1,10 @@
 import { STILL_RUNNING } from "../../client/exit-codes.ts";
-import { describeFailure, failureLines, resumeCommand } from "../../client/failure.ts";
+import { describeFailure, resumeCommand } from "../../client/failure.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../app/session.ts";
 import { columnsOf, roomOn } from "./columns.ts";
+import { failureLines } from "./failure-lines.ts";
 import { shortPath } from "./short-path.ts";
 import { hasSymbols, SAVED_MARK } from "./symbols.ts";
 import { creditsText } from "./text.ts";
