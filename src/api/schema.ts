@@ -24,7 +24,7 @@ export function parseEnvelope(body: string): Envelope {
   return { kind: "success", data };
 }
 
-/** A JSON object's fields; null where it is none. */
+/** A JSON object's fields; null if it is none. */
 function fieldsOf(value: unknown): { [name: string]: unknown } | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
 }

@@ -3,7 +3,7 @@ import { isLoopbackHost } from "../api/host.ts";
 import { UsageError } from "../lib/errors.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
-/** The key as it goes into the Authorization header. @throws UsageError where it cannot be one (section 5) */
+/** The key as it goes into the Authorization header. @throws UsageError if it cannot be one (section 5) */
 export function checkApiKey(key: string, label: string): string {
   if (!key.startsWith("sk-") || key.length === 3) {
     throw new UsageError(`${label} is not an API key: keys begin with "sk-".`);
@@ -16,7 +16,7 @@ export function checkApiKey(key: string, label: string): string {
   return key;
 }
 
-/** The key that applies. @throws AuthRequiredError where there is none */
+/** The key that applies. @throws AuthRequiredError if there is none */
 export function requireApiKey(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkApiKey(setting.value, setting.label);
   throw new AuthRequiredError("No API key is set.", {
@@ -42,7 +42,7 @@ export function checkBaseUrl(text: string, label: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** The base URL that applies. @throws UsageError where there is none */
+/** The base URL that applies. @throws UsageError if there is none */
 export function requireBaseUrl(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkBaseUrl(setting.value, setting.label);
   throw new UsageError("No base URL is set, and the service has no default one.", {

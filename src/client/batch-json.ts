@@ -32,7 +32,7 @@ export function summaryJson({ tally, rows, charged }: BatchResult): BatchSummary
   };
 }
 
-/** null where the sum would leave something out that nobody can know. */
+/** null if the sum would leave something out that nobody can know. */
 function documented({ credits, undocumented }: Cost): number | null {
   return undocumented > 0 ? null : credits;
 }

@@ -15,7 +15,7 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode"> 
   readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits" | "confirmAbove">;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
-  /** Told when the embedded sandbox had too few credits left, and was given so many. */
+  /** Called when the embedded sandbox had too few credits left, and was given so many. */
   readonly onRefill: (credits: number) => void;
   /** Told of every exchange with the service. */
   readonly onExchange: HttpClientOptions["onExchange"];

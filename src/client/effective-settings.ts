@@ -45,7 +45,7 @@ export class EffectiveSettings {
     this.#read = read;
   }
 
-  /** The value that applies; undefined where nobody set one. @throws SettingsError */
+  /** The value that applies; undefined if nobody set one. @throws SettingsError */
   async get(
     name: SettingName,
     flag?: { value: string | undefined; label: string },
@@ -60,19 +60,19 @@ export class EffectiveSettings {
     return { value: fromFile, source: "config", label: `${name} in the config` };
   }
 
-  /** Whether something is on: by its flag, else by the config. @throws UsageError where that says neither */
+  /** Whether something is on: by its flag, else by the config. @throws UsageError if that says neither */
   async isOn(name: SwitchName, flag = false): Promise<boolean> {
     if (flag) return true;
     const setting = await this.get(name);
     return setting !== undefined && switchValue(setting.label, setting.value) === "true";
   }
 
-  /** Above so many credits a batch asks first. Default 100. @throws UsageError where the config holds no number */
+  /** Above so many credits a batch asks first. Default 100. @throws UsageError if the config holds no number */
   async confirmAbove(): Promise<number> {
     return (await this.#credits("confirmAbove")) ?? CONFIRM_ABOVE_CREDITS;
   }
 
-  /** What a key may spend in a day, in credits; null where there is no limit. @throws UsageError */
+  /** What a key may spend in a day, in credits; null if there is no limit. @throws UsageError */
   dailyCredits(): Promise<number | null> {
     return this.#credits("dailyCredits");
   }

@@ -18,7 +18,7 @@ export interface Failure {
   exitCode: number;
   charged: Charged;
   taskId: string | null;
-  /** The command that picks the task up, or null where there is nothing to pick up. */
+  /** The command that resumes the task, or null if there is nothing to resume. */
   resume: string | null;
   /** The lines of a manifest that cannot be sent. */
   problems?: readonly ManifestProblem[];

@@ -11,7 +11,7 @@ export interface Folders {
 
 /**
  * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
- * @throws UsageError where neither that nor a home folder is known
+ * @throws UsageError if neither that nor a home folder is known
  */
 export function foldersOf({ env, resolvePath }: Pick<ProcessContext, "env" | "resolvePath">): Folders {
   if (env.IMGGEN_HOME) {
@@ -39,7 +39,7 @@ export function foldersOf({ env, resolvePath }: Pick<ProcessContext, "env" | "re
   }
 }
 
-/** @throws UsageError where neither the environment nor the system knows one */
+/** @throws UsageError if neither the environment nor the system knows one */
 function homeFolder(): string {
   let home = "";
   try {

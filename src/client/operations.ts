@@ -39,7 +39,7 @@ export class Operations {
     this.#workspace = new Workspace(context, { requestTimeoutMs });
   }
 
-  /** @throws ImggenFailure where the image is not there, or what `submitRequest` throws */
+  /** @throws ImggenFailure if the image is not there, or what `submitRequest` throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
     const { maxCredits, reuse, validate } = options;
     const checked = checkedFrom(options);

@@ -15,7 +15,7 @@ export interface TaskSuccess {
   status: ReportStatus;
   /** As it was sent; null for a task that this machine did not submit. */
   request: GenerationRequest | null;
-  /** The documented cost; null where the service's document gives none. */
+  /** The documented cost; null if the service's document gives none. */
   credits: number | null;
   charged: Charged;
   files: SavedFile[];
@@ -48,7 +48,7 @@ export interface Failed {
   error: ErrorDetail;
   taskId: string | null;
   charged: Charged;
-  /** The command that takes the task further, or null where there is nothing to take further. */
+  /** The command that takes the task further, or null if there is nothing to take further. */
   resume: string | null;
 }
 
@@ -88,7 +88,7 @@ export interface BatchSummary {
   skipped: number;
   pending: number;
   notSent: number;
-  /** Charged in this run; null where a cost is not documented. */
+  /** Charged in this run; null if a cost is not documented. */
   credits: number | null;
   /** What may have been charged in earlier runs. */
   creditsBefore: number | null;

@@ -4,7 +4,7 @@ import { StateFolderError } from "../store/errors.ts";
 
 /**
  * Starts a sandbox where it keeps its accounts and tasks between runs.
- * @throws StateFolderError where the disk refuses that folder; of the port, what the system says
+ * @throws StateFolderError if the disk refuses that folder; of the port, what the system says
  */
 export async function startInSandboxFolder<Sandbox>(
   { folders }: { folders: { state: string } },

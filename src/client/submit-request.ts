@@ -17,7 +17,7 @@ export interface SubmitOrder extends GenerateOrder {
 
 /**
  * Says what a caller should know before money is spent, and generates.
- * @throws BudgetExceededError where the day's limit would be passed, or what `generate` throws; nothing was sent
+ * @throws BudgetExceededError if the day's limit would be passed, or what `generate` throws; nothing was sent
  */
 export async function submitRequest(
   order: SubmitOrder,

@@ -9,7 +9,7 @@ export interface ProcessContext {
   env: Environment;
   /**
    * The absolute path of a file that a user named. Only a relative one needs the working folder.
-   * @throws SaveFailedError where that is gone
+   * @throws SaveFailedError if that is gone
    */
   resolvePath: (file: string) => string;
   /** Mode of saved files: what the umask leaves of rw-rw-rw-. */

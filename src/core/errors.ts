@@ -36,7 +36,7 @@ export type InterruptSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 /** The user, the system or the calling program asked to stop. */
 export class InterruptedError extends ImggenError {
   readonly type = "interrupted";
-  /** null where a program has aborted its own call. */
+  /** null if a program has aborted its own call. */
   readonly signal: InterruptSignal | null;
 
   constructor(signal: InterruptSignal | null, facts: ErrorFacts = {}) {

@@ -17,7 +17,7 @@ export interface RequestLine {
   method: string;
   /** Without the query, which may be a signature. */
   path: string;
-  /** The HTTP status; 0 where the connection was closed without a reply. */
+  /** The HTTP status; 0 if the connection was closed without a reply. */
   status: number;
   /** The result, if there is more to say than the status. */
   note: string | null;

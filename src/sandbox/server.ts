@@ -25,7 +25,7 @@ export interface SandboxOptions {
    */
   credits?: number;
   /**
-   * Told when an account that could not pay was given its first credits again, and how many these are. Where it is
+   * Called when an account that could not pay was given its first credits again, and how many these are. Where it is
    * absent, such an account is refused.
    */
   onRefill?: (credits: number) => void;

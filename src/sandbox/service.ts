@@ -6,7 +6,7 @@ export interface SandboxService extends State {
   origin: string;
   /** How long a task takes, in milliseconds. */
   latencyMs: number;
-  /** Told when an account was refilled; where it is absent, none is. */
+  /** Called when an account was refilled; where it is absent, none is. */
   onRefill: ((credits: number) => void) | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;

@@ -226,7 +226,7 @@ async function markAsCopy(file: string): Promise<void> {
   }
 }
 
-/** The task's own id in the first line of its file; null where there is none. */
+/** The task's own id in the first line of its file; null if there is none. */
 function taskOf(line: string): string | null {
   const id = line.startsWith("{") ? parsed(line).id : line;
   return typeof id === "string" && isId(id) ? id : null;

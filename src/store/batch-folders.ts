@@ -25,7 +25,7 @@ export class BatchFolders {
     this.#folder = path.join(ledgerFolder, "folders");
   }
 
-  /** What is known of an id; null where this ledger has never seen it. @throws StateFolderError */
+  /** What is known of an id; null if this ledger has never seen it. @throws StateFolderError */
   async byId(id: string): Promise<KnownFolder | null> {
     const own = await this.#read(id);
     if (own !== null) return { origin: own, isShared: false };
@@ -52,7 +52,7 @@ export class BatchFolders {
     await this.#guarded(() => replaceWhole(path.join(this.#folder, pathName(folder)), text(origin), 0o600));
   }
 
-  /** The path in a file; null where there is none, or none that is whole. */
+  /** The path in a file; null if there is none, or none that is whole. */
   async #read(name: string): Promise<string | null> {
     return this.#guarded(async () => {
       try {

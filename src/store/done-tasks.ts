@@ -47,7 +47,7 @@ export class DoneTasks {
     }
   }
 
-  /** The task with this id of the ledger's own; null where it is not among the finished. */
+  /** The task with this id of the ledger's own; null if it is not among the finished. */
   async read(id: string): Promise<LedgerEntry | null> {
     const folder = path.join(this.#folder, doneFolder(id));
     const listed = this.#listed.get(folder)?.get(id);

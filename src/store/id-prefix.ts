@@ -33,7 +33,7 @@ export class IdPrefixes {
     }
   }
 
-  /** The task of each prefix that fits one. @throws UsageError where one fits several */
+  /** The task of each prefix that fits one. @throws UsageError if one fits several */
   found(): Map<string, TaskRecord> {
     const found = new Map<string, TaskRecord>();
     for (const [prefix, matches] of this.#matches) {

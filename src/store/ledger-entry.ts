@@ -10,7 +10,7 @@ import type { ReadTask } from "./task-lines.ts";
 /** A file in the ledger's folders: a task, or an unreadable entry that the user is told about. */
 export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
 
-/** A folder's names in order; none where the folder is missing or is no folder. */
+/** A folder's names in order; none if the folder is missing or is no folder. */
 export function listFolder(folder: string): string[] {
   return namesIn(folder).sort();
 }
@@ -56,7 +56,7 @@ function textOf(file: string): string {
 /** Hidden files, and those that Windows keeps in folders: the system puts them there, so they are not reported. */
 const OF_THE_SYSTEM = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
 
-/** Reads one file; null where it is the system's own, or another process has just moved it away. */
+/** Reads one file; null if it is the system's own, or another process has just moved it away. */
 export async function readEntry(folder: string, name: string): Promise<LedgerEntry | null> {
   const file = path.join(folder, name);
   const id = idOfName(name);

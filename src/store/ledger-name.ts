@@ -29,7 +29,7 @@ export function isAuxiliary(name: string): boolean {
   return AUXILIARY.test(name);
 }
 
-/** The ledger's own name for the task in a file of this name; undefined where it is no task's. */
+/** The ledger's own name for the task in a file of this name; undefined if it is no task's. */
 export function idOfName(name: string): string | undefined {
   return TASK_NAME.exec(name)?.[1];
 }
@@ -79,7 +79,7 @@ export function taskTag(taskId: string): string {
   return `t${digest(taskId)}`;
 }
 
-/** The tag of the service's id in a finished task's name; undefined where it has none. */
+/** The tag of the service's id in a finished task's name; undefined if it has none. */
 export function taskTagOf(name: string): string | undefined {
   return /\.(t[0-9a-f]+)\./.exec(name)?.[1];
 }

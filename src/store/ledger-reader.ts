@@ -91,7 +91,7 @@ export class LedgerReader {
   }
 
   /**
-   * The file of the task with this id of the ledger's own, unfinished or finished; null where there is none.
+   * The file of the task with this id of the ledger's own, unfinished or finished; null if there is none.
    */
   async read(id: string): Promise<LedgerEntry | null> {
     return this.guarded(async () => {
@@ -132,7 +132,7 @@ export class LedgerReader {
 
   /**
    * The newest task with each of these ids, the service's or the ledger's own, whole or by a beginning of 6 characters
-   * or more that no other id has. An id that the ledger lacks is left out. @throws UsageError where a beginning fits
+   * or more that no other id has. An id that the ledger lacks is left out. @throws UsageError if a beginning fits
    * several
    */
   async findEach(ids: readonly string[]): Promise<Map<string, TaskRecord>> {

@@ -35,9 +35,9 @@ export function settingsFile(folder: string): string {
 }
 
 /**
- * The settings; none where there is no file. Modes wider than the owner's are narrowed. Reads plainly and at
+ * The settings; none if there is no file. Modes wider than the owner's are narrowed. Reads plainly and at
  * once: every command begins with it, and Node has what it takes loaded already.
- * @throws SettingsError where the file is damaged or cannot be read
+ * @throws SettingsError if the file is damaged or cannot be read
  */
 export function readSettings(file: string): Settings {
   let text: string;
@@ -59,7 +59,7 @@ export function readSettings(file: string): Settings {
   return parseSettings(text, file);
 }
 
-/** Reads the file's text. @throws SettingsError where it is damaged */
+/** Reads the file's text. @throws SettingsError if it is damaged */
 function parseSettings(text: string, file: string): Settings {
   const json = readObject(text, file);
   const settings: Settings = {};

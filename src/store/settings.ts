@@ -22,14 +22,14 @@ export class SettingsStore {
     this.#processes = processes;
   }
 
-  /** @throws SettingsError where the file is damaged or cannot be read */
+  /** @throws SettingsError if the file is damaged or cannot be read */
   async read(): Promise<Settings> {
     return readSettings(this.file);
   }
 
   /**
    * Changes settings; `undefined` removes one. Two processes never lose each other's change.
-   * @throws SettingsError where the file is damaged, or the disk did not take all of the new one
+   * @throws SettingsError if the file is damaged, or the disk did not take all of the new one
    */
   async update(changes: { [Name in SettingName]?: string | undefined }): Promise<void> {
     await this.#alone(async () => this.#write(await this.read(), changes));

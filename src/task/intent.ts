@@ -13,7 +13,7 @@ export interface ServiceIdentity {
 export interface Intent {
   request: GenerationRequest;
   service: ServiceIdentity;
-  /** Documented cost; null where the service's document gives none. */
+  /** Documented cost; null if the service's document gives none. */
   credits: number | null;
   destination: Destination;
 }

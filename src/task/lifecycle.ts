@@ -41,7 +41,7 @@ interface Completed<Time> {
   sighting: CompletionTimes;
 }
 
-/** When a task was seen to complete, milliseconds from its acceptance; null where that is not known. */
+/** When a task was seen to complete, milliseconds from its acceptance; null if that is not known. */
 export interface CompletionTimes {
   seenMs: number | null;
   /** When the last poll before still saw it running. */

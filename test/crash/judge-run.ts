@@ -45,7 +45,7 @@ export function idsIn(text: string): string[] {
   return [...new Set(text.match(/task-\d{4}/g))];
 }
 
-/** The tasks of a run's JSON document; null where there is no whole one. */
+/** The tasks of a run's JSON document; null if there is no whole one. */
 export function tasksOf({ stdout }: Pick<Run, "stdout">): TaskJson[] | null {
   try {
     const json = JSON.parse(stdout);

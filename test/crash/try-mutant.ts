@@ -14,7 +14,7 @@ export interface Trial {
    * where it is known to show right there.
    */
   plain: Outcome | null;
-  /** The first case that caught it; null where none did. */
+  /** The first case that caught it; null if none did. */
   caught: Outcome | null;
   /** The same case with the program as it is. */
   sound: Outcome | null;

@@ -12,7 +12,7 @@ export interface Outcome {
   point: string;
   /** Whether everything that was to happen has happened. */
   struck: boolean;
-  /** What is wrong, in words; empty where all is well. */
+  /** What is wrong, in words; empty if all is well. */
   wrong: string[];
 }
 

@@ -407,7 +407,7 @@ function heavyPicture(kibibytes: number): Buffer {
   return Buffer.concat([PICTURE.subarray(0, end), weight, PICTURE.subarray(end)]);
 }
 
-/** A folder that takes nothing, for root neither; null where this system cannot make one. */
+/** A folder that takes nothing, for root neither; null if this system cannot make one. */
 async function readOnlyFolder(): Promise<string | null> {
   const disk = tinyDisk(64);
   if (disk !== null) {

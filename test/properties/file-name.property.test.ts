@@ -51,7 +51,7 @@ const facts: fc.Arbitrary<NameFacts> = fc
     date: new Date(2026, 0, 31, 7, 8, 9),
   }));
 
-/** Says what is wrong with a name, for any platform; null where nothing is. */
+/** Says what is wrong with a name, for any platform; null if nothing is. */
 function flawOf(name: string): string | null {
   if (/[<>:"/\\|?*]/.test(name)) return "a separator, or a character that some system reserves";
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return "a control character";

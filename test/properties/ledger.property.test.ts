@@ -37,7 +37,7 @@ const events = fc.array(later, { maxLength: 4 });
 
 const BEGINNING: TaskState = { name: "intent", until: UNTIL };
 
-/** How far these bytes say that the task has come; null where they are no task. */
+/** How far these bytes say that the task has come; null if they are no task. */
 function stateOf(bytes: Buffer): TaskState | null {
   const read = readTaskLines("x", bytes.toString("utf8"));
   return read.kind === "task" ? read.record.state : null;

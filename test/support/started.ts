@@ -40,7 +40,7 @@ export async function handlesSignals({ pid }: ChildProcess): Promise<void> {
 
 const SIGINT_BIT = 2n;
 
-/** The signals that a process handles, a bit each; null where the system does not say. */
+/** The signals that a process handles, a bit each; null if the system does not say. */
 function caughtSignals(pid: number | undefined): bigint | null {
   try {
     const [, mask] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

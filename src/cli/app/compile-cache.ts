@@ -6,7 +6,7 @@ import type { Environment } from "../../client/this-process.ts";
 const NOT_FOR_WRITING_BY_OTHERS = 0o022;
 const FOR_THE_OWNER_ALONE = 0o077;
 const WRITABLE_BY_ALL = 0o002;
-/** In such a folder nobody renames or removes what another user owns. */
+/** In a folder with the sticky bit, users cannot rename or remove other users' files. */
 const STICKY = 0o1000;
 const ROOT = 0;
 
@@ -14,7 +14,7 @@ export interface CompileCacheOptions {
   /** Where the program keeps its state. Absolute; throws where no home folder is known. */
   stateFolder: () => string;
   env: Environment;
-  /** The user id that this process acts as; undefined where the system has none (Windows). */
+  /** The user id that this process acts as; undefined if the system has none (Windows). */
   userId: number | undefined;
   /** Node's own function; undefined on versions before 22.1. */
   enable?: ((folder: string) => unknown) | undefined;

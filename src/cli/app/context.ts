@@ -29,7 +29,7 @@ export interface Context extends ProcessContext {
   ask: (question: string) => Promise<string>;
   /** As `ask`, without showing what is typed. */
   askHidden: (question: string) => Promise<string>;
-  /** Has the user edit a text with their editor. @throws UsageError where that fails */
+  /** Lets the user edit a text in their editor. @throws UsageError if that fails */
   edit: (text: string) => Promise<string>;
   /** Has `before` called before Ctrl-Z stops the program, and `after` when it goes on. @returns what ends that */
   onSuspend: (before: () => void, after: () => void) => () => void;
@@ -154,7 +154,7 @@ export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
  * Ends the process. `process.exit` waits for Node's threads, and one that is blocked by the system (a name server
  * that does not answer, a disk that is far away) never ends: then the process dies of the signal, which a shell shows
  * as the same exit code.
- * @param signal what ended the run; null where nothing did
+ * @param signal what ended the run; null if nothing did
  */
 function leave(exitCode: number, signal: InterruptSignal | null): never {
   const isBlocked = hasBusyThreads();

@@ -8,7 +8,7 @@ import { buildProgram, namedCommand } from "./program.ts";
  * Parses a command line and runs the command that it names.
  * @param flags the words before `--`
  * @returns the exit code
- * @throws UsageError where the line makes no sense, or whatever the command throws
+ * @throws UsageError if the line makes no sense, or whatever the command throws
  */
 export async function parseAndRun(
   argv: readonly string[],

@@ -60,7 +60,7 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> 
   dailyCredits: (value) => String(wholeNumberOption("dailyCredits", value, { min: 0 })),
 };
 
-/** @throws UsageError where there is a refusal */
+/** @throws UsageError if there is a refusal */
 function refuse(refusal: Refusal | null, hint = refusal?.hint): void {
   if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
 }

@@ -37,7 +37,7 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
     throw new UsageError("The sandbox needs no login.", { hint: "Omit --sandbox to store a key." });
   }
   const { baseUrl, isNew } = await baseUrlOf(options, session);
-  // A damaged settings file is told before anybody types a key.
+  // A damaged settings file is reported before a key is typed.
   const store = await session.settingsStore();
   await store.read();
   const apiKey = checkApiKey((await askKey(session)).trim(), "This");

@@ -47,7 +47,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
 
 /**
  * A request belongs to the service that it was charged at: what was free at the sandbox is not to cost something at
- * another without a word. @throws UsageError where another is configured
+ * another without a word. @throws UsageError if another is configured
  */
 async function requireSameService({ service: own, record }: EarlierRequest, session: Session): Promise<void> {
   const setting = await session.settings.get("baseUrl");

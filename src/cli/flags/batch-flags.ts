@@ -53,7 +53,7 @@ export function concurrencyOf({ concurrency }: BatchFlags): number {
   return wholeNumberOption("--concurrency", concurrency, { min: 1, max: MOST_CONCURRENCY });
 }
 
-/** The cap in credits; null where there is none. @throws UsageError */
+/** The cap in credits; null if there is none. @throws UsageError */
 function capOf({ maxCredits }: BatchFlags): number | null {
   return maxCredits === undefined ? null : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
 }

@@ -76,7 +76,7 @@ export interface Draft {
 
 const FROM_SETTINGS = SETTING_NAMES.filter((name) => isFieldName(name));
 
-/** A request's values from flags, environment and config; what nobody set stays out. @throws UsageError */
+/** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
 export async function readRequestFlags(flags: RequestFlags, { settings }: Session): Promise<Draft> {
   const given: RequestFlags = { ...flags };
   const labels: { -readonly [Name in FieldName]?: string } = {};

@@ -10,7 +10,7 @@ export interface OptionNode {
   values: readonly string[] | null;
   commaSeparated: boolean;
   repeatable: boolean;
-  /** What applies without the flag, in the words of the help; null where that is nothing. */
+  /** What applies without the flag, in the words of the help; null if that is nothing. */
   default: string | boolean | null;
   description: string;
   group: string | null;

@@ -29,7 +29,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 
 export interface Variable {
   name: string;
-  /** The setting that it takes the place of; null where there is none. */
+  /** The setting that it takes the place of; null if there is none. */
   setting: SettingName | null;
   description: string;
 }

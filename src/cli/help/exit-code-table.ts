@@ -1,6 +1,6 @@
 import { EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
 
-/** What each exit code means, as help, the README and scripts are told. */
+/** What each exit code means, for help, README and scripts. */
 const MEANINGS: Readonly<Record<number, string>> = {
   0: "done; every file promised is on disk and checked",
   1: "a bug in imggen",

@@ -11,7 +11,7 @@ const USUAL_EDITOR = platform() === "win32" ? "notepad" : "vi";
 /**
  * Has the user edit a text with `$VISUAL` or `$EDITOR`, on the terminal.
  * @returns what was saved
- * @throws UsageError where the editor cannot be started, or says that it failed
+ * @throws UsageError if the editor cannot be started, or says that it failed
  */
 export async function editText(text: string, { VISUAL, EDITOR }: Environment): Promise<string> {
   const editor = VISUAL || EDITOR || USUAL_EDITOR;

@@ -9,7 +9,7 @@ import { inputChunks } from "./input-chunks.ts";
 /** A manifest that can be read more than once. */
 export type ManifestSource = () => AsyncIterable<ManifestEntry>;
 
-/** The manifest at a path, or `-` for standard input. @throws UsageError where its format is not known */
+/** The manifest at a path, or `-` for standard input. @throws UsageError if its format is not known */
 export function manifestSource(
   name: string,
   options: ReadOptions,

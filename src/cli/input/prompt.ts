@@ -12,8 +12,8 @@ const LARGEST_PROMPT_BYTES = 1024 * 1024;
 /**
  * The prompt from exactly one source: the argument, a file, standard input (`-`, or no argument with input piped in),
  * or the person at the terminal.
- * @param ask asks that person; null where there is none
- * @throws UsageError where there are two, or none, or the text is no UTF-8
+ * @param ask asks that person; null if there is none
+ * @throws UsageError if there are two, or none, or the text is no UTF-8
  */
 export async function readPrompt(
   argument: string | undefined,
@@ -40,7 +40,7 @@ async function typedPrompt(ask: (() => Promise<string>) | null, { signal }: Prom
   return text;
 }
 
-/** A prompt as the person's editor leaves it. @param text what it begins with @throws UsageError where it is blank */
+/** A prompt as the person's editor leaves it. @param text what it begins with @throws UsageError if it is blank */
 export async function editPrompt(
   text: string,
   { edit, signal }: Pick<Context, "edit" | "signal">,

@@ -43,14 +43,14 @@ export class Console {
   readonly #warned = new Set<string>();
   readonly #color: boolean;
   #loading: Promise<Style> | null = null;
-  /** The last of the writes that wait for each other; null where none waits for colours to be loaded. */
+  /** The last of the writes that wait for each other; null if none waits for colours to be loaded. */
   #lastTurn: Promise<unknown> | null = null;
   readonly quiet: boolean;
   /** Runs before each write, to take a spinner off the line. */
   beforeWrite: () => void = () => {};
   afterWrite: () => void = () => {};
 
-  /** @param options.color false where the user wants none, whatever the streams take */
+  /** @param options.color false if the user wants none, whatever the streams take */
   constructor(streams: Streams, options: { quiet: boolean; color: boolean }) {
     this.#streams = streams;
     this.quiet = options.quiet;
@@ -85,7 +85,7 @@ export class Console {
     return answered.has(this.#streams);
   }
 
-  /** The result as text. @throws OutputError where the stream failed, but not where its reader has left */
+  /** The result as text. @throws OutputError if the stream failed, but not if its reader has left */
   async result(text: Text, paint?: Paint): Promise<void> {
     await this.#result(escaped(text, paint));
   }

@@ -8,7 +8,7 @@ import type { Console } from "./console.ts";
 /** A line, or lines made for so many columns. */
 export type StatusText = string | ((columns: number) => readonly string[]);
 
-/** Lines at the end of the terminal that are rewritten as things go on; nothing where there is no terminal. */
+/** Lines at the end of the terminal that are rewritten as things go on; nothing if there is no terminal. */
 export interface StatusLine {
   /** Whether anybody sees it. */
   readonly isLive: boolean;

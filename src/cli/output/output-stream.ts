@@ -69,7 +69,7 @@ async function writeAll(fd: number, bytes: Uint8Array, writeOn: Write): Promise<
     try {
       at += await writeOn(fd, bytes.subarray(at));
     } catch (error) {
-      // A pipe that somebody else has made non-blocking is full.
+      // Another process has made the pipe non-blocking, and it is full.
       if (errorCode(error) !== "EAGAIN") throw error;
       await new Promise((resolve) => setTimeout(resolve, BUSY_PIPE_PAUSE_MS));
     }

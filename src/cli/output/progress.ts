@@ -11,7 +11,7 @@ export interface Progress {
   stop(): void;
 }
 
-/** Progress of one task for this terminal, or for what stands in its place. @param facts null where not known */
+/** Progress of one task for this terminal, or for what stands in its place. @param facts null if not known */
 export async function createProgress(
   console: Console,
   context: Context,

@@ -20,7 +20,7 @@ const NARROWEST = 6;
 /**
  * The cells of a table, each as wide as its column and escaped, so that none breaks a line. Only where there is too
  * little room are cells cut or columns left out.
- * @param room columns of the terminal; Infinity where nothing may be cut
+ * @param room columns of the terminal; Infinity if nothing may be cut
  */
 export function layOut(
   columns: readonly Column[],

@@ -6,7 +6,7 @@ import { creditsText } from "./text.ts";
 /** What the spinner says of the request that a task is for. */
 export interface RequestFacts {
   request: GenerationRequest;
-  /** null where the cost is not documented. */
+  /** null if the cost is not documented. */
   credits: number | null;
 }
 

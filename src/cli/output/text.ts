@@ -1,4 +1,4 @@
-/** `2 credits`, `1 credit`, or that nobody says. */
+/** `2 credits`, `1 credit`, or that the cost is unknown. */
 export function creditsText(credits: number | null): string {
   if (credits === null) return "cost unknown";
   return credits === 1 ? "1 credit" : `${credits} credits`;

@@ -4,7 +4,7 @@ import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
 import { withTasks } from "./with-tasks.ts";
 
-/** What `--reuse` finds paid for already; null where the request is new. */
+/** The already charged task that `--reuse` finds; null if the request is new. */
 export function reuse(
   { request }: CheckedRequest,
   options: ReuseOptions,

@@ -9,7 +9,7 @@ export interface AttemptDeps {
   ledger: Pick<LedgerReader, "read">;
 }
 
-/** What is known of an attempt; null where its task was never begun. */
+/** What is known of an attempt; null if its task was never begun. */
 export type Attempt = LedgerEntry | LostTask | null;
 
 /** A row's key, and its attempts as recorded by the claims. */

@@ -62,7 +62,7 @@ export function destinationOf(row: BatchRow, { folder, template, ...how }: Outpu
 
 /**
  * Where a row's images go if the output folder was moved after the task was submitted: the same names, in the folder's
- * current place. Null if the folder was not moved.
+ * current place. null if the folder was not moved.
  */
 export function movedDestination(
   row: BatchRow,

@@ -27,7 +27,7 @@ export class BudgetWatch {
   /**
    * Whether the rows claimed so far exceed the budget. Asked after a row is claimed and before it is sent: of two
    * processes that reach the budget together, each sees the other's claim. Both may withdraw, but never do too many stay.
-   * @returns the error for the user; null where the row may be sent
+   * @returns the error for the user; null if the row may be sent
    */
   async exceeded(): Promise<ImggenError | null> {
     const isKnown = (name: string) => this.#planned.has(name) || this.#claimed.has(name);

@@ -14,7 +14,7 @@ export interface BatchContext {
   claims: BatchClaims;
   admission: Admission;
   deps: TaskDeps;
-  /** null where there is none to watch. */
+  /** null if there is none to watch. */
   budget: Pick<BudgetWatch, "exceeded"> | null;
   /** The last error that kept a submit from being sent. */
   outage: { error: ImggenError | null };

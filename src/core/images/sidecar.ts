@@ -22,7 +22,7 @@ export interface SidecarFacts {
   service: string;
   /** Queries of reference images are left out: they may be signatures. */
   request: GenerationRequest;
-  /** Documented cost of the task; null where the document gives none. */
+  /** Documented cost of the task; null if the document gives none. */
   credits: number | null;
   submittedAt: string | null;
   completedAt: string | null;

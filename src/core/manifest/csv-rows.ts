@@ -65,7 +65,7 @@ function cellCountProblem(cells: number, columns: number): string {
   return cells > columns ? `${count}; a cell with a comma in it is put in quotes` : count;
 }
 
-/** The prompt is kept as written; other cells are trimmed. A blank prompt is none where a template makes one. */
+/** The prompt is kept as written; other cells are trimmed. A blank prompt is none if a template makes one. */
 function rawValues(
   cells: readonly string[],
   columns: readonly string[],

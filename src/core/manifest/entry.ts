@@ -11,7 +11,7 @@ export interface RowValues extends RequestDraft {
 }
 
 export interface ManifestRow {
-  /** Its columns that are not a request's own; absent where there are none. */
+  /** Its columns that are not a request's own; absent if there are none. */
   others?: OtherColumns;
   /** Number among the valid rows, from 1. */
   row: number;
@@ -35,6 +35,6 @@ export interface LineProblem {
 
 /** How a manifest is read. */
 export interface ReadOptions {
-  /** Gives the prompt of rows that have none; null where such rows are bad. */
+  /** Gives the prompt of rows that have none; null if such rows are bad. */
   template: string | null;
 }

@@ -33,7 +33,7 @@ function* readObject(line: number, text: string, options: ReadOptions): Generato
   else for (const message of checked.problems) yield { line, message: message + nearPrompt(message, value) };
 }
 
-/** The key that was meant to be the prompt, where there is none. */
+/** The key that was meant to be the prompt, if there is none. */
 function nearPrompt(problem: string, value: object): string {
   if (problem !== NO_PROMPT) return "";
   const meant = Object.keys(value).find((name) => !isColumn(name) && nearestColumn(name) === "prompt");

@@ -2,7 +2,7 @@ import { OLDEST_MS } from "./bins.ts";
 
 /**
  * When a task completed, as far as polls can tell, in milliseconds from its acceptance: after the last poll that found
- * it running (`pendingMs`, null where none did), and not after the poll that found it completed (`seenMs`).
+ * it running (`pendingMs`, null if none did), and not after the poll that found it completed (`seenMs`).
  */
 export interface CompletionInterval {
   pendingMs: number | null;

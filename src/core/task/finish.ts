@@ -177,7 +177,7 @@ async function freshUrls(taskId: string, deps: TaskDeps): Promise<string[] | nul
   return reply.outcome === "state" && reply.task.status === "completed" ? reply.task.urls : null;
 }
 
-/** Whole milliseconds for the record; null where the task's age was not known. */
+/** Whole milliseconds for the record; null if the task's age was not known. */
 function finiteMs(ms: number | null): number | null {
   return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
 }

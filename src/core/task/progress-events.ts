@@ -7,7 +7,7 @@ export type TaskProgressEvent =
   /** A signal came while the reply to the submit was under way; its id is waited for, for a while. */
   | { type: "submit_interrupted"; waitMs: number }
   | { type: "accepted"; taskId: string }
-  /** `usualMs`: how long such tasks usually take; null where that is not known. */
+  /** `usualMs`: how long such tasks usually take; null if that is not known. */
   | { type: "waiting"; taskId: string; usualMs: number | null }
   | { type: "poll_trouble"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }

@@ -11,7 +11,7 @@ import { PendingError } from "../errors.ts";
 export interface TaskReport {
   /** The ledger's name for it; null for a task that this machine did not submit. */
   ledgerId: string | null;
-  /** The service's id; null where none was given, or none is known. */
+  /** The service's id; null if none was given, or none is known. */
   taskId: string | null;
   /** Where it stands. A task of which only the id is known counts as accepted. */
   state: StateName;
@@ -116,7 +116,7 @@ function filesOf(state: TaskState): SavedFile[] {
   return state.name === "completed" ? state.partlySaved.filter((file) => file !== null) : [];
 }
 
-/** What is wrong with a task that stands so; null where nothing is. */
+/** What is wrong with a task that stands so; null if nothing is. */
 function errorOf({ id, state }: TaskRecord): ImggenError | null {
   switch (state.name) {
     case "intent":

@@ -11,7 +11,7 @@ export interface EarlierRequest {
   request: GenerationRequest;
   /** Base URL of the service that it was charged at. */
   service: string;
-  /** Its task; null where only the image's sidecar knows of it. */
+  /** Its task; null if only the image's sidecar knows of it. */
   record: TaskRecord | null;
 }
 
@@ -19,7 +19,7 @@ export interface EarlierRequest {
  * The request that an image came from, or of the task that has this id. An image is known by its bytes, so it may have
  * been moved or renamed since; bytes that were changed are nobody's. What the ledger lacks may be in its sidecar.
  * @param file the path that it is where it is no id, absolute
- * @throws UsageError where neither knows it, or a sidecar does not know the whole of it
+ * @throws UsageError if neither knows it, or a sidecar does not know the whole of it
  */
 export async function findEarlierRequest(
   what: string,

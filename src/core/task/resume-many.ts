@@ -19,9 +19,9 @@ const SAVES_AT_ONCE = 16;
 
 /** A task that is asked for. */
 export interface ResumeTarget {
-  /** As the user named it; null where the ledger alone says that it is unfinished. */
+  /** As the user named it; null if the ledger alone says that it is unfinished. */
   id: string | null;
-  /** null where the ledger does not have it. */
+  /** null if the ledger does not have it. */
   record: TaskRecord | null;
 }
 

@@ -19,7 +19,7 @@ export interface ResumeOptions {
   wait: WaitSettings;
   /** Where to save what is finished now, in place of where the task itself says. */
   destination: Destination | null;
-  /** Where a task goes that the ledger does not hold. @throws SaveFailedError where that is the working folder, and gone */
+  /** Where a task goes that the ledger does not hold. @throws SaveFailedError if that is the working folder, and gone */
   fallback: () => Destination;
 }
 
@@ -34,7 +34,7 @@ export async function resumeById(id: string, options: ResumeOptions, deps: Resum
   return resumeNamed(id, await deps.ledger.find(id), options, deps);
 }
 
-/** As `resumeById`, where the ledger was asked already. @param record null where it has no such task */
+/** As `resumeById`, where the ledger was asked already. @param record null if it has no such task */
 export async function resumeNamed(
   id: string,
   record: TaskRecord | null,

@@ -23,7 +23,7 @@ export async function taskStatus(id: string, options: StatusOptions, deps: Resum
   return statusOf(id, await deps.ledger.find(id), options, deps);
 }
 
-/** As `taskStatus`, where the ledger was asked already. @param record null where it has no such task */
+/** As `taskStatus`, where the ledger was asked already. @param record null if it has no such task */
 export async function statusOf(
   id: string,
   record: TaskRecord | null,

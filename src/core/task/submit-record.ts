@@ -7,7 +7,7 @@ import type { TaskWriter } from "./task-writer.ts";
  * `submit.ts` records each attempt before it is sent, and each wait before it begins.
  */
 export interface Attempts {
-  /** An attempt is about to be sent. @returns why it must not be; null where it may */
+  /** An attempt is about to be sent. @returns why it must not be; null if it may */
   begin(): Promise<ImggenError | null>;
   /** The service answered 429. @param waitMs how long it may be until the next attempt */
   rateLimited(why: string, waitMs: number): Promise<void>;

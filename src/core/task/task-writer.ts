@@ -43,7 +43,7 @@ export class TaskWriter {
 
   /**
    * Appends what must be on the disk before the request is submitted again.
-   * @returns why it must not be submitted, null where it may: the disk refused the record, or another process has
+   * @returns why it must not be submitted, null if it may: the disk refused the record, or another process has
    *   taken the task over
    */
   async announce(event: TaskEvent): Promise<ImggenError | null> {

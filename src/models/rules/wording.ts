@@ -8,7 +8,7 @@ export function shown(value: string): string {
   return short === "" || /\s/.test(short) ? `"${short}"` : short;
 }
 
-/** `a, b, c`, of ids that the service's document lists; empty where it lists none of them. */
+/** `a, b, c`, of ids that the service's document lists; empty if it lists none of them. */
 export function modelList(models: readonly Model[]): string {
   return models
     .filter((model) => model.documented)

@@ -13,7 +13,7 @@ export interface BatchView {
   failed: number;
   /** What may have been charged of the budget, in credits. */
   credits: number;
-  /** null where no cost is known. */
+  /** null if no cost is known. */
   budget: number | null;
   elapsedMs: number;
 }

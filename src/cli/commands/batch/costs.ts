@@ -16,7 +16,7 @@ export interface Allowance {
   allowUndocumented: boolean;
 }
 
-/** `1160 credits`, with what nobody can say. */
+/** `1160 credits`, with the undocumented costs. */
 export function costText({ rows, credits, undocumented }: Cost): string {
   if (undocumented === 0) return creditsText(credits);
   if (undocumented === rows) return "cost unknown";
@@ -67,7 +67,7 @@ function planText({ rows, toSubmit, charged }: BatchPlan): string {
   return `${parts.join(", ")}.${estimateText(toSubmit)}`;
 }
 
-/** What the question for a person's consent counts undocumented costs as; empty where there are none. */
+/** How the confirmation counts undocumented costs; empty if there are none. */
 function estimateText(toSubmit: Cost): string {
   if (toSubmit.undocumented === 0) return "";
   const each = toSubmit.undocumented === 1 ? "it counts" : "each counts";

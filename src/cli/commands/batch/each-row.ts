@@ -9,7 +9,7 @@ const MOST_NAMED = 10;
 /**
  * Goes through a manifest to its end.
  * @returns names of columns that nothing uses, the first few
- * @throws ManifestError where anything in it is wrong
+ * @throws ManifestError if anything in it is wrong
  */
 export async function eachRow(
   source: ManifestSource,

@@ -12,7 +12,7 @@ export interface CommandOrder extends BatchOrder {
   /** `--yes`. */
   yes: boolean;
   requestTimeoutMs: number | undefined;
-  /** Tells how the batch stands when a second signal ends the program at once; null where only its end is told. */
+  /** Tells how the batch stands when a second signal ends the program at once; null if only its end is told. */
   onCutOff: ((result: BatchResult) => Promise<void>) | null;
 }
 

@@ -15,7 +15,7 @@ import { RowNotes } from "./row-notes.ts";
 export interface BatchProgress {
   show(event: TaskProgressEvent): void;
   showOutage(outage: { down: true; why: string } | { down: false }): void;
-  /** All rows are held back for so long. */
+  /** All rows are paused for this long. */
   showPause(ms: number): void;
   /** What is going to be done. @param cap `--max-credits`; null without one */
   plan(plan: BatchPlan, cap: number | null): void;

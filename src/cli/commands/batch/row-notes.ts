@@ -1,7 +1,7 @@
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { rowWord } from "./row-word.ts";
 
-/** So many failures of one kind are told as they happen; the rest is counted at the end. */
+/** This many failures of one kind are printed as they happen; the rest is counted at the end. */
 export const MOST_TOLD = 5;
 
 /** What is said of rows that did not end in a saved file, as they end. */
@@ -9,7 +9,7 @@ export class RowNotes {
   readonly #told = new Map<string, number>();
 
   /**
-   * A line for a row; null where nothing is to be said of it, or not yet.
+   * A line for a row; null if nothing is to be said of it, or not yet.
    * @param name what the row is called
    */
   lineOf(end: RowResult, name: string): string | null {

@@ -19,7 +19,7 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
   ].filter(Boolean);
   const spent = cost.rows === 0 ? "Nothing was charged." : `Charged in this run: ${costText(cost)}.`;
   const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spent}`];
-  // The others were told as they happened.
+  // The others were printed as they happened.
   for (const { error, names, count } of tally.errors.filter(({ count }) => count > MOST_TOLD))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
   for (const [what, count] of tally.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
@@ -54,7 +54,7 @@ const TELLING: ReadonlySet<ErrorType> = new Set([
   "interrupted",
 ]);
 
-/** 0 where every row is saved; else why it ended early, or that some rows are not. */
+/** 0 if every row is saved; else why it ended early, or that some rows are not. */
 export function exitCodeOfBatch({ tally, stopped }: BatchResult): number {
   if (stopped && TELLING.has(stopped.type)) return exitCodeOf(stopped);
   return tally.isComplete ? 0 : EXIT_CODES.partial;

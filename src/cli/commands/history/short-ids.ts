@@ -1,4 +1,4 @@
-/** So much of an id tells it from the others of most ledgers. */
+/** This many characters of an id are unique in most ledgers. */
 const SHORTEST = 13;
 
 /** The beginnings of ids by which they can be told from each other: all as long as the longest that is needed. */

@@ -13,7 +13,7 @@ export interface ResumeProgress extends Shown {
 }
 
 interface Shown extends Progress {
-  /** A task has ended, and a person is told what became of it. */
+  /** Shows how a task ended. */
   end(report: TaskReport, id: string): Promise<void>;
 }
 

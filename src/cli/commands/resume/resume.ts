@@ -101,7 +101,7 @@ async function resumeOptions(flags: ResumeFlags, session: Session): Promise<Resu
   return { wait: await waitSettings(flags, session), destination, fallback };
 }
 
-/** Resumes tasks, and tells a person of each as it ends; after a signal, of all that are left at once. */
+/** Resumes tasks, and shows each as it ends; after a signal, all that are left at once. */
 async function resumeTargets(
   targets: readonly ResumeTarget[],
   options: ResumeOptions,
@@ -130,7 +130,7 @@ function idOf({ id, record }: ResumeTarget): string {
   return id ?? record?.id ?? "";
 }
 
-/** What nobody knows the outcome of outweighs the rest: only the user can settle it. */
+/** An unknown outcome outweighs the rest: only the user can decide about it. */
 function exitCodeOf({ reports, unreadable }: Resumed): number {
   const codes = reports.map(exitCodeOfReport);
   const unknown = EXIT_CODES.outcome_unknown;

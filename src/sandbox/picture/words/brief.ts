@@ -15,7 +15,7 @@ import { firstMeaning, meaning, type Words, wordsOf } from "./words.ts";
 export interface Order {
   readonly prompt: string;
   readonly model: string;
-  /** Any text that stands for the reference images; empty where there are none. They are not fetched. */
+  /** Any text that identifies the reference images; empty if there are none. They are not downloaded. */
   readonly references: string;
   readonly taskId: string;
   /** Which of the task's images this is, from 0. */
