@@ -6,11 +6,21 @@ import type {
   BatchOptions,
   BatchRowOptions,
   GenerateOptions,
+  HistoryOptions,
   RequestOptions,
   ResumeOptions,
+  ReuseOptions,
   StatusOptions,
 } from "./options.ts";
-import type { BatchRow, BatchSummary, Estimate, ResumeResult, StatusResult, TaskSuccess } from "./results.ts";
+import type {
+  BatchRow,
+  BatchSummary,
+  Estimate,
+  HistoryResult,
+  ResumeResult,
+  StatusResult,
+  TaskSuccess,
+} from "./results.ts";
 
 /**
  * Generates images through one account, under the command line's promises: a request is submitted at most once, what
@@ -21,6 +31,11 @@ export interface Client {
   /** Submits a request, waits for its images and saves them. */
   generate(options: GenerateOptions): Promise<TaskSuccess>;
   /**
+   * The earlier task that answers for a request: finished if it is unfinished, downloaded again if its files are gone.
+   * Submits nothing. null where the request was never charged.
+   */
+  reuse(options: ReuseOptions): Promise<TaskSuccess | null>;
+  /**
    * Submits many requests into one folder. The same rows again resume the batch. Nothing is sent before the first row
    * is asked for, nor before every row is known to be good.
    */
@@ -29,6 +44,8 @@ export interface Client {
   resume(taskIds?: readonly string[], options?: ResumeOptions): Promise<ResumeResult>;
   /** Polls one task. */
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;
+  /** The tasks that were or may have been charged from this machine, newest first. Polls nothing. */
+  history(options?: HistoryOptions): Promise<HistoryResult>;
   /** The model matrix. A model of which it is not documented that it matches is left out. */
   models(filter?: ModelFilter): Model[];
   /** Checks a request against the model matrix and gives its cost. Sends nothing. */

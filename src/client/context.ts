@@ -6,7 +6,7 @@ import type { Folders } from "./folders.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** What a client stands on: the command line's run, or a program that uses the package. */
-export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode"> {
+export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" | "resolvePath"> {
   readonly clock: Clock;
   readonly processes: Processes;
   /** Uniform in [0, 1). */

@@ -38,3 +38,12 @@ export function failedCall(error: unknown): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
   return new ImggenFailure({ ...failureJson(describeFailure(error)), files: [], warnings: [] }, error);
 }
+
+/** @throws ImggenFailure in place of whatever was thrown */
+export function orFailure<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw failedCall(error);
+  }
+}

@@ -1,5 +1,6 @@
 // The public API of the package: one client, its results, and what it takes.
 
+export type { HistoryStatus } from "../core/task/history-filter.ts";
 export type { TaskProgressEvent } from "../core/task/progress-events.ts";
 export type { ReportStatus } from "../core/task/report.ts";
 export type { Charged, ErrorType } from "../lib/errors.ts";
@@ -16,8 +17,10 @@ export type {
   CallOptions,
   ClientOptions,
   GenerateOptions,
+  HistoryOptions,
   RequestOptions,
   ResumeOptions,
+  ReuseOptions,
   StatusOptions,
 } from "./options.ts";
 export type {
@@ -25,6 +28,8 @@ export type {
   BatchSummary,
   ErrorDetail,
   Estimate,
+  HistoryEntry,
+  HistoryResult,
   ResumeResult,
   StatusResult,
   TaskFailure,

@@ -3,36 +3,47 @@ import { prepareDestination, resolveFileDestination } from "../core/images/desti
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { checkBudget } from "../core/limits/request-budget.ts";
+import type { WaitSettings } from "../core/polling/wait-settings.ts";
+import { recentTasks } from "../core/task/history.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { resumeMany } from "../core/task/resume-many.ts";
 import { reuseEarlier } from "../core/task/reuse.ts";
 import { taskStatus } from "../core/task/status.ts";
 import type { Destination } from "../task/destination.ts";
+import type { CheckedRequest } from "../task/request.ts";
 import type { ClientContext } from "./context.ts";
 import { ImggenFailure } from "./failed-call.ts";
+import { HISTORY_LIMIT, historyEntry, historyFilter } from "./history.ts";
 import type {
   BatchOptions,
   CallOptions,
   GenerateOptions,
+  HistoryOptions,
   OutputOptions,
   ResumeOptions,
+  ReuseOptions,
   StatusOptions,
 } from "./options.ts";
 import { reportJson, statusJson } from "./report-json.ts";
 import { checkedFrom, waitFrom } from "./request.ts";
-import type { BatchRow, BatchSummary, ResumeResult, StatusResult, TaskSuccess } from "./results.ts";
+import type {
+  BatchRow,
+  BatchSummary,
+  HistoryResult,
+  ResumeResult,
+  StatusResult,
+  TaskSuccess,
+} from "./results.ts";
 import { isNothing, mayBeTask, tasksToResume } from "./resume-targets.ts";
 import { type BatchRows, runBatch } from "./run-batch.ts";
 import { submitRequest } from "./submit-request.ts";
-import { thisProcess } from "./this-process.ts";
-import { describeUnreadable } from "./unreadable-entries.ts";
+import { describeUnreadable, type UnreadableEntry } from "./unreadable-entries.ts";
 import { type CallerDeps, Workspace } from "./workspace.ts";
 
 /** What a client's calls do. Apart from the client, which is made without loading any of it. */
 export class Operations {
   readonly #context: ClientContext;
   readonly #workspace: Workspace;
-  readonly #resolvePath = thisProcess().resolvePath;
 
   constructor(context: ClientContext, requestTimeoutMs: number | undefined) {
     this.#context = context;
@@ -45,16 +56,20 @@ export class Operations {
     const checked = checkedFrom(options);
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const deps = this.#depsFor(options, signal);
-    const account = await deps.current();
-    if (reuse) {
-      const { identity } = account.connection;
-      const earlier = await reuseEarlier(checked.request, identity, { wait, destination: null }, deps);
-      if (earlier !== null) return succeeded(earlier);
-    }
+    const earlier = reuse ? await earlierTask(checked, wait, deps) : null;
+    if (earlier !== null) return succeeded(earlier);
     if (maxCredits !== undefined) checkBudget(checked, maxCredits, validate === false);
     const destination = await this.#destination(options);
     const terms = { repeated: null, allowUndocumented: validate === false };
-    return succeeded(await submitRequest({ checked, destination, wait, ...terms }, account, async () => {}));
+    const order = { checked, destination, wait, ...terms };
+    return succeeded(await submitRequest(order, await deps.current(), async () => {}));
+  }
+
+  /** @throws ImggenFailure where the earlier task has no image */
+  async reuse(options: ReuseOptions, signal: AbortSignal): Promise<TaskSuccess | null> {
+    const wait = waitFrom("reuse", options);
+    const earlier = await earlierTask(checkedFrom(options), wait, this.#depsFor(options, signal));
+    return earlier && succeeded(earlier);
   }
 
   async batch(
@@ -65,7 +80,7 @@ export class Operations {
   ): Promise<BatchSummary> {
     const { settings } = this.#context;
     const surroundings = {
-      resolvePath: this.#resolvePath,
+      resolvePath: this.#context.resolvePath,
       confirmAbove: () => settings.confirmAbove(),
     };
     const deps = await this.#depsFor(options, signal).current();
@@ -84,18 +99,28 @@ export class Operations {
     const destination = options.output === undefined ? null : await this.#destination(options);
     if (destination) await prepareDestination(destination);
     const { overwrite = false } = options;
-    const folder = this.#resolvePath(".");
+    const folder = this.#context.resolvePath(".");
     const fallback = () => ({ kind: "folder", folder, template: DEFAULT_TEMPLATE, overwrite }) as const;
     const deps = this.#depsFor(options, signal);
     const { targets, oddities } = await tasksToResume(ids, this.#context.isSandbox, deps.ledger);
     const reports = await resumeMany(targets, { wait, destination, fallback }, deps, async () => {});
     if (ids.length === 0 && !signal.aborted) await deps.ledger.sweep().catch(() => {});
     const tasks = reports.filter((report, at) => !isNothing(report, targets[at])).map(reportJson);
-    const unreadable = oddities
-      .filter(mayBeTask)
-      .map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
-    const ok = unreadable.length === 0 && tasks.every((task) => task.ok);
-    return { ok, tasks, ...(unreadable.length > 0 && { unreadable }) };
+    const unreadable = unreadableFiles(oddities);
+    const ok = unreadable.unreadable === undefined && tasks.every((task) => task.ok);
+    return { ok, tasks, ...unreadable };
+  }
+
+  async history(options: HistoryOptions): Promise<HistoryResult> {
+    const { limit = HISTORY_LIMIT } = options;
+    const { clock, isSandbox } = this.#context;
+    const filter = historyFilter(options, {
+      nowMs: clock.now(),
+      isSandbox,
+      labelOf: (name) => `history: ${name}`,
+    });
+    const { records, oddities } = await recentTasks(this.#workspace.ledger, limit, filter);
+    return { tasks: records.map(historyEntry), ...unreadableFiles(oddities) };
   }
 
   close(): Promise<void> {
@@ -109,9 +134,26 @@ export class Operations {
   }
 
   #destination({ output, name, overwrite = false }: OutputOptions): Promise<Destination> {
-    const resolvePath = this.#resolvePath;
+    const { resolvePath } = this.#context;
     return resolveFileDestination({ output, name, overwrite, resolvePath });
   }
+}
+
+/** The report of the earlier task for the same request, finished; null where there is none. */
+async function earlierTask(
+  { request }: CheckedRequest,
+  wait: WaitSettings | null,
+  deps: CallerDeps,
+): Promise<TaskReport | null> {
+  const { connection } = await deps.current();
+  return reuseEarlier(request, connection.identity, { wait, destination: null }, deps);
+}
+
+function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult, "unreadable"> {
+  const files = entries
+    .filter(mayBeTask)
+    .map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
+  return files.length > 0 ? { unreadable: files } : {};
 }
 
 function succeeded(report: TaskReport): TaskSuccess {

@@ -1,3 +1,4 @@
+import type { HistoryStatus } from "../core/task/history-filter.ts";
 import type { OnTaskProgress } from "../core/task/progress-events.ts";
 import { UsageError } from "../lib/errors.ts";
 import { type FieldForm, REQUEST_FIELDS } from "../task/request-fields.ts";
@@ -66,6 +67,9 @@ export interface GenerateOptions extends RequestOptions, OutputOptions, WaitOpti
   reuse?: boolean | undefined;
 }
 
+/** A request, and how its earlier task is waited for. */
+export interface ReuseOptions extends RequestOptions, WaitOptions {}
+
 /** One row: what it sets goes before the batch's own. `output` is a name below the batch's folder. */
 export type BatchRowOptions = Omit<RequestOptions, "validate"> & Pick<OutputOptions, "output">;
 
@@ -88,6 +92,20 @@ export interface StatusOptions extends OutputOptions, WaitOptions {
 }
 
 export interface ResumeOptions extends Omit<OutputOptions, "name">, WaitOptions {}
+
+/** Which tasks are wanted; what is left out asks nothing. */
+export interface HistoryOptions extends Pick<CallOptions, "signal"> {
+  /** How many at most. Default 20. */
+  limit?: number | undefined;
+  /** A part of the prompt, in any case. */
+  search?: string | undefined;
+  /** `completed`, `unfinished` (charged and not saved), `running`, `failed` or `unknown`. */
+  status?: HistoryStatus | undefined;
+  /** An id, or the part of it after the slash. */
+  model?: string | undefined;
+  /** A day such as `2026-01-31`, or an age: `12h`, `7d`, `2w`. */
+  since?: string | undefined;
+}
 
 /** What a value must be. */
 type Kind = FieldForm | "flag" | "function" | "signal";
@@ -118,6 +136,15 @@ export const OPTIONS = {
     resubmitUnknown: "flag",
     retryFailed: "flag",
   },
+  reuse: { ...REQUEST, ...WAIT },
+  history: {
+    signal: "signal",
+    limit: "number",
+    search: "text",
+    status: "text",
+    model: "text",
+    since: "text",
+  },
   status: { ...OUTPUT, ...WAIT, wait: "flag" },
   resume: { output: "text", overwrite: "flag", ...WAIT },
 } as const satisfies {
@@ -125,6 +152,8 @@ export const OPTIONS = {
   estimate: Kinds<RequestOptions>;
   generate: Kinds<GenerateOptions>;
   batch: Kinds<BatchOptions & { prompt?: never }>;
+  reuse: Kinds<ReuseOptions>;
+  history: Kinds<HistoryOptions>;
   status: Kinds<StatusOptions>;
   resume: Kinds<ResumeOptions>;
 };

@@ -95,13 +95,41 @@ export interface BatchSummary {
   warnings: string[];
 }
 
+/** A file in the ledger's folders that cannot be read. */
+export interface UnreadableFile {
+  file: string;
+  message: string;
+}
+
 /** What became of the tasks that were charged and not saved. */
 export interface ResumeResult {
   /** Whether each is saved now. */
   ok: boolean;
   tasks: TaskResult[];
   /** Files of the ledger that cannot be read: each may be a charged task. */
-  unreadable?: { file: string; message: string }[];
+  unreadable?: UnreadableFile[];
+}
+
+/** A task as the ledger has it. */
+export interface HistoryEntry {
+  /** The ledger's name for it, which `resume` takes as well as the service's id. */
+  id: string | null;
+  taskId: string | null;
+  status: ReportStatus;
+  request: GenerationRequest | null;
+  credits: number | null;
+  charged: Charged;
+  files: SavedFile[];
+  submittedAt: string | null;
+  completedAt: string | null;
+  /** The base URL of the service, or `sandbox`. */
+  service: string;
+}
+
+export interface HistoryResult {
+  tasks: HistoryEntry[];
+  /** Files of the ledger that cannot be read: each may be a charged task. */
+  unreadable?: UnreadableFile[];
 }
 
 /** A request as it would be sent, and what it would cost. */

@@ -55,6 +55,35 @@ describe("a client", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
+  it("finds the earlier task of a request, and submits nothing where there is none", async () => {
+    const { client, output, server } = await clientWorld();
+    const imggen = client();
+    expect(await imggen.reuse(SOON)).toBeNull();
+    const { taskId, files } = await imggen.generate({ ...SOON, output });
+    expect(await imggen.reuse(SOON)).toMatchObject({ taskId, files, reused: true });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("lists what was charged as `history --json` does, by the same filters", async () => {
+    const { client, output, home, server } = await clientWorld();
+    const imggen = client();
+    await imggen.generate({ ...SOON, output });
+    await imggen.generate({ ...SOON, prompt: "an owl", output });
+    const { stdout } = await runCommand(["history", "--json"], { home });
+    expect((await imggen.history()).tasks).toEqual(JSON.parse(stdout));
+    const owls = await imggen.history({
+      search: "OWL",
+      status: "completed",
+      model: "gamma-image-2",
+      since: "1h",
+    });
+    expect(owls.tasks).toMatchObject([{ request: { prompt: "an owl" }, service: server.baseUrl }]);
+    expect((await imggen.history({ limit: 1 })).tasks).toHaveLength(1);
+    expect((await failureOf(imggen.history({ since: "soon" }))).message).toBe(
+      'history: since "soon" is neither a date nor an age.',
+    );
+  });
+
   it("needs no account in the sandbox", async () => {
     const home = await temporaryFolder();
     await using imggen = createClient({ sandbox: true, home });

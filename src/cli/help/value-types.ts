@@ -1,6 +1,6 @@
+import { STATUSES } from "../../client/history.ts";
 import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
-import { STATUSES } from "../commands/history/filter-flags.ts";
 import { KINDS } from "../commands/models/models.ts";
 
 export type ValueType =

@@ -7,11 +7,23 @@ import { keepFirstTierWasm } from "./first-tier-wasm.ts";
 export function clientContext(session: Session): ClientContext {
   keepFirstTierWasm();
   const { settings, options } = session;
-  const { env, fileMode, clock, processes, random } = session.context;
+  const { env, fileMode, resolvePath, clock, processes, random } = session.context;
   const { folders } = session;
   const isSandbox = options.sandbox === true;
   const onExchange = traceOf(session);
   const onRefill = (credits: number) =>
     void session.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
-  return { env, fileMode, clock, processes, random, folders, settings, isSandbox, onExchange, onRefill };
+  return {
+    env,
+    fileMode,
+    resolvePath,
+    clock,
+    processes,
+    random,
+    folders,
+    settings,
+    isSandbox,
+    onExchange,
+    onRefill,
+  };
 }

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import { HISTORY_LIMIT, historyEntry } from "../../../client/history.ts";
 import { openLedger } from "../../../client/open-ledger.ts";
 import { describeUnreadable } from "../../../client/unreadable-entries.ts";
 import { recentTasks } from "../../../core/task/history.ts";
-import { reportOf, reportStatus } from "../../../core/task/report.ts";
+import { reportOf } from "../../../core/task/report.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
-import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { clientContext } from "../../tasks/client-context.ts";
@@ -17,8 +17,6 @@ interface HistoryFlags extends FilterFlags {
   summary?: boolean;
 }
 
-const DEFAULT_LIMIT = 20;
-
 const EXAMPLES = `
 Examples:
   $ imggen history
@@ -29,7 +27,7 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command
-    .option("--limit <n>", `how many to show (default: ${DEFAULT_LIMIT})`)
+    .option("--limit <n>", `how many to show (default: ${HISTORY_LIMIT})`)
     .option("--all", "show every task")
     .option("--summary", "show credits and images by day and model");
   addFilterOptions(command).addHelpText("after", EXAMPLES).action(runWith(runHistory));
@@ -47,7 +45,7 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
   const ledger = openLedger(clientContext(session));
   const { records, oddities, elsewhere } = await recentTasks(ledger, limit, filter);
   for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
-  if (session.options.json) await session.json(records.map(historyJson));
+  if (session.options.json) await session.json(records.map(historyEntry));
   else if (records.length > 0) {
     const { showTasks } = await import("./task-table.ts");
     await showTasks(records.map(reportOf), session);
@@ -60,7 +58,7 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
 function limitOf({ limit, all, summary }: HistoryFlags): number {
   if (limit !== undefined && summary)
     throw new UsageError("--summary counts every task that matches, so it takes no --limit.");
-  const most = limit === undefined ? DEFAULT_LIMIT : wholeNumberOption("--limit", limit, { min: 1 });
+  const most = limit === undefined ? HISTORY_LIMIT : wholeNumberOption("--limit", limit, { min: 1 });
   return all ? Number.POSITIVE_INFINITY : most;
 }
 
@@ -74,21 +72,4 @@ async function tellNone(elsewhere: number, flags: HistoryFlags, session: Session
     : ["in the sandbox", "imggen history --sandbox"];
   const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
   await session.console.note(`${none} ${here}${others}`);
-}
-
-function historyJson(record: TaskRecord): object {
-  const report = reportOf(record);
-  const { ledgerId, taskId, request, credits, charged, files, submittedAt, completedAt } = report;
-  return {
-    id: ledgerId,
-    taskId,
-    status: reportStatus(report),
-    request,
-    credits,
-    charged,
-    files,
-    submittedAt,
-    completedAt,
-    service: record.intent.service.baseUrl,
-  };
 }

@@ -1,0 +1,95 @@
+import { UsageError } from "../lib/errors.ts";
+import { findModels } from "../models/find.ts";
+import { Calls } from "./calls.ts";
+import type { Batch, Client } from "./client.ts";
+import type { ClientContext } from "./context.ts";
+import { orFailure } from "./failed-call.ts";
+import { Handover } from "./handover.ts";
+import type { Operations } from "./operations.ts";
+import { type CallOptions, checkOptions, type OPTIONS } from "./options.ts";
+import { checkedFrom } from "./request.ts";
+import type { BatchRow, BatchSummary } from "./results.ts";
+
+/** A client that stands on a context: the command line's run, or a program that uses the package. */
+export function clientOf(context: ClientContext, requestTimeoutMs?: number): Client {
+  const calls = new Calls();
+  let operations: Promise<Operations> | null = null;
+  const open = () => {
+    operations ??= import("./operations.ts").then(
+      (loaded) => new loaded.Operations(context, requestTimeoutMs),
+    );
+    return operations;
+  };
+  /** @param leaving stops the call beside the caller's own signal */
+  const call = async <Result>(
+    name: keyof typeof OPTIONS,
+    options: CallOptions,
+    work: (operations: Operations, signal: AbortSignal) => Promise<Result>,
+    leaving?: AbortSignal,
+  ) => {
+    orFailure(() => checkOptions(name, options));
+    return calls.run([options.signal, leaving], async (signal) => work(await open(), signal));
+  };
+  const close = async () => {
+    await calls.close();
+    await (await operations)?.close();
+  };
+  return {
+    generate: (options) => call("generate", options, (does, signal) => does.generate(options, signal)),
+    reuse: (options) => call("reuse", options, (does, signal) => does.reuse(options, signal)),
+    batch: (rows, options = {}) =>
+      batchOf((onRow, leaving) =>
+        call("batch", options, (does, signal) => does.batch(rows, options, signal, onRow), leaving),
+      ),
+    resume: (taskIds = [], options = {}) =>
+      call("resume", options, async (does, signal) => {
+        if (![taskIds].flat().every(isId))
+          throw new UsageError("resume: task ids must be a list of strings.");
+        return does.resume([taskIds].flat(), options, signal);
+      }),
+    status: (taskId, options = {}) =>
+      call("status", options, async (does, signal) => {
+        if (!isId(taskId)) throw new UsageError("status: the task id must be a string.");
+        return does.status(taskId, options, signal);
+      }),
+    history: (options = {}) => call("history", options, (does) => does.history(options)),
+    models: (filter = {}) => findModels(filter).matching,
+    estimate: (request) =>
+      orFailure(() => {
+        checkOptions("estimate", request);
+        return checkedFrom(request);
+      }),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function isId(id: unknown): id is string {
+  return typeof id === "string" && id !== "";
+}
+
+function batchOf(
+  run: (onRow: (row: BatchRow) => Promise<void>, leaving: AbortSignal) => Promise<BatchSummary>,
+): Batch {
+  let summary: BatchSummary | null = null;
+  return {
+    get summary() {
+      return summary;
+    },
+    async *[Symbol.asyncIterator]() {
+      const rows = new Handover<BatchRow>();
+      const leaving = new AbortController();
+      const running = run((row) => rows.give(row), leaving.signal).finally(() => rows.end());
+      // It is thrown once the rows that ended before it were taken.
+      running.catch(() => {});
+      try {
+        yield* rows.items();
+        summary = await running;
+      } finally {
+        rows.end();
+        leaving.abort();
+        await running.catch(() => {});
+      }
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { HistoryFilter, HistoryStatus } from "../core/task/history-filter.ts";
+import { reportOf, reportStatus } from "../core/task/report.ts";
+import { UsageError } from "../lib/errors.ts";
+import { parseSince } from "../lib/local-time.ts";
+import { resolveModel } from "../models/find.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { SANDBOX_SERVICE } from "./connections.ts";
+import type { HistoryEntry } from "./results.ts";
+
+/** How many tasks are shown where nobody says. */
+export const HISTORY_LIMIT = 20;
+
+/** The words of `status`. */
+export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", "running", "failed", "unknown"];
+
+/** What a user asks of the history, as it was given. */
+export interface HistoryQuery {
+  search?: string | undefined;
+  status?: string | undefined;
+  model?: string | undefined;
+  since?: string | undefined;
+}
+
+interface Asking {
+  nowMs: number;
+  isSandbox: boolean;
+  /** How messages name what was given. */
+  labelOf: (name: keyof HistoryQuery) => string;
+}
+
+/** Play money and real money are never in one list. @throws UsageError */
+export function historyFilter(
+  { search, status, model, since }: HistoryQuery,
+  { nowMs, isSandbox, labelOf }: Asking,
+): HistoryFilter {
+  return {
+    search,
+    status: status === undefined ? undefined : statusOf(status, labelOf("status")),
+    model: model === undefined ? undefined : (resolveModel(model)?.id ?? model),
+    sinceMs: since === undefined ? undefined : sinceOf(since, nowMs, labelOf("since")),
+    isOfService: ({ baseUrl }) => (baseUrl === SANDBOX_SERVICE) === isSandbox,
+  };
+}
+
+function statusOf(text: string, label: string): HistoryStatus {
+  const status = STATUSES.find((known) => known === text.toLowerCase());
+  if (status) return status;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is none of ${STATUSES.join(", ")}.`);
+}
+
+function sinceOf(text: string, nowMs: number, label: string): number {
+  const ms = parseSince(text.trim(), nowMs);
+  if (ms !== null) return ms;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is neither a date nor an age.`, {
+    hint: "Dates look like 2026-01-31 or 2026-01-31T12:05, ages like 30m, 12h, 7d or 2w.",
+  });
+}
+
+/** A task of the ledger as scripts get it. */
+export function historyEntry(record: TaskRecord): HistoryEntry {
+  const report = reportOf(record);
+  const { ledgerId, taskId, request, credits, charged, files, submittedAt, completedAt } = report;
+  return {
+    id: ledgerId,
+    taskId,
+    status: reportStatus(report),
+    request,
+    credits,
+    charged,
+    files,
+    submittedAt,
+    completedAt,
+    service: record.intent.service.baseUrl,
+  };
+}
