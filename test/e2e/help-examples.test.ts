@@ -68,6 +68,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "imggen batch prompts.txt": { images: 2 },
   "imggen batch products.csv": { images: 2 },
   "imggen batch products.csv --dry-run": { images: 0, prints: /^2 rows, / },
+  "imggen batch foxes.csv": { images: 2, prints: /\bred-\w+\.png$/m },
   // Which of the two rows are in the first of four parts, their content decides.
   "imggen batch products.csv --shard 1/4": {},
   "jq -c '{prompt: .title}' books.json | imggen batch - --json": {
@@ -179,6 +180,7 @@ class Examples {
 const FILES = {
   "prompt.txt": "a lighthouse\n",
   "prompts.txt": "a red fox\na snow hare\n",
+  "foxes.csv": "colour\nred\ngrey\n",
   "products.csv": 'prompt,ratio\n"a linen shirt",1:1\n"a wool coat",3:4\n',
 };
 
