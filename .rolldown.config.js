@@ -31,6 +31,8 @@ const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
 export default defineConfig({
   transform: { define: { IMGGEN_VERSION: JSON.stringify(version) } },
   platform: "node",
+  // Native code, and optional: it is installed beside the program where there is a build of it.
+  external: ["sharp"],
   input: { main: "src/cli/app/main.ts", client: "src/client/index.ts" },
   preserveEntrySignatures: "allow-extension",
   plugins: [standIns(), licenses(), moduleOfClient()],

@@ -22,7 +22,7 @@ export const VARIABLES: Partial<Record<SettingName, string>> = {
 };
 
 /** Settings that are on or off. */
-type SwitchName = Extract<SettingName, "sidecar">;
+type SwitchName = Extract<SettingName, "sidecar" | "preview">;
 
 /** @throws UsageError unless it is `true` or `false` */
 export function switchValue(label: string, value: string): "true" | "false" {

@@ -15,6 +15,7 @@ export const SETTING_NAMES = [
   "output",
   "timeout",
   "sidecar",
+  "preview",
   "confirmAbove",
   "dailyCredits",
 ] as const;
@@ -25,6 +26,7 @@ export type Settings = { [Name in SettingName]?: string };
 /** Settings that people may write as another type of JSON value: both forms are read. */
 const OTHER_TYPES: { [Name in SettingName]?: "number" | "boolean" } = {
   sidecar: "boolean",
+  preview: "boolean",
   confirmAbove: "number",
   dailyCredits: "number",
 };

@@ -2,6 +2,7 @@ import path from "node:path";
 import type { Context } from "../../src/cli/app/context.ts";
 import { run } from "../../src/cli/app/run.ts";
 import type { OutputStream } from "../../src/cli/output/output-stream.ts";
+import type { NamedGraphics } from "../../src/graphics/terminal.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { expectNoKeyShown } from "./canary.ts";
@@ -19,12 +20,17 @@ export interface RunOptions {
   answer?: string;
   /** Answers to other questions of a terminal. */
   answers?: Record<string, string>;
+  /** What the terminal itself answers to a question. */
+  terminalAnswers?: (question: string) => string;
+  /** The graphics protocols that the environment names. */
+  graphics?: Partial<NamedGraphics>;
   /** What the user's editor makes of a text. */
   edit?: (text: string) => string;
-  /** Whether standard output and standard error are terminals. */
-  terminal?: boolean;
+  /** Whether standard output and standard error are terminals, or standard output alone. */
+  terminal?: boolean | "stdout";
   /** How wide that terminal is. */
   columns?: number;
+  rows?: number;
   /** Default: the system's. */
   clock?: Clock;
 }
@@ -43,8 +49,8 @@ let lastPid = 0;
 export async function runCommand(args: readonly string[], options: RunOptions): Promise<RunResult> {
   const pid = ++lastPid;
   running.add(pid);
-  const stdout = memoryStream(options.terminal, options.columns);
-  const stderr = memoryStream(options.terminal, options.columns);
+  const stdout = memoryStream(options);
+  const stderr = memoryStream({ ...options, terminal: options.terminal === true });
   const context = testContext(options, pid, { stdout: stdout.stream, stderr: stderr.stream });
   const code = await run(args, context).finally(() => running.delete(pid));
   const shown = { stdout: stdout.text(), stderr: stderr.text() };
@@ -56,7 +62,7 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
 export function testContext(
   options: RunOptions,
   pid = 0,
-  streams = { stdout: memoryStream().stream, stderr: memoryStream().stream },
+  streams = { stdout: memoryStream({}).stream, stderr: memoryStream({}).stream },
 ): Context {
   return {
     stdin: inputStream(options),
@@ -72,6 +78,8 @@ export function testContext(
     random: () => 0,
     ask: async (question) => options.answers?.[question] ?? "",
     askHidden: async () => options.answer ?? "",
+    queryTerminal: async (question) => options.terminalAnswers?.(question) ?? "",
+    namedGraphics: async () => ({ kitty: false, iterm2: false, sixel: false, ...options.graphics }),
     edit: async (text) => options.edit?.(text) ?? text,
   };
 }
@@ -83,11 +91,16 @@ function processesAs(pid: number): Processes {
   };
 }
 
-function memoryStream(isTTY = false, columns?: number): { stream: OutputStream; text: () => string } {
+function memoryStream({
+  terminal = false,
+  columns,
+  rows,
+}: Pick<RunOptions, "terminal" | "columns" | "rows">): { stream: OutputStream; text: () => string } {
   const chunks: Buffer[] = [];
   const stream: OutputStream = {
-    isTTY,
+    isTTY: terminal !== false,
     ...(columns !== undefined && { columns }),
+    ...(rows !== undefined && { rows }),
     write(data, done) {
       chunks.push(Buffer.from(data));
       done();

@@ -18,6 +18,8 @@ export interface ScreenOptions {
   rows?: number;
   env?: Record<string, string | undefined>;
   cwd?: string;
+  /** Another copy of the program. */
+  program?: string;
   /** Whether Ctrl-Z stops the program; `Enter` has it go on. */
   canSuspend?: boolean;
 }
@@ -37,7 +39,7 @@ export class Screen {
     const folder = await temporaryFolder();
     const screen = new Screen(folder);
     onTestFinished(() => screen.#close());
-    const { columns, rows = 24, cwd = folder } = options;
+    const { columns, rows = 24, cwd = folder, program: bin = BIN } = options;
     const { PATH, HOME } = process.env;
     const env = {
       PATH,
@@ -52,7 +54,7 @@ export class Screen {
     const config = path.join(folder, "tmux.conf");
     // The window must outlive the program, and nothing but the program may write to it.
     await writeFile(config, "set -g remain-on-exit on\nset -g remain-on-exit-format ''\nset -g status off\n");
-    const program = ["env", "-i", ...settings, process.execPath, ...NODE_FLAGS, BIN, ...args];
+    const program = ["env", "-i", ...settings, process.execPath, ...NODE_FLAGS, bin, ...args];
     // A shell that outlives Ctrl-C: what tmux itself says of a process's end is not always there.
     const script = options.canSuspend ? KEEP_EXIT_CODE_OF_JOB : KEEP_EXIT_CODE;
     const command = ["sh", "-c", script, screen.#exitCode, ...program];

@@ -2,6 +2,7 @@ import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { type ProcessContext, thisProcess } from "../../client/this-process.ts";
 import { InterruptedError, type InterruptSignal } from "../../core/errors.ts";
+import type { NamedGraphics } from "../../graphics/terminal.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
 import { fdStream, type OutputStream } from "../output/output-stream.ts";
@@ -29,6 +30,10 @@ export interface Context extends ProcessContext {
   ask: (question: string) => Promise<string>;
   /** As `ask`, without showing what is typed. */
   askHidden: (question: string) => Promise<string>;
+  /** Sends the terminal a question, and returns what it answers at once; empty if it says nothing. */
+  queryTerminal: (question: string) => Promise<string>;
+  /** The graphics protocols that the environment names. */
+  namedGraphics: () => Promise<NamedGraphics>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */
   edit: (text: string) => Promise<string>;
   /** Has `before` called before Ctrl-Z stops the program, and `after` when it goes on. @returns what ends that */
@@ -63,16 +68,24 @@ export function processContext(): Context {
     random: Math.random,
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),
+    queryTerminal,
+    namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
     edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
     onSuspend,
   };
   return context;
 }
 
+/** As the signal itself would: on Windows, to send it would end the process at once. */
+const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
+
+async function queryTerminal(question: string): Promise<string> {
+  const module = await import("../input/query-terminal.ts");
+  return module.queryTerminal(question, process.stdin, process.stdout, onInterrupt);
+}
+
 async function askOnTerminal(question: string, isHidden: boolean): Promise<string> {
   const { ask } = await import("../input/ask.ts");
-  // As the signal itself would: on Windows, to send it would end the process at once.
-  const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
   return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }
 

@@ -49,6 +49,11 @@ const COMMANDS: Record<string, CommandEntry> = {
     summary: "list the tasks charged from this machine",
     load: () => import("../commands/history/history.ts"),
   },
+  show: {
+    group: "Tasks",
+    summary: "show an image in the terminal",
+    load: () => import("../commands/show.ts"),
+  },
   models: {
     group: "Models",
     summary: "show what each model can do, and what it costs",

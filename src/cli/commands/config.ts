@@ -56,6 +56,7 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> 
     return value;
   },
   sidecar: (value) => switchValue("sidecar", value),
+  preview: (value) => switchValue("preview", value),
   confirmAbove: (value) => String(wholeNumberOption("confirmAbove", value, { min: 0 })),
   dailyCredits: (value) => String(wholeNumberOption("dailyCredits", value, { min: 0 })),
 };
@@ -85,6 +86,7 @@ const DEFAULTS: { [Name in SettingName]?: string } = {
   output: ".",
   timeout: "180s",
   sidecar: "false",
+  preview: "false",
   confirmAbove: String(CONFIRM_ABOVE_CREDITS),
 };
 

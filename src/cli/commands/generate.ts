@@ -6,6 +6,7 @@ import type { Session } from "../app/session.ts";
 import {
   addGenerateOptions,
   addOutputOptions,
+  addViewOptions,
   type GenerateFlags,
   runRequest,
 } from "../flags/generate-flags.ts";
@@ -33,7 +34,7 @@ export function register(command: Command, runWith: RunWith): void {
   addRequestOptions(command)
     .option("--prompt-file <path>", "read the prompt from a file")
     .option("--edit", "write the prompt in $EDITOR, beginning with what was given");
-  addGenerateOptions(addOutputOptions(command))
+  addGenerateOptions(addViewOptions(addOutputOptions(command)))
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--reuse", "reuse an identical request that was already charged")
     .optionsGroup(OPTION_GROUPS.advanced)

@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import { checkBaseUrl } from "../../client/account.ts";
 import { SANDBOX_SERVICE } from "../../client/connections.ts";
 import { openLedger } from "../../client/open-ledger.ts";
-import { type EarlierRequest, findEarlierRequest } from "../../core/task/rerun.ts";
+import type { ImageOrigin } from "../../core/task/origin.ts";
+import { findEarlierRequest } from "../../core/task/rerun.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
 import { draftOf } from "../../models/wire.ts";
@@ -11,6 +12,7 @@ import type { Session } from "../app/session.ts";
 import {
   addGenerateOptions,
   addOutputOptions,
+  addViewOptions,
   type GenerateFlags,
   runRequest,
 } from "../flags/generate-flags.ts";
@@ -25,7 +27,7 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
-  addGenerateOptions(addOutputOptions(command))
+  addGenerateOptions(addViewOptions(addOutputOptions(command)))
     .option("--no-validate", "skip validation against the model matrix")
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--yes", "submit to the configured service what was charged at another")
@@ -49,7 +51,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
  * A request belongs to the service that it was charged at: what was free at the sandbox is not to cost something at
  * another without a word. @throws UsageError if another is configured
  */
-async function requireSameService({ service: own, record }: EarlierRequest, session: Session): Promise<void> {
+async function requireSameService({ service: own, record }: ImageOrigin, session: Session): Promise<void> {
   const setting = await session.settings.get("baseUrl");
   const configured = setting && checkBaseUrl(setting.value, setting.label);
   if (configured === undefined || configured === own) return;

@@ -13,6 +13,7 @@ import { statusOf } from "../../core/task/status.ts";
 import { inOrder } from "../../lib/concurrency.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
+import { addPreviewOption, type ViewFlags, viewImages, viewingOf } from "../flags/view-flags.ts";
 import {
   addPollOptions,
   addRequestTimeout,
@@ -23,7 +24,7 @@ import {
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { withTasks } from "../tasks/with-tasks.ts";
 
-interface StatusOptions extends WaitFlags {
+interface StatusOptions extends WaitFlags, ViewFlags {
   wait?: boolean;
   output?: string;
   overwrite?: boolean;
@@ -41,6 +42,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("--wait", "poll until each task is finished")
     .option("-o, --output <path>", "save the images of completed tasks there")
     .option("--overwrite", "replace existing files");
+  addPreviewOption(command);
   addRequestTimeout(addPollOptions(command, "how long to wait", "with --wait: "))
     .addHelpText("after", EXAMPLES)
     .action(runWith(runStatus));
@@ -49,6 +51,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runStatus(session: Session, ids: string[], flags: StatusOptions): Promise<number> {
   const settings = await waitSettings(flags, session);
   const { output, overwrite = false } = flags;
+  const viewing = await viewingOf(flags, session);
   const sidecar = await session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
   const destination =
@@ -66,6 +69,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
       tasks.map(({ id, record }) => statusOf(id, record, options, paced)),
       async (report) => {
         await show(report, session);
+        if (destination) await viewImages(report.files, viewing, session);
         return exitCodeOfReport(report);
       },
     );

@@ -13,6 +13,14 @@ import { creditsText } from "../output/text.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
 import { requireOneImageOut } from "./standard-output.ts";
 import {
+  addOpenOption,
+  addPreviewOption,
+  type ViewFlags,
+  type Viewing,
+  viewImages,
+  viewingOf,
+} from "./view-flags.ts";
+import {
   addPollOptions,
   addRequestTimeout,
   requestTimeout,
@@ -21,7 +29,7 @@ import {
 } from "./wait-flags.ts";
 
 /** Flags of every command that submits one request. */
-export interface GenerateFlags extends WaitFlags {
+export interface GenerateFlags extends WaitFlags, ViewFlags {
   output?: string;
   name?: string;
   overwrite?: boolean;
@@ -44,6 +52,11 @@ export function addOutputOptions(command: Command): Command {
     .option("--name <template>", `file name in a folder, of ${PLACEHOLDER_LIST}`)
     .option("--overwrite", "replace existing files")
     .option("--sidecar", SIDECAR_HELP);
+}
+
+/** Adds the flags that say how the images are shown. */
+export function addViewOptions(command: Command): Command {
+  return addOpenOption(addPreviewOption(command.optionsGroup(OPTION_GROUPS.output)));
 }
 
 /** Adds the flags of cost, waiting and timeouts. */
@@ -75,6 +88,7 @@ export async function runRequest(
   const toStandardOutput = output?.value === "-";
   if (toStandardOutput) requireOneImageOut(checked, flags, session, output.label);
   const sidecar = await session.settings.isOn("sidecar", flags.sidecar);
+  const viewing = await viewingOf(flags, session);
   const { name, overwrite = false } = flags;
   const { resolvePath } = session.context;
   const place = () => resolveDestination({ output: output?.value, name, overwrite, sidecar, resolvePath });
@@ -85,7 +99,7 @@ export async function runRequest(
     if (report) {
       const misled = flags.output !== undefined && liesElsewhere(report, resolvePath(flags.output));
       const warnings = misled ? [...report.warnings, NOT_MOVED] : report.warnings;
-      return showReport({ ...report, warnings }, session);
+      return showReport({ ...report, warnings }, viewing, session);
     }
   }
   checkCap(checked, flags);
@@ -97,7 +111,7 @@ export async function runRequest(
   const { submitShown } = await import("../tasks/generate.ts");
   const terms = { wait: flags.wait ? wait : null, repeated, allowUndocumented: !flags.validate };
   const order = { checked, destination, ...terms };
-  return showReport(await submitShown(order, { requestTimeoutMs, early }, session), session);
+  return showReport(await submitShown(order, { requestTimeoutMs, early }, session), viewing, session);
 }
 
 /** Whether something was saved, and nothing of it under this name or in this folder. */
@@ -113,10 +127,11 @@ function checkCap(checked: CheckedRequest, { maxCredits, validate }: GenerateFla
   checkBudget(checked, wholeNumberOption("--max-credits", maxCredits, { min: 0 }), !validate);
 }
 
-async function showReport(report: TaskReport, session: Session): Promise<number> {
+async function showReport(report: TaskReport, viewing: Viewing, session: Session): Promise<number> {
   const { exitCodeOfReport, renderReport } = await import("../output/render.ts");
   if (session.options.json) await session.json(reportJson(report));
   else await renderReport(report, session);
+  await viewImages(report.files, viewing, session);
   return exitCodeOfReport(report);
 }
 

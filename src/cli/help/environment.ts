@@ -11,6 +11,7 @@ export const SETTINGS: Readonly<Record<SettingName, string>> = {
   output: "default of --output",
   timeout: "default of --timeout",
   sidecar: "true: write <image>.json beside each image, as --sidecar does (default: false)",
+  preview: "true: show images in the terminal, as --preview does (default: false)",
   confirmAbove: "above so many credits batch and compare ask first (default: 100)",
   dailyCredits: "what a key may spend in a day, in credits, over all commands and processes",
 };

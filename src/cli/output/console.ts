@@ -59,7 +59,7 @@ export class Console {
 
   /** How to colour what goes to a stream. */
   async style(stream: "stdout" | "stderr"): Promise<Style> {
-    if (!this.#takesColors(stream)) return PLAIN;
+    if (!this.takesColors(stream)) return PLAIN;
     this.#loading ??= loadStyle();
     return this.#loading;
   }
@@ -69,14 +69,15 @@ export class Console {
    * line waits until they are loaded, and what comes after it waits for it.
    */
   #inTurn<Result>(stream: "stdout" | "stderr", write: (style: Style) => Promise<Result>): Promise<Result> {
-    if (this.#lastTurn === null && !this.#takesColors(stream)) return write(PLAIN);
+    if (this.#lastTurn === null && !this.takesColors(stream)) return write(PLAIN);
     const before = this.#lastTurn ?? Promise.resolve();
     const turn = Promise.all([this.style(stream), before]).then(([style]) => write(style));
     this.#lastTurn = turn.catch(() => {});
     return turn;
   }
 
-  #takesColors(stream: "stdout" | "stderr"): boolean {
+  /** Whether what goes to a stream may have colours. */
+  takesColors(stream: "stdout" | "stderr"): boolean {
     return this.#color && takesColors(this.#streams[stream], this.#streams.env);
   }
 
@@ -121,6 +122,11 @@ export class Console {
       const error = await write(this.#streams.stdout, chunk);
       if (error) throw error;
     }
+  }
+
+  /** A picture in the terminal, as the escape sequences that were made for it. */
+  async picture(sequences: string): Promise<void> {
+    await this.#inTurn("stdout", () => this.#write("stdout", sequences));
   }
 
   /** A question on a line of its own, which the answer is typed on. */

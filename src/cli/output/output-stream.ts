@@ -6,6 +6,7 @@ import { errorCode } from "../../lib/error-code.ts";
 export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
   /** Tells of a terminal whose size has changed. */
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;

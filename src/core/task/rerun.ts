@@ -2,18 +2,7 @@ import { promises } from "node:fs";
 import { UsageError } from "../../lib/errors.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { GenerationRequest } from "../../task/request.ts";
-import { readSidecar } from "../images/sidecar.ts";
-
-/** A request that was submitted before, here or on another machine. */
-export interface EarlierRequest {
-  request: GenerationRequest;
-  /** Base URL of the service that it was charged at. */
-  service: string;
-  /** Its task; null if only the image's sidecar knows of it. */
-  record: TaskRecord | null;
-}
+import { type ImageOrigin, originOf, originOfTask } from "./origin.ts";
 
 /**
  * The request that an image came from, or of the task that has this id. An image is known by its bytes, so it may have
@@ -21,22 +10,20 @@ export interface EarlierRequest {
  * @param file the path that it is where it is no id, absolute
  * @throws UsageError if neither knows it, or a sidecar does not know the whole of it
  */
-export async function findEarlierRequest(
-  what: string,
-  file: string,
-  ledger: Ledger,
-): Promise<EarlierRequest> {
+export async function findEarlierRequest(what: string, file: string, ledger: Ledger): Promise<ImageOrigin> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
-  const sha256 = isFile ? await readDigest(file) : null;
-  const record = sha256 === null ? await ledger.find(what) : await ledger.findByFile(sha256);
-  if (record) return { request: record.intent.request, service: record.intent.service.baseUrl, record };
-  if (sha256 === null) throw unknownTask(what);
-  const sidecar = await readSidecar(file);
-  if (sidecar?.sha256 !== sha256) throw unknownFile(what);
-  const { request, service } = sidecar;
-  const shortened = [request.image ?? []].flat().find((url) => url.endsWith("?…"));
+  if (!isFile) {
+    const record = await ledger.find(what);
+    if (record === null) throw unknownTask(what);
+    return originOfTask(record);
+  }
+  const origin = await originOf(file, await readDigest(file), ledger);
+  if (origin === null) throw unknownFile(what);
+  const shortened = origin.record
+    ? undefined
+    : [origin.request.image ?? []].flat().find((url) => url.endsWith("?…"));
   if (shortened !== undefined) throw shortenedImage(what, shortened);
-  return { request, service, record: null };
+  return origin;
 }
 
 async function readDigest(file: string): Promise<string> {

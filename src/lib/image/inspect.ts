@@ -1,4 +1,4 @@
-import type { DiskFile } from "../disk-file.ts";
+import { DiskFile } from "../disk-file.ts";
 import { avif } from "./avif.ts";
 import { type ByteSource, ByteWindow } from "./byte-window.ts";
 import { describeForeign } from "./foreign.ts";
@@ -40,6 +40,16 @@ export function inspectImage(source: ByteSource): Promise<Inspection> {
 /** As `inspectImage`, for an open file. Its position is neither used nor moved. */
 export function inspectFile(file: OpenFile): Promise<Inspection> {
   return inspectImage(sourceOf(file));
+}
+
+/** As `inspectImage`, for the file of this name. @throws the system's error */
+export async function inspectFileAt(path: string): Promise<Inspection> {
+  const file = DiskFile.openToRead(path);
+  try {
+    return await inspectFile(file);
+  } finally {
+    file.close();
+  }
 }
 
 /**

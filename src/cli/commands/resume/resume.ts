@@ -17,6 +17,7 @@ import { distinct, type ResumeTarget, resumeMany } from "../../../core/task/resu
 import { UsageError } from "../../../lib/errors.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
+import { addPreviewOption, type ViewFlags, viewImages, viewingOf } from "../../flags/view-flags.ts";
 import {
   addPollOptions,
   addRequestTimeout,
@@ -30,7 +31,7 @@ import { withTasksShown } from "../../tasks/with-tasks.ts";
 import { isInterrupted, type Resumed, resumedJson, tellInterrupted } from "./output.ts";
 import { createResumeProgress, type ResumeProgress } from "./progress.ts";
 
-interface ResumeFlags extends WaitFlags {
+interface ResumeFlags extends WaitFlags, ViewFlags {
   output?: string;
   overwrite?: boolean;
   dismiss?: boolean;
@@ -48,6 +49,7 @@ export function register(command: Command, runWith: RunWith): void {
     .argument("[taskId...]", "ids of tasks; none: every unfinished one")
     .option("-o, --output <path>", "override the saved output path")
     .option("--overwrite", "replace existing files");
+  addPreviewOption(command);
   addRequestTimeout(addPollOptions(command, "how long to wait for each task"))
     .option("--dismiss", "dismiss requests whose outcome is unknown")
     .addHelpText("after", EXAMPLES)
@@ -56,6 +58,7 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
+  const viewing = await viewingOf(flags, session);
   const options = await resumeOptions(flags, session);
   const progress = createResumeProgress(session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
@@ -70,6 +73,11 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
     return { reports, unreadable: oddities.filter(mayBeTask) };
   });
   const exitCode = exitCodeOf(resumed);
+  await viewImages(
+    resumed.reports.flatMap(({ files }) => files),
+    viewing,
+    session,
+  );
   await show(resumed, ids, exitCode, session);
   return exitCode;
 }

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import type { SavedFile } from "../../task/saved-file.ts";
+import type { Session } from "../app/session.ts";
+
+/** Flags of every command that saves images a person may want to see. */
+export interface ViewFlags {
+  preview?: boolean;
+  open?: boolean;
+}
+
+/** How saved images are shown. Settled before anything is charged: a setting may be wrong. */
+export type Viewing = Required<ViewFlags>;
+
+export function addPreviewOption(command: Command): Command {
+  return command.option("--preview", "show the images in the terminal");
+}
+
+export function addOpenOption(command: Command, what = "open the images with the system's viewer"): Command {
+  return command.option("--open", what);
+}
+
+/** @throws UsageError where the config says neither true nor false */
+export async function viewingOf({ preview, open = false }: ViewFlags, session: Session): Promise<Viewing> {
+  return { preview: await session.settings.isOn("preview", preview), open };
+}
+
+/** Whether pictures can be shown at all: never off a terminal. */
+export function showsPictures({ context, options }: Session): boolean {
+  return context.stdout.isTTY === true && options.json !== true;
+}
+
+/** Shows images that were saved. Whatever goes wrong is a warning at most. */
+export async function viewImages(
+  files: readonly Pick<SavedFile, "path">[],
+  { preview, open }: Viewing,
+  session: Session,
+): Promise<void> {
+  const paths = files.flatMap(({ path }) => path ?? []);
+  if (paths.length === 0) return;
+  if (preview && showsPictures(session)) {
+    const { showInTerminal } = await import("../output/preview.ts");
+    await showInTerminal(paths, session);
+  }
+  if (open) {
+    const { openInViewer } = await import("../output/viewer.ts");
+    await openInViewer(paths, session);
+  }
+}

@@ -1,0 +1,34 @@
+import type { Ledger } from "../../store/ledger.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import { readSidecar } from "../images/sidecar.ts";
+
+/** Where an image came from. */
+export interface ImageOrigin {
+  taskId: string | null;
+  request: GenerationRequest;
+  /** Base URL of the service that its task was charged at. */
+  service: string;
+  credits: number | null;
+  /** Its task; null where only the image's sidecar knows of it. */
+  record: TaskRecord | null;
+}
+
+/**
+ * Where an image came from, known by its bytes: from the ledger, else from its sidecar. Null if neither knows.
+ * @param sha256 of the image, in hex
+ */
+export async function originOf(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
+  const record = await ledger.findByFile(sha256);
+  if (record) return originOfTask(record);
+  const sidecar = await readSidecar(image);
+  if (sidecar?.sha256 !== sha256) return null;
+  const { taskId, request, service, credits } = sidecar;
+  return { taskId, request, service, credits, record: null };
+}
+
+export function originOfTask(record: TaskRecord): ImageOrigin {
+  const { request, service, credits } = record.intent;
+  const taskId = "taskId" in record.state ? record.state.taskId : null;
+  return { taskId, request, service: service.baseUrl, credits, record };
+}

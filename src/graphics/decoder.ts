@@ -1,0 +1,55 @@
+type Sharp = typeof import("sharp").default;
+
+/** An image cannot be decoded here, and why: a clause without a full stop. */
+export class UndecodableError extends Error {}
+
+/** Larger than any model's image: decoded, these take hundreds of megabytes. */
+const MOST_PIXELS = 150_000_000;
+
+/** Pixels of an image, row by row. */
+export interface Pixels {
+  data: Uint8Array;
+  width: number;
+  height: number;
+}
+
+/**
+ * The image library. It is an optional dependency, so that an install works on systems that it has no build for; only
+ * what looks into images loads it. @throws UndecodableError if it is not installed
+ */
+export async function loadSharp(): Promise<Sharp> {
+  try {
+    return (await import("sharp")).default;
+  } catch (error) {
+    throw new UndecodableError("the optional package sharp is not installed", { cause: error });
+  }
+}
+
+/** An image as PNG, at most as large as given, in pixels. @throws UndecodableError */
+export function scaledPng(file: string, width: number, height: number): Promise<Buffer> {
+  return decoding(file, async (image) =>
+    image.resize({ width, height, fit: "inside", withoutEnlargement: true }).png().toBuffer(),
+  );
+}
+
+/** An image's pixels at exactly this size: red, green, blue, alpha. What is transparent is black. @throws UndecodableError */
+export function scaledPixels(file: string, width: number, height: number): Promise<Pixels> {
+  return decoding(file, async (image) => {
+    const scaled = image.resize({ width, height, fit: "fill" }).flatten().ensureAlpha();
+    const { data, info } = await scaled.toColourspace("srgb").raw().toBuffer({ resolveWithObject: true });
+    return { data, width: info.width, height: info.height };
+  });
+}
+
+type Image = ReturnType<Sharp>;
+
+/** Of an animated image the first frame; turned as its camera says. */
+async function decoding<Result>(file: string, work: (image: Image) => Promise<Result>): Promise<Result> {
+  const sharp = await loadSharp();
+  try {
+    return await work(sharp(file, { limitInputPixels: MOST_PIXELS, failOn: "error" }).autoOrient());
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : String(error);
+    throw new UndecodableError(`it cannot be decoded (${why})`, { cause: error });
+  }
+}

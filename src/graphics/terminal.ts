@@ -1,0 +1,101 @@
+/** The ways to show a picture in a terminal. */
+export type Protocol = "kitty" | "kitty in tmux" | "iterm2" | "sixel" | "blocks";
+
+/** The graphics protocols that a terminal's environment variables name. */
+export interface NamedGraphics {
+  kitty: boolean;
+  iterm2: boolean;
+  sixel: boolean;
+}
+
+/** What is known of a terminal before it is asked. */
+export interface Terminal {
+  env: Readonly<Record<string, string | undefined>>;
+  columns: number;
+  rows: number;
+  /** Whether it may be shown colours. */
+  hasColors: boolean;
+  named: () => Promise<NamedGraphics>;
+  /** Sends it a question, and returns what it answers in a tenth of a second; empty if it says nothing. */
+  ask: (question: string) => Promise<string>;
+}
+
+/** How a terminal shows pictures. */
+export interface Screen {
+  protocol: Protocol;
+  columns: number;
+  rows: number;
+  /** Size of a character, in pixels. */
+  cell: { width: number; height: number };
+  /** Colours that text can have. */
+  colors: "truecolor" | "256" | "none";
+}
+
+/** Common, where a terminal does not say. */
+const USUAL_CELL = { width: 10, height: 20 };
+
+/**
+ * Finds out what a terminal can show. The environment knows most of the terminals; the rest is asked with sequences
+ * that every terminal ignores or answers, its primary attributes last, which all of them answer.
+ */
+export async function screenOf(terminal: Terminal): Promise<Screen> {
+  const { columns, rows } = terminal;
+  const answer = mayBeAsked(terminal) ? await terminal.ask(questionFor(terminal)) : "";
+  const protocol = await protocolOf(terminal, answer);
+  return { protocol, columns, rows, cell: cellIn(answer), colors: colorsOf(terminal) };
+}
+
+const NAME_QUERY = "\u001b[>0q";
+const CELL_SIZE_QUERY = "\u001b[16t";
+const ATTRIBUTES_QUERY = "\u001b[c";
+
+/** An answer is whole once the attributes are in it. */
+export function isWholeAnswer(answer: string): boolean {
+  return /\u001b\[\?[\d;]*c/.test(answer);
+}
+
+/**
+ * A connection to another machine may be slower than the wait for the answer, which would then turn up as if it had
+ * been typed. The simplest terminals show what they do not know.
+ */
+function mayBeAsked({ env }: Terminal): boolean {
+  return !env.SSH_CONNECTION && !["", "dumb", "linux"].includes(env.TERM ?? "");
+}
+
+function questionFor({ env }: Terminal): string {
+  // What runs around tmux is asked for its name: an answer also says that tmux lets such sequences through.
+  const name = env.TMUX ? throughTmux(NAME_QUERY) : NAME_QUERY;
+  return name + CELL_SIZE_QUERY + ATTRIBUTES_QUERY;
+}
+
+async function protocolOf({ env, named }: Terminal, answer: string): Promise<Protocol> {
+  const name = /\u001bP>\|([^\u001b]*)/.exec(answer)?.[1]?.toLowerCase() ?? "";
+  const hasSixel = /\u001b\[\?(?:\d+;)*4(?:;\d+)*c/.test(answer);
+  if (env.TMUX) {
+    // Only these place a picture by characters, which tmux can move. Others would draw over its other panes.
+    if (/^(?:kitty|ghostty)/.test(name)) return "kitty in tmux";
+    return hasSixel ? "sixel" : "blocks";
+  }
+  const { kitty, iterm2, sixel } = await named();
+  if (kitty || /^(?:kitty|ghostty)/.test(name)) return "kitty";
+  if (iterm2 || /^(?:iterm2|wezterm)/.test(name)) return "iterm2";
+  return sixel || hasSixel ? "sixel" : "blocks";
+}
+
+function cellIn(answer: string): Screen["cell"] {
+  const [, height, width] = /\u001b\[6;(\d{1,3});(\d{1,3})t/.exec(answer) ?? [];
+  const cell = { width: Number(width), height: Number(height) };
+  return cell.width > 0 && cell.height > 0 ? cell : USUAL_CELL;
+}
+
+function colorsOf({ env, hasColors }: Terminal): Screen["colors"] {
+  const { FORCE_COLOR: force, COLORTERM: kind = "", TERM: term = "" } = env;
+  if (!hasColors || term === "dumb") return "none";
+  if (force === "3" || /^(?:truecolor|24bit)$/.test(kind) || env.WT_SESSION) return "truecolor";
+  return force === "2" || /256color|xterm|screen|tmux/.test(term) ? "256" : "none";
+}
+
+/** A sequence for the terminal that tmux runs in. */
+export function throughTmux(sequence: string): string {
+  return `\u001bPtmux;${sequence.replaceAll("\u001b", "\u001b\u001b")}\u001b\\`;
+}

@@ -1,0 +1,71 @@
+import { execFile } from "node:child_process";
+import { cp, writeFile } from "node:fs/promises";
+import { platform } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import sharp from "sharp";
+import { describe, expect, it } from "vitest";
+import { hasScreen, Screen } from "../support/screen.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { hasTool } from "../support/tools.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+
+/** A copy of the program whose optional dependencies are not installed. */
+async function programWithoutSharp(): Promise<string> {
+  const folder = await temporaryFolder();
+  for (const part of ["bin", "dist"])
+    await cp(path.join(ROOT, part), path.join(folder, part), { recursive: true });
+  return path.join(folder, "bin/imggen.js");
+}
+
+async function imageFiles(): Promise<string> {
+  const folder = await temporaryFolder();
+  const image = sharp({ create: { width: 400, height: 200, channels: 3, background: "teal" } });
+  for (const type of ["png", "jpeg"] as const)
+    await writeFile(path.join(folder, `image.${type}`), await image.toFormat(type).toBuffer());
+  return folder;
+}
+
+describe.skipIf(!hasScreen)("show on a real terminal", () => {
+  it.each([100, 40, 1])(
+    "%d columns wide draws the image in as many, and leaves nothing else behind",
+    async (columns) => {
+      const cwd = await imageFiles();
+      const screen = await Screen.start(["show", "image.png"], { columns, rows: 24, cwd });
+      expect(await screen.end()).toBe(0);
+      const [first, ...more] = await screen.lines();
+      expect(first).toBe("▀".repeat(Math.min(columns, 80)));
+      expect(more.join("").replaceAll(/[▀ ]/g, "")).toBe("image.png(400×200)");
+    },
+  );
+});
+
+it.skipIf(platform() !== "linux" || !hasTool("script"))(
+  "a terminal that answers no question is drawn on after a tenth of a second",
+  async () => {
+    const cwd = await imageFiles();
+    // A pseudo-terminal with nothing behind it.
+    const command = `exec ${process.execPath} ${path.join(ROOT, "bin/imggen.js")} show image.png`;
+    const { stdout } = await promisify(execFile)("script", ["-qec", command, "/dev/null"], {
+      cwd,
+      env: { PATH: process.env.PATH, IMGGEN_HOME: path.join(cwd, "home"), TERM: "xterm-256color" },
+    });
+    expect(stdout).toMatch(/^\u001b\[>0q\u001b\[16t\u001b\[c\u001b\[38;5;\d+;48;5;\d+m▀/);
+    expect(stdout.replaceAll(/\u001b\[[\d;]*m/g, "")).toMatch(/(?:▀{80}\r\n){20}image\.png \(400×200\)\r\n$/);
+  },
+);
+
+describe.skipIf(!hasScreen)("without the optional sharp", () => {
+  it("what Kitty takes as it is is shown, and the rest is one line", async () => {
+    const [program, cwd] = [await programWithoutSharp(), await imageFiles()];
+    const env = { KITTY_WINDOW_ID: "1" };
+    expect(await Screen.after(["show", "image.png"], { columns: 80, cwd, program, env })).toEqual([
+      "image.png (400×200)",
+    ]);
+    expect(await Screen.after(["show", "image.jpeg"], { columns: 100, cwd, program, env })).toEqual([
+      "warning: No preview of image.jpeg: the optional package sharp is not installed.",
+      "image.jpeg (400×200)",
+    ]);
+  });
+});
