@@ -12,7 +12,7 @@ export const COLUMNS: readonly Column[] = [
   { heading: "CREDITS" },
   { heading: "SECONDS" },
   { heading: "SIZE" },
-  { heading: "FILE", keep: true, cut: "start" },
+  { heading: "FILE", cut: "start" },
 ];
 
 /** A cell as its row is spoken of. */

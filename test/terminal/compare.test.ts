@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { hasScreen, Screen } from "../support/screen.ts";
+
+const ARGS = [
+  "compare",
+  "a red fox",
+  "-m",
+  "gamma-image-2,z-image",
+  "-r",
+  "1:1,16:9",
+  "--sandbox",
+  "-o",
+  "out",
+];
+
+describe.skipIf(!hasScreen)("compare on a real terminal", () => {
+  it.each([100, 80])(
+    "shows in %d columns what is compared, and the end of each file's name",
+    async (columns) => {
+      const lines = await Screen.after(ARGS, { columns });
+      expect(lines).toContainEqual(
+        expect.stringMatching(/^MODEL +RATIO +QUALITY +CREDITS +SECONDS +SIZE +FILE$/),
+      );
+      expect(
+        lines.filter((line) => /^(?:gamma-image-2|z-image) +(?:1:1|16:9) .*…\S+\.png$/.test(line)),
+      ).toHaveLength(4);
+    },
+  );
+
+  it("keeps models, ratios and credits in 40 columns", async () => {
+    const lines = await Screen.after(ARGS, { columns: 40 });
+    expect(lines).toContainEqual(expect.stringMatching(/^MODEL +RATIO +QUALITY +CREDITS$/));
+    expect(lines.join(" ")).toContain("Not shown for lack of room: SECONDS, SIZE, FILE.");
+  });
+});
