@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { defineConfig } from "rolldown";
@@ -10,9 +11,11 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 const TOGETHER = {
   start: "cli/app/main",
   command:
-    "(cli/(commands/generate|flags/generate-flags|app/session|output/(columns|failure-lines))|client/(failure|report-json))",
+    "(cli/(commands/generate|flags/generate-flags|app/session|output/failure-lines)|client/(failure|report-json))",
   account: "(client/account|cli/output/colors|lib/redact)",
   early: "cli/tasks/open-early",
+  // Apart from what checks a request and from what submits, because it takes longer to start than all of either.
+  columns: "cli/output/columns",
   ledger: "(client/open-ledger|core/task/(history|report))",
   // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
   wire: "(cli/(tasks/generate|output/render)|api/public-address)",
@@ -35,7 +38,7 @@ export default defineConfig({
   external: ["sharp"],
   input: { main: "src/cli/app/main.ts", client: "src/client/index.ts" },
   preserveEntrySignatures: "allow-extension",
-  plugins: [standIns(), licenses(), moduleOfClient()],
+  plugins: [standIns(), licenses(), moduleOfClient(), commandTree()],
   output: {
     dir: "dist",
     format: "cjs",
@@ -46,6 +49,21 @@ export default defineConfig({
     codeSplitting: { groups },
   },
 });
+
+/**
+ * What `--help --json` says of the program, beside it: shell completion reads it, because to build the command tree
+ * takes too long for a key press.
+ */
+function commandTree() {
+  return {
+    name: "command-tree",
+    writeBundle({ dir }) {
+      const script = `require(${JSON.stringify(path.resolve(dir, "main.cjs"))}).main(["--help", "--json"])`;
+      const json = execFileSync(process.execPath, ["--eval", script], { env: {} });
+      writeFileSync(path.join(dir, "commands.json"), json);
+    },
+  };
+}
 
 /** The package's API as an ES module, with the names that it exports. */
 function moduleOfClient() {

@@ -13,7 +13,10 @@ it.each([
   ["--version", ["--version"], 2],
   ["--help", ["--help"], 3],
   ["a dry run", [...PURCHASE, "--dry-run"], 4],
-  ["a submit", [...PURCHASE, "--no-wait"], 8],
+  ["a submit", [...PURCHASE, "--no-wait"], 9],
+  ["completion of a flag", ["__complete", "=--m", "generate"], 3],
+  ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
+  ["completion of a task", ["__complete", "=", "status"], 8],
 ])("%s loads few files, and of Node no more than it needs", async (_what, args, most) => {
   const server = await liveService(PICTURE);
   const folder = await temporaryFolder();

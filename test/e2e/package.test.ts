@@ -28,7 +28,7 @@ it("the package holds the program, its types and its papers, and nothing else", 
     expect(names).toContain(needed);
   }
   const expected =
-    /^(package\.json|README\.md|LICENSE|bin\/imggen\.js|bin\/package\.json|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.c?js|dist\/types\/.+\.d\.ts)$/;
+    /^(package\.json|README\.md|LICENSE|bin\/imggen\.js|bin\/package\.json|dist\/commands\.json|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.c?js|dist\/types\/.+\.d\.ts)$/;
   expect(names.filter((name) => !expected.test(name))).toEqual([]);
   expect(unpackedSize).toBeLessThan(3_000_000);
 });

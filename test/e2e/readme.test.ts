@@ -24,6 +24,7 @@ const COMMANDS = [
   "logout",
   "config",
   "sandbox",
+  "completion",
 ];
 
 /** The text of one section, up to the next heading. */

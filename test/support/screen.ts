@@ -20,6 +20,8 @@ export interface ScreenOptions {
   cwd?: string;
   /** Another copy of the program. */
   program?: string;
+  /** What is started with the arguments in place of `imggen`. */
+  command?: string;
   /** Whether Ctrl-Z stops the program; `Enter` has it go on. */
   canSuspend?: boolean;
 }
@@ -54,7 +56,9 @@ export class Screen {
     const config = path.join(folder, "tmux.conf");
     // The window must outlive the program, and nothing but the program may write to it.
     await writeFile(config, "set -g remain-on-exit on\nset -g remain-on-exit-format ''\nset -g status off\n");
-    const program = ["env", "-i", ...settings, process.execPath, ...NODE_FLAGS, bin, ...args];
+    const started =
+      options.command === undefined ? [process.execPath, ...NODE_FLAGS, bin] : [options.command];
+    const program = ["env", "-i", ...settings, ...started, ...args];
     // A shell that outlives Ctrl-C: what tmux itself says of a process's end is not always there.
     const script = options.canSuspend ? KEEP_EXIT_CODE_OF_JOB : KEEP_EXIT_CODE;
     const command = ["sh", "-c", script, screen.#exitCode, ...program];

@@ -7,7 +7,7 @@ import { GLOBAL_OPTIONS, HELP_LAYOUT, helpColumns } from "./help-layout.ts";
 import type { GlobalOptions } from "./session.ts";
 
 interface CommandEntry {
-  group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox";
+  group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox" | "Setup";
   summary: string;
   load: () => Promise<CommandModule>;
 }
@@ -78,6 +78,11 @@ const COMMANDS: Record<string, CommandEntry> = {
     group: "Sandbox",
     summary: "serve the whole API on this machine, free",
     load: () => import("../commands/sandbox.ts"),
+  },
+  completion: {
+    group: "Setup",
+    summary: "print a script that completes commands in a shell",
+    load: () => import("../commands/completion.ts"),
   },
 };
 

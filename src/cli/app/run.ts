@@ -1,5 +1,6 @@
 import { InterruptedError } from "../../core/errors.ts";
 import { VERSION } from "../../lib/version.ts";
+import { ASK } from "../completion/ask.ts";
 import { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
 
@@ -25,6 +26,11 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     if (argv.length === 1 && VERSION_WORDS.has(argv[0])) {
       // Scripts ask for it alone, and it needs no parser.
       await console.result(VERSION);
+      return 0;
+    }
+    if (argv[0] === ASK) {
+      const { answerShell } = await import("../completion/answer.ts");
+      await answerShell(argv.slice(1), console, context);
       return 0;
     }
     const { parseAndRun } = await import("./parse.ts");

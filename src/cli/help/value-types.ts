@@ -2,6 +2,7 @@ import { STATUSES } from "../../client/history.ts";
 import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
 import { KINDS } from "../commands/models/models.ts";
+import { SHELLS } from "../completion/scripts.ts";
 
 export type ValueType =
   | "boolean"
@@ -16,7 +17,9 @@ export type ValueType =
   | "ratio"
   | "quality"
   | "setting"
-  | "task";
+  | "task"
+  | "command"
+  | "value";
 
 /** What a flag or an argument takes: what completion offers, and a wrapper can check. */
 export interface ValueKind {
@@ -56,11 +59,13 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
 
 /** By an argument's name: `taskId` of `<taskId...>`. */
 export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
+  command: { type: "command" },
   "file|taskId": { type: "task" },
   "manifest|-": { type: "path" },
   model: MODEL,
   name: { type: "setting", values: SETTING_NAMES },
   prompt: TEXT,
   taskId: { type: "task" },
-  value: TEXT,
+  shell: { type: "choice", values: SHELLS },
+  value: { type: "value" },
 };

@@ -3,7 +3,9 @@ import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const COMMANDS =
-  "generate batch compare rerun status resume history models login logout config sandbox".split(" ");
+  "generate batch compare rerun status resume history models login logout config sandbox completion".split(
+    " ",
+  );
 
 async function help(words: readonly string[], columns?: number): Promise<string> {
   const terminal = columns === undefined ? {} : { terminal: true, columns, env: { NO_COLOR: "1" } };
@@ -16,7 +18,7 @@ function headings(text: string): string[] {
 
 describe("the order of help", () => {
   it("is commands by what they are for, then the options of all, then examples", async () => {
-    const groups = ["Create", "Tasks", "Models", "Account", "Sandbox", "Help"];
+    const groups = ["Create", "Tasks", "Models", "Account", "Sandbox", "Setup", "Help"];
     expect(headings(await help([]))).toEqual([...groups, "Global options", "Examples"]);
   });
 

@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import type { Context } from "../app/context.ts";
+import type { Description } from "../help/describe.ts";
+import type { Console } from "../output/console.ts";
+import { offer } from "./offer.ts";
+import type { Sources } from "./values.ts";
+
+/**
+ * Answers a shell: which paths to offer on the first line, then a word a line, and what it is after two blanks.
+ * Where anything is wrong it offers nothing: a shell at its prompt has no place for an error.
+ * @param words `=` and the word at the cursor (never empty, because some shells drop an empty one), then those before
+ */
+export async function answerShell(
+  [at = "=", ...words]: readonly string[],
+  console: Console,
+  context: Context,
+) {
+  try {
+    const tree = readTree();
+    const findTasks: Sources["findTasks"] = async (which) => {
+      const { latestTasks } = await import("./latest-tasks.ts");
+      return latestTasks(which, context);
+    };
+    const { paths, candidates } = await offer(words, at.slice(1), { tree, findTasks });
+    const lines = candidates.map(({ value, description }) =>
+      description === "" ? value : `${value}  ${description.split("\n")[0]}`,
+    );
+    await console.result([paths, ...lines]);
+  } catch {
+    // As said above.
+  }
+}
+
+/** The build writes it: to load every command for a key press would take too long. */
+function readTree(): Description {
+  return JSON.parse(readFileSync(path.join(import.meta.dirname, "../commands.json"), "utf8"));
+}

@@ -1,0 +1,65 @@
+import type { CommandNode, OptionNode } from "../help/command-tree.ts";
+import type { Description } from "../help/describe.ts";
+
+/** What the words before the cursor mean. */
+export interface CommandLine {
+  command: CommandNode;
+  /** All that the command takes. */
+  options: readonly OptionNode[];
+  /** The values of each flag that was given, by its long form; empty for one that takes none. */
+  given: ReadonlyMap<string, readonly string[]>;
+  /** The arguments that were given. */
+  args: readonly string[];
+  /** The flag whose value the next word is. */
+  awaits: OptionNode | null;
+  /** Whether `--` ended the flags. */
+  optionsEnded: boolean;
+}
+
+/** Reads the words before the cursor, whatever they are: a line that is being typed is seldom right. */
+export function readCommandLine(
+  words: readonly string[],
+  { command, globalOptions }: Description,
+): CommandLine {
+  const given = new Map<string, string[]>();
+  const line = {
+    command,
+    options: globalOptions,
+    given,
+    args: [] as string[],
+    awaits: null as OptionNode | null,
+    optionsEnded: false,
+  };
+  const take = ({ long }: OptionNode, value: string[]) =>
+    given.set(long, [...(given.get(long) ?? []), ...value]);
+  for (const word of words) {
+    if (line.awaits) {
+      take(line.awaits, [word]);
+      line.awaits = null;
+    } else if (line.optionsEnded || !word.startsWith("-") || word === "-") {
+      const next = line.args.length > 0 ? undefined : line.command.commands.find(({ name }) => name === word);
+      if (next) Object.assign(line, { command: next, options: [...next.options, ...globalOptions] });
+      else line.args.push(word);
+    } else if (word === "--") {
+      line.optionsEnded = true;
+    } else {
+      const { option, value } = readFlag(word, line.options);
+      if (option && value === null && takesValue(option)) line.awaits = option;
+      else if (option) take(option, value === null ? [] : [value]);
+    }
+  }
+  return line;
+}
+
+/** The flag in a word, and its value where it is in the same word: `--model=z-image`, `-mz-image`. */
+export function readFlag(
+  word: string,
+  options: readonly OptionNode[],
+): { option: OptionNode | undefined; value: string | null } {
+  const [, name = word, value = null] = /^(--[^=]*)=(.*)$/s.exec(word) ?? /^(-[^-])(.+)$/s.exec(word) ?? [];
+  return { option: options.find(({ long, short }) => name === long || name === short), value };
+}
+
+function takesValue({ type }: OptionNode): boolean {
+  return type !== "boolean";
+}

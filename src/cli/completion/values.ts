@@ -1,0 +1,82 @@
+import type { ArgumentNode, OptionNode } from "../help/command-tree.ts";
+import type { Description } from "../help/describe.ts";
+import { among, type Candidate, NOTHING, type Offer } from "./candidates.ts";
+import type { CommandLine } from "./command-line.ts";
+
+/** Where the values of flags and arguments come from. */
+export interface Sources {
+  tree: Description;
+  /** Tasks of the ledger, newest first. Asked only where a task is wanted. */
+  findTasks: (which: "unfinished" | "all") => Promise<readonly Candidate[]>;
+}
+
+/** The names of commands. */
+export function commandNames(commands: Description["command"]["commands"]): Candidate[] {
+  return commands.map(({ name, summary }) => ({ value: name, description: summary }));
+}
+
+type Kind = Pick<OptionNode | ArgumentNode, "type" | "values"> & { commaSeparated?: boolean };
+
+/** What a flag or an argument takes that begins with what is typed already. */
+export async function valuesOf(
+  kind: Kind,
+  current: string,
+  line: CommandLine,
+  from: Sources,
+): Promise<Offer> {
+  if (!kind.commaSeparated) return singleValue(kind, current, line, from);
+  const before = current.slice(0, current.lastIndexOf(",") + 1);
+  const last = await singleValue(kind, current.slice(before.length), line, from);
+  const left = last.candidates.filter(({ value }) => !before.split(",").includes(value));
+  return { ...last, candidates: left.map((each) => ({ ...each, value: before + each.value })) };
+}
+
+async function singleValue(kind: Kind, current: string, line: CommandLine, from: Sources): Promise<Offer> {
+  switch (kind.type) {
+    case "path":
+      return { paths: "files", candidates: [] };
+    case "folder":
+      return { paths: "folders", candidates: [] };
+    case "model":
+    case "ratio":
+    case "quality": {
+      const { modelCandidates, allowedBy } = await import("./model-values.ts");
+      if (kind.type === "model") return modelCandidates(current);
+      const models = (line.given.get("--model") ?? []).flatMap((names) => names.split(","));
+      return among((allowedBy(models, kind.type) ?? kind.values ?? []).map(plain), current);
+    }
+    case "task":
+      return tasksLike(current, line, from);
+    case "command":
+      return among(commandNames(from.tree.command.commands), current);
+    case "value":
+      return settingValues(current, line, from);
+    default:
+      return among((kind.values ?? []).map(plain), current);
+  }
+}
+
+/** What `resume` finishes is unfinished; `rerun` takes an image too. */
+async function tasksLike(
+  current: string,
+  { command, args }: CommandLine,
+  { findTasks }: Sources,
+): Promise<Offer> {
+  const found = await findTasks(command.name === "resume" ? "unfinished" : "all");
+  const { candidates } = among(
+    found.filter(({ value }) => !args.includes(value)),
+    current,
+  );
+  return { paths: command.arguments[0]?.name.includes("file") ? "files" : "none", candidates };
+}
+
+/** A setting takes what the flag of `generate` takes that it is the default of. */
+async function settingValues(current: string, line: CommandLine, from: Sources): Promise<Offer> {
+  const generate = from.tree.command.commands.find(({ name }) => name === "generate");
+  const flag = generate?.options.find(({ long }) => long === `--${line.args[0]}`);
+  return flag ? singleValue(flag, current, line, from) : NOTHING;
+}
+
+function plain(value: string): Candidate {
+  return { value, description: "" };
+}
