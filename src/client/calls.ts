@@ -8,8 +8,9 @@ export class Calls {
   readonly #running = new Set<Promise<unknown>>();
 
   /**
-   * Runs a call. @param stops what ends it before its time, where that is there
-   * @throws ImggenFailure whatever went wrong; a client that is closed, or a signal that came before, costs nothing
+   * Runs a call.
+   * @param stops signals that abort it
+   * @throws ImggenFailure for every error; nothing is sent if the client is closed or a signal has aborted already
    */
   async run<Result>(
     stops: readonly (AbortSignal | undefined)[],
@@ -36,7 +37,7 @@ export class Calls {
     }
   }
 
-  /** Stops every call in good order, and waits for its end. */
+  /** Aborts every call, and waits until all have ended. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running);

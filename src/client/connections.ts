@@ -54,12 +54,12 @@ export class Connections {
     if (early) this.#closers.push(async () => early.close());
   }
 
-  /** The account at hand: the embedded sandbox under `--sandbox`, else the configured one. */
+  /** The current account: the embedded sandbox under `--sandbox`, else the configured one. */
   current(): Promise<Connection> {
     return this.#context.isSandbox ? this.#sandboxConnection() : this.#configuredConnection();
   }
 
-  /** A task's own account. The sandbox is always at hand. @throws OtherAccountError */
+  /** A task's own account. The sandbox is always available. @throws OtherAccountError */
   async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#context.isSandbox) {
@@ -71,7 +71,7 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    // One that fails must neither keep the others open nor stand in the way of a result.
+    // One that fails to close must neither keep the others open nor lose a result.
     await Promise.allSettled(this.#closers.map((close) => close()));
   }
 

@@ -17,6 +17,6 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" |
   readonly isSandbox: boolean;
   /** Called when the embedded sandbox had too few credits left, and was given so many. */
   readonly onRefill: (credits: number) => void;
-  /** Told of every exchange with the service. */
+  /** Called after every exchange with the service. */
   readonly onExchange: HttpClientOptions["onExchange"];
 }

@@ -1,10 +1,10 @@
-/** Items on their way from whoever makes them to one who takes them, each of which waits until it is taken. */
+/** An unbuffered queue: passes items from producers to one consumer, and each producer waits until its item is taken. */
 export class Handover<Item> {
   readonly #waiting: { item: Item; taken: () => void }[] = [];
   #wake: () => void = () => {};
   #isOver = false;
 
-  /** Resolves once the item is taken, or once nobody takes any more. */
+  /** Resolves once the item is taken, or after `end`. */
   give(item: Item): Promise<void> {
     if (this.#isOver) return Promise.resolve();
     return new Promise((taken) => {
@@ -13,7 +13,7 @@ export class Handover<Item> {
     });
   }
 
-  /** Nothing more is given, or taken. */
+  /** Ends the queue: producers stop waiting, and `items` ends. */
   end(): void {
     this.#isOver = true;
     for (const { taken } of this.#waiting) taken();

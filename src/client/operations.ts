@@ -40,7 +40,7 @@ import { submitRequest } from "./submit-request.ts";
 import { describeUnreadable, type UnreadableEntry } from "./unreadable-entries.ts";
 import { type CallerDeps, Workspace } from "./workspace.ts";
 
-/** What a client's calls do. Apart from the client, which is made without loading any of it. */
+/** What a client's calls do. A module of its own, so that a client is created without loading any of it. */
 export class Operations {
   readonly #context: ClientContext;
   readonly #workspace: Workspace;
@@ -102,11 +102,11 @@ export class Operations {
     const folder = this.#context.resolvePath(".");
     const fallback = () => ({ kind: "folder", folder, template: DEFAULT_TEMPLATE, overwrite }) as const;
     const deps = this.#depsFor(options, signal);
-    const { targets, oddities } = await tasksToResume(ids, this.#context.isSandbox, deps.ledger);
+    const { targets, unreadable: entries } = await tasksToResume(ids, this.#context.isSandbox, deps.ledger);
     const reports = await resumeMany(targets, { wait, destination, fallback }, deps, async () => {});
     if (ids.length === 0 && !signal.aborted) await deps.ledger.sweep().catch(() => {});
     const tasks = reports.filter((report, at) => !isNothing(report, targets[at])).map(reportJson);
-    const unreadable = unreadableFiles(oddities);
+    const unreadable = unreadableFiles(entries);
     const ok = unreadable.unreadable === undefined && tasks.every((task) => task.ok);
     return { ok, tasks, ...unreadable };
   }
@@ -119,8 +119,8 @@ export class Operations {
       isSandbox,
       labelOf: (name) => `history: ${name}`,
     });
-    const { records, oddities } = await recentTasks(this.#workspace.ledger, limit, filter);
-    return { tasks: records.map(historyEntry), ...unreadableFiles(oddities) };
+    const { records, unreadable } = await recentTasks(this.#workspace.ledger, limit, filter);
+    return { tasks: records.map(historyEntry), ...unreadableFiles(unreadable) };
   }
 
   close(): Promise<void> {

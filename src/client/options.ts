@@ -19,7 +19,7 @@ export interface ClientOptions {
 
 /** What every call takes. */
 export interface CallOptions {
-  /** Stops the call in good order: what is charged stays in the ledger, and `resume` finishes it. */
+  /** Aborts the call: what is charged stays in the ledger, and `resume` finishes it. */
   signal?: AbortSignal | undefined;
   onProgress?: OnTaskProgress | undefined;
 }

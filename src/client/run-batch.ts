@@ -17,10 +17,10 @@ import type { BatchRow, BatchSummary } from "./results.ts";
 
 export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
 
-/** What the surroundings say of a batch. */
+/** What a batch needs from the process that runs it. */
 export interface BatchSurroundings {
   resolvePath: (file: string) => string;
-  /** Above so many credits somebody has to agree. */
+  /** Above this many credits the cost must be confirmed. */
   confirmAbove: () => Promise<number>;
 }
 
@@ -29,7 +29,7 @@ const MOST_CONCURRENCY = 256;
 
 /**
  * Runs a batch as `imggen batch` does: the same rows into the same folder resume it.
- * @param onRow told of each row as it ends
+ * @param onRow called with each row as it ends
  * @throws ManifestError, BudgetExceededError, UsageError, or what `executeBatch` throws; nothing was sent then
  */
 export async function runBatch(
@@ -96,7 +96,7 @@ async function orderOf(
   };
 }
 
-/** Rows go the way of a manifest's, one JSON line each: they are held to the same rules. @throws ManifestError */
+/** Checks rows as a manifest's: each becomes a JSON line, so the same rules apply. @throws ManifestError */
 async function checkedRows(rows: BatchRows, defaults: RowDefaults): Promise<CheckedRow[]> {
   const checked: CheckedRow[] = [];
   const problems: ManifestProblem[] = [];
@@ -112,7 +112,7 @@ async function* asLines(rows: BatchRows): AsyncGenerator<Uint8Array> {
   for await (const row of rows) yield Buffer.from(`${jsonOf(row)}\n`);
 }
 
-/** What JSON cannot say is no row: as `null` it is told with its line. */
+/** A row that JSON cannot express becomes `null`, which is reported as a problem of its line. */
 function jsonOf(row: unknown): string {
   try {
     return JSON.stringify(row) ?? "null";

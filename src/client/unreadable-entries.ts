@@ -1,9 +1,9 @@
 import type { LedgerEntry } from "../store/ledger-entry.ts";
 
-/** A file that lies in the ledger's folders and is no task to be read. */
+/** A file in the ledger's folders that cannot be read as a task. */
 export type UnreadableEntry = Exclude<LedgerEntry, { kind: "task" }>;
 
-/** A file in the ledger's folders that is no task of ours to read, in one line. Nothing is ever deleted there. */
+/** One line about such a file, for a warning. It is never deleted. */
 export function describeUnreadable(entry: UnreadableEntry): string {
   switch (entry.kind) {
     case "stub":

@@ -12,16 +12,16 @@ import { openLedger } from "./open-ledger.ts";
 export interface WorkspaceOptions {
   /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */
   requestTimeoutMs?: number | undefined;
-  /** What the first submit to the configured service goes over, where that is open already. */
+  /** A connection that is already open, for the first submit to the configured service. */
   early?: EarlyConnection | null;
 }
 
-/** Who asked for some tasks: how they are told of, and stopped. */
+/** How the caller of some tasks is notified of them, and stops them. */
 export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut" | "published">;
 
 /** What a caller's tasks need, each at its own account. */
 export interface CallerDeps extends ResumeDeps {
-  /** At the account at hand. */
+  /** For the current account. */
   current: () => Promise<TaskDeps>;
 }
 

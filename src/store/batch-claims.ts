@@ -63,8 +63,8 @@ export class BatchClaims {
   }
 
   /**
-   * The tasks of every row that was ever begun, by row, first attempt first; a claim that was damaged stands there
-   * as its own path. @throws StateFolderError
+   * The tasks of every row that was ever begun, by row, first attempt first; a damaged claim is given
+   * as its path. @throws StateFolderError
    */
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {

@@ -112,7 +112,7 @@ export class LedgerReader {
     const idAt = (entry: LedgerEntry) => idOfName(path.basename(entry.file)) ?? path.basename(entry.file);
     const done = this.done.newestFirst(wanted);
     for (let next = await this.#nextOf(done); next; next = await this.#nextOf(done)) {
-      // One that was moved between the two listings is in both.
+      // A task that was moved between the two listings is in both.
       if (open[0] && idAt(open[0]) === idAt(next)) open.shift();
       while (open[0] && idAt(open[0]) > idAt(next)) yield open.shift() as LedgerEntry;
       yield next;

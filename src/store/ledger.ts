@@ -98,7 +98,7 @@ export class Ledger extends LedgerReader {
     removeIfPresent(file.path);
   }
 
-  /** Begins a task. This process holds it before its file can be seen, and on where it is begun. */
+  /** Begins a task. This process holds it before other processes can see its file, and until it is released. */
   async #guardedBegin<Begun extends OwnedTask | "taken">(
     id: string,
     begin: () => Promise<Begun>,
@@ -262,14 +262,14 @@ export class Ledger extends LedgerReader {
       file.close();
       await this.done.take(file.path, record);
     } finally {
-      // Not before: whoever else of this process saw it between the two would put it away too.
+      // Not before: another part of this process could claim it in between, and finish it a second time.
       if (!claimed) letGo(file.path);
     }
     if (claimed) await removeClaims(this.openFolder, record.id);
   }
 
   /** Whether a task is among the finished ones. */
-  async isPutAway(id: string): Promise<boolean> {
+  async isFinished(id: string): Promise<boolean> {
     return this.guarded(() => this.done.has(id));
   }
 

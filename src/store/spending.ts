@@ -76,10 +76,10 @@ export class Spending {
   async #listAll(): Promise<void> {
     this.#readAnnounced();
     const before = [...this.#unfinished];
-    // The unfinished first: what is put away between the two is in both, and counts once.
+    // The unfinished first: a task that is finished between the two listings is in both, and counts once.
     const open = await this.#readUnfinished();
     for (const name of this.#done.namesSince(this.#since)) this.#finish(name);
-    // What is in neither was begun, and withdrawn before anything was sent.
+    // A task in neither was begun, and withdrawn before anything was sent.
     for (const id of before) if (this.#unfinished.has(id) && !open.has(id)) this.#drop(id);
     this.#announced.removeBefore(this.#since);
   }

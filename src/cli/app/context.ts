@@ -22,7 +22,7 @@ export interface Context extends ProcessContext {
   readonly processes: Processes;
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
   signal: AbortSignal;
-  /** What is still said when a second signal ends the process at once. */
+  /** Lines to write when a second signal ends the process at once. */
   lastWord: (reason: InterruptedError) => Promise<unknown>;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -89,7 +89,7 @@ async function askOnTerminal(question: string, isHidden: boolean): Promise<strin
   return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }
 
-/** A closed pipe is told to whoever writes; without a listener it would end the process. */
+/** A closed pipe is reported to the code that writes; without a listener it would end the process. */
 function quietly(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   return stream.on("error", () => {});
 }
@@ -104,7 +104,7 @@ function once<Value>(make: () => Value): () => Value {
 
 const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** The first signal asks the program to stop in good order; the second does not wait for it. */
+/** The first signal asks the program to shut down cleanly; the second ends it at once. */
 function interruption(lastWord: Context["lastWord"]): AbortSignal {
   const controller = new AbortController();
   const listen = (signal: InterruptSignal) =>

@@ -37,13 +37,13 @@ export class Session {
     this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
   }
 
-  /** Where settings and state live: not every command needs to know. @throws UsageError as `foldersOf` */
+  /** The folders of settings and state; not every command needs them. @throws UsageError as `foldersOf` */
   get folders(): Folders {
     this.#folders ??= foldersOf(this.context);
     return this.#folders;
   }
 
-  /** The command that is running, as it can be pasted into a shell. @param flag one more, where it lacks it */
+  /** The command that is running, as it can be pasted into a shell. @param flag added if it is not there */
   commandLine(flag?: string): string {
     const end = this.#argv.indexOf("--");
     const at = end === -1 ? this.#argv.length : end;

@@ -61,12 +61,12 @@ async function promptOf(
   { promptFile, edit }: GenerateOptions,
 ): Promise<string> {
   const { context, options } = session;
-  const isAnybodyThere = canAsk(session) && !options.json;
+  const isInteractive = canAsk(session) && !options.json;
   if (!edit) {
-    const ask = isAnybodyThere ? () => context.ask("Prompt: ") : null;
+    const ask = isInteractive ? () => context.ask("Prompt: ") : null;
     return readPrompt(prompt, promptFile, context, ask);
   }
-  if (!isAnybodyThere) throw new UsageError("--edit needs a terminal, and works without --json.");
+  if (!isInteractive) throw new UsageError("--edit needs a terminal, and works without --json.");
   const isGiven = prompt !== undefined || promptFile !== undefined;
   return editPrompt(isGiven ? await readPrompt(prompt, promptFile, context) : "", context);
 }

@@ -97,8 +97,8 @@ export async function runRequest(
     const options = { wait: flags.wait ? wait : null, destination: toStandardOutput ? await place() : null };
     const report = await reuse(checked, options, requestTimeoutMs, session);
     if (report) {
-      const misled = flags.output !== undefined && liesElsewhere(report, resolvePath(flags.output));
-      const warnings = misled ? [...report.warnings, NOT_MOVED] : report.warnings;
+      const isIgnored = flags.output !== undefined && isSavedElsewhere(report, resolvePath(flags.output));
+      const warnings = isIgnored ? [...report.warnings, OUTPUT_IGNORED] : report.warnings;
       return showReport({ ...report, warnings }, viewing, session);
     }
   }
@@ -114,13 +114,13 @@ export async function runRequest(
   return showReport(await submitShown(order, { requestTimeoutMs, early }, session), viewing, session);
 }
 
-/** Whether something was saved, and nothing of it under this name or in this folder. */
-function liesElsewhere({ files }: TaskReport, place: string): boolean {
+/** Whether images were saved, and none of them under this path or in this folder. */
+function isSavedElsewhere({ files }: TaskReport, place: string): boolean {
   const places = files.flatMap((file) => (file.path === null ? [] : [file.path, path.dirname(file.path)]));
   return places.length > 0 && !places.includes(place);
 }
 
-const NOT_MOVED = "--output was not used: --reuse leaves the images where they were saved.";
+const OUTPUT_IGNORED = "--output was not used: --reuse leaves the images where they were saved.";
 
 function checkCap(checked: CheckedRequest, { maxCredits, validate }: GenerateFlags): void {
   if (maxCredits === undefined) return;

@@ -28,15 +28,15 @@ export interface PathField {
 
 type Streams = Pick<Context, "stdout" | "stderr" | "env">;
 
-/** The contexts that have had their result, or have it under way, from whichever console. */
+/** The contexts whose result has been written, or is being written, by any console. */
 const answered = new WeakSet<object>();
 
 /**
  * The two streams and what belongs on each: results on standard output, everything else on standard error.
- * A reader that has gone away is no failure of ours; a disk that is full behind a redirection is.
+ * A closed pipe is not an error; a full disk behind a redirection is.
  *
- * Whoever writes hands over plain text, whatever it is made of: what would act on a terminal is escaped here, and
- * nowhere else.
+ * Callers pass plain text from any source: characters that would control a terminal are escaped here, and nowhere
+ * else.
  */
 export class Console {
   readonly #streams: Streams;
@@ -65,8 +65,8 @@ export class Console {
   }
 
   /**
-   * Writes now where there are no colours: what was said is out before whatever is done next. With colours the first
-   * line waits until they are loaded, and what comes after it waits for it.
+   * Writes at once if there are no colours, so that the text is out before the next step. With colours the first line
+   * waits until they are loaded, and later lines wait for it.
    */
   #inTurn<Result>(stream: "stdout" | "stderr", write: (style: Style) => Promise<Result>): Promise<Result> {
     if (this.#lastTurn === null && !this.takesColors(stream)) return write(PLAIN);
@@ -129,7 +129,7 @@ export class Console {
     await this.#inTurn("stdout", () => this.#write("stdout", sequences));
   }
 
-  /** A question on a line of its own, which the answer is typed on. */
+  /** A question; the answer is typed on the same line. */
   async question(text: string): Promise<void> {
     await this.#inTurn("stderr", async () => {
       this.beforeWrite();
@@ -137,12 +137,12 @@ export class Console {
     });
   }
 
-  /** Takes rows off the terminal that were ours, from the one above the cursor upwards. */
+  /** Clears so many rows of the terminal, from the one above the cursor upwards. */
   clearAbove(rows: number): void {
     if (rows > 0) void write(this.#streams.stderr, UP_AND_CLEAR.repeat(rows));
   }
 
-  /** A word to the person at the terminal; not under `--quiet`. */
+  /** A message on standard error; not under `--quiet`. */
   async note(text: Text, paint?: (style: Style) => Paint): Promise<void> {
     if (!this.quiet) await this.error(text, paint);
   }

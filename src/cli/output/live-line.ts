@@ -10,7 +10,7 @@ export type StatusText = string | ((columns: number) => readonly string[]);
 
 /** Lines at the end of the terminal that are rewritten as things go on; nothing if there is no terminal. */
 export interface StatusLine {
-  /** Whether anybody sees it. */
+  /** False without a terminal. */
   readonly isLive: boolean;
   set(text: StatusText): void;
   stop(): void;
@@ -64,7 +64,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
       if (!resting) spinner.render();
     });
   }, FRAME_MS).unref();
-  // A stopped program must leave the shell its cursor, and no line that is not rewritten any more.
+  // While suspended, the shell gets its cursor back, and no stale line is left.
   const endSuspending = context.onSuspend(
     () => spinner.stop(),
     () => {
@@ -95,7 +95,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
   };
 }
 
-/** Takes a spinner's frames from it, and shows them one by one. @returns what goes on to the next */
+/** Takes over a spinner's animation. @returns a function that shows the next frame */
 function framesOf(spinner: Ora): () => void {
   const { frames } = spinner.spinner;
   let at = 0;

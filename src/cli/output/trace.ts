@@ -3,7 +3,7 @@ import { formatDuration } from "../../lib/duration.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { Session } from "../app/session.ts";
 
-/** What `--verbose` tells of the network: a line an exchange, without queries and without the key; not under `--quiet`. */
+/** What `--verbose` logs: a line for each exchange with the service, without queries and without the key; not under `--quiet`. */
 export function traceOf({ options, console }: Session): HttpClientOptions["onExchange"] {
   if (!options.verbose) return undefined;
   return ({ method, url, result, elapsedMs }) => {

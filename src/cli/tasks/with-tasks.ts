@@ -4,13 +4,13 @@ import type { Session } from "../app/session.ts";
 import { createProgress } from "../output/progress.ts";
 import { clientContext } from "./client-context.ts";
 
-/** What shows how tasks are getting on. */
+/** Shows the progress of tasks. */
 interface Shown {
   show: OnTaskProgress;
   stop: () => void;
 }
 
-/** Runs tasks, each at its own account, shows how they are getting on, and puts everything away after it. */
+/** Runs tasks, each at its own account, shows their progress, and closes everything afterwards. */
 export async function withTasks<Result>(
   session: Session,
   options: WorkspaceOptions,

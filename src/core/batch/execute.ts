@@ -40,7 +40,7 @@ export interface BatchOrder {
   cap: number | null;
   /** Whether requests without a documented cost may pass under a cap. */
   allowUndocumented: boolean;
-  /** What a row is called in a word to a person. */
+  /** How messages for people name a row. */
   nameOf: (row: BatchRow) => string;
 }
 
@@ -54,7 +54,7 @@ export interface BatchResult {
   stopped: ImggenError | null;
 }
 
-/** Who is asked before a batch is run, and told how it goes. */
+/** Agrees to a batch before it is run, and is notified of its progress. */
 export interface BatchWatcher
   extends Pick<CircuitBreakerDeps, "onOutage">,
     Required<Pick<RateLimiterDeps, "onPause">> {
@@ -75,7 +75,7 @@ export interface BatchWatcher
 const PATIENCE_WITH_OTHERS_MS = 600_000;
 
 /**
- * Plans a batch, agrees on it, and runs it. Each row is told of as it ends.
+ * Plans a batch, asks the watcher to agree, and runs it. Reports each row as it ends.
  * @throws BudgetExceededError, ManifestError, SaveFailedError, or what the account lacks; nothing was sent then
  */
 export async function executeBatch(
@@ -147,7 +147,7 @@ async function runPlanned(
   return result();
 }
 
-/** Which rows of the batch count for the budget beside those of this run; null for none. */
+/** Which rows count toward the budget in addition to those of this run; null for none. */
 function budgetedKeys({ cap, shard, budgetOf }: BatchOrder): ((key: string) => boolean) | null {
   if (cap === null || budgetOf === "rows") return null;
   return (key) => shard === null || inShard(key, shard);

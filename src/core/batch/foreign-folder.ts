@@ -11,7 +11,7 @@ export interface ForeignFolder {
 
 /**
  * Whether rows may have been submitted into a folder by other ledgers; null if they were not, or where nothing is
- * submitted now. Where several ledgers share it on purpose, only one that this ledger does not know is worth a word.
+ * submitted now. Where several ledgers share it on purpose, only one that this ledger does not know is reported.
  */
 export function foreignFolder(
   { isForeign, isKnown }: FoundBatch,

@@ -99,7 +99,7 @@ async function saveImage(
   const placed = await placeImage(fetched, index, order, result, deps);
   const file = savedFile(fetched, placed.path);
   result.warnings.push(...placed.warnings);
-  // Before the image is recorded: whoever is killed in between writes it when the task is resumed.
+  // Before the image is recorded: if the process is killed in between, resuming the task writes it.
   const why = await addSidecar(file, temporary, order, deps);
   if (why !== null) result.warnings.push(why);
   deps.onProgress({ type: "saved", file });

@@ -69,24 +69,24 @@ export async function submitAndFinish(
   const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
   const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
   const attempts = new RecordedAttempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
-  const purchase: SubmitResult = tooMuch
+  const result: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
     : await submitOnce(request, patienceMs, attempts, deps);
   const report = { ...factsOf(owned.record), warnings };
-  return settle(purchase, order, writer, report, deps);
+  return settle(result, order, writer, report, deps);
 }
 
 async function settle(
-  purchase: SubmitResult,
+  result: SubmitResult,
   order: GenerateOrder,
   writer: TaskWriter,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const acceptedAtMs = deps.clock.now();
-  if (purchase.outcome !== "accepted") return recordNoTask(purchase, writer, report, deps);
-  const { taskId } = purchase;
-  // Before anything else, printing included: an id that only the screen knows is an id lost.
+  if (result.outcome !== "accepted") return recordNoTask(result, writer, report, deps);
+  const { taskId } = result;
+  // Before anything else, printing included: an id that is only on the screen is lost if the process ends.
   await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
   deps.onProgress({ type: "accepted", taskId });
   const accepted: TaskReport = { ...report, taskId, state: "accepted", charged: STATES.accepted.charged };
@@ -100,15 +100,15 @@ async function settle(
 }
 
 async function recordNoTask(
-  purchase: Exclude<SubmitResult, { outcome: "accepted" }>,
+  result: Exclude<SubmitResult, { outcome: "accepted" }>,
   writer: TaskWriter,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  const { outcome, error } = purchase;
+  const { outcome, error } = result;
   const at = isoTime(deps.clock.now());
   if (outcome === "unknown") {
-    const { excerpt } = purchase;
+    const { excerpt } = result;
     await writer.write({ type: "unknown", at, why: error.message, ...(excerpt !== null && { excerpt }) });
     await writer.release();
     return { ...report, state: outcome, charged: STATES[outcome].charged, error };
@@ -116,7 +116,7 @@ async function recordNoTask(
   const { type, key, message } = error;
   if (outcome === "refused") await writer.write({ type: "refused", at, error: { type, key, message } });
   else await writer.write({ type: "not_sent", at, why: message });
-  // What another process has now is that one's to put away.
+  // A process that took the task over also finishes it.
   if (error instanceof TakenOverError) await writer.release();
   else await writer.finish();
   return { ...report, state: outcome, charged: STATES[outcome].charged, error };

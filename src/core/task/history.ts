@@ -5,14 +5,14 @@ import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { type HistoryFilter, matches } from "./history-filter.ts";
 
-/** A file in the ledger's way that wants a word. */
-export type Oddity = Exclude<LedgerEntry, { kind: "task" }>;
+/** A file in the ledger's folders that cannot be read as a task; the user is warned about it. */
+export type Unreadable = Exclude<LedgerEntry, { kind: "task" }>;
 
-/** What the ledger holds, and the files in its way that want a word. */
+/** Tasks of the ledger, and the files that could not be read. */
 export interface Recent {
   records: TaskRecord[];
-  oddities: Oddity[];
-  /** How many tasks were passed over, of those that were read, because they are at another service. */
+  unreadable: Unreadable[];
+  /** How many of the tasks read were left out because they are at another service. */
   elsewhere: number;
 }
 
@@ -22,22 +22,22 @@ export async function recentTasks(
   limit: number,
   filter: HistoryFilter = {},
 ): Promise<Recent> {
-  const recent: Recent = { records: [], oddities: [], elsewhere: 0 };
+  const recent: Recent = { records: [], unreadable: [], elsewhere: 0 };
   if (limit === 0) return recent;
   for await (const found of chargedTasks(ledger, filter)) {
     if (found === "elsewhere") recent.elsewhere += 1;
-    else if ("kind" in found) recent.oddities.push(found);
+    else if ("kind" in found) recent.unreadable.push(found);
     else recent.records.push(found);
     if (recent.records.length >= limit) break;
   }
   return recent;
 }
 
-/** Every task that a filter lets through, newest first, each read only when it is asked for; and what is in the way. */
+/** Every task that a filter lets through, newest first, each read only when it is asked for; and the files that cannot be read. */
 export async function* chargedTasks(
   ledger: Ledger,
   filter: HistoryFilter,
-): AsyncGenerator<TaskRecord | Oddity | "elsewhere"> {
+): AsyncGenerator<TaskRecord | Unreadable | "elsewhere"> {
   const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
   for await (const entry of ledger.newestFirst()) {
     if (entry.kind !== "task") {

@@ -25,7 +25,7 @@ export interface ResumeOptions {
 
 export interface ResumeDeps {
   ledger: Ledger;
-  /** Everything needed to reach a task's own account; null is the account at hand. @throws OtherAccountError */
+  /** Everything needed to reach a task's own account; null for the current account. @throws OtherAccountError */
   depsFor: (service: ServiceIdentity | null, taskId: string) => Promise<TaskDeps>;
 }
 
@@ -114,7 +114,7 @@ export async function finishOwned(
   }
   if (state.name === "rate_limited") return putAwayUnsent(owned, deps.ledger);
   if (state.name !== "accepted" && state.name !== "completed") {
-    // It ended just before its file was put away.
+    // Its process ended just before it moved the file to `done`.
     await new TaskWriter(deps.ledger, owned, () => {}).finish();
     return report;
   }
@@ -157,7 +157,7 @@ async function askAgain(
   options: ResumeOptions,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
-  if (!(await deps.ledger.isPutAway(record.id))) {
+  if (!(await deps.ledger.isFinished(record.id))) {
     // Its process ended just before that, or is about to do it.
     const standing = await resumeRecord(record, options, deps);
     if (standing.error?.type !== "generation_failed") return standing;

@@ -65,7 +65,7 @@ export async function submitOnce(
         return { outcome: "refused", error: reply.error };
       }
       const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);
-      // Before the wait: who is killed in it has not sent anything that the service did not refuse.
+      // Before the wait: a process killed during it has only sent what the service refused.
       await attempts.rateLimited(BUSY, Math.max(delayMs, leftMs));
       await retryPause(delayMs, BUSY, deps);
     } else {

@@ -41,9 +41,9 @@ describe("the recent tasks", () => {
     ];
     await put([refused], {}, true);
     await put([not_sent], {}, true);
-    const { records, oddities } = await recentTasks(ledger, 20);
+    const { records, unreadable } = await recentTasks(ledger, 20);
     expect(records.map(({ id }) => id)).toEqual(ids.reverse());
-    expect(oddities).toEqual([]);
+    expect(unreadable).toEqual([]);
   });
 
   it("are no more than were asked for", async () => {
@@ -81,7 +81,7 @@ describe("the recent tasks", () => {
     await put([accepted]);
     const file = path.join(ledger.folder, "open", "notes.txt");
     await writeFile(file, "mine");
-    expect((await recentTasks(ledger, 20)).oddities).toEqual([{ kind: "foreign", file }]);
+    expect((await recentTasks(ledger, 20)).unreadable).toEqual([{ kind: "foreign", file }]);
   });
 });
 

@@ -43,8 +43,8 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
     return 0;
   }
   const ledger = openLedger(clientContext(session));
-  const { records, oddities, elsewhere } = await recentTasks(ledger, limit, filter);
-  for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
+  const { records, unreadable, elsewhere } = await recentTasks(ledger, limit, filter);
+  for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
   if (session.options.json) await session.json(records.map(historyEntry));
   else if (records.length > 0) {
     const { showTasks } = await import("./task-table.ts");

@@ -22,7 +22,7 @@ export function isInterrupted({ error }: TaskReport): boolean {
 
 /** What a script gets of a `resume` of several tasks. */
 export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session: Session): object {
-  const files = unreadable.map((oddity) => ({ file: oddity.file, message: describeUnreadable(oddity) }));
+  const files = unreadable.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
   const rest = files.length > 0 ? { unreadable: files } : {};
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0) return { ok: exitCode === 0, tasks: reports.map(reportJson), ...rest };

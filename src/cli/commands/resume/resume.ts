@@ -63,14 +63,14 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   const progress = createResumeProgress(session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
   const resumed = await withTasksShown(session, timeouts, progress, async (deps) => {
-    const { targets, oddities } = await tasksToResume(ids, session.options.sandbox === true, deps.ledger);
+    const { targets, unreadable } = await tasksToResume(ids, session.options.sandbox === true, deps.ledger);
     requireFolderForSeveral(options.destination, targets.length);
-    for (const oddity of oddities) await session.console.warn(describeUnreadable(oddity));
+    for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
     await progress.begin(targets.length);
     const reports = await resumeTargets(targets, options, session, deps, progress);
     // Housekeeping: the next resume tries again where this one cannot.
     if (ids.length === 0 && !session.context.signal.aborted) await deps.ledger.sweep().catch(() => {});
-    return { reports, unreadable: oddities.filter(mayBeTask) };
+    return { reports, unreadable: unreadable.filter(mayBeTask) };
   });
   const exitCode = exitCodeOf(resumed);
   await viewImages(
