@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { VARIABLES } from "../src/client/effective-settings.ts";
+import { WORDS } from "../src/sandbox/directives.ts";
+import { SETTING_NAMES } from "../src/store/settings-file.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "..");
 const textOf = (name: string) => readFileSync(path.join(ROOT, name), "utf8");
@@ -25,6 +28,17 @@ describe("README.md", () => {
   it("closes every part that it folds", () => {
     const count = (line: string) => textOf("README.md").split(`\n${line}\n`).length;
     expect(count("</details>")).toBe(count("<details>"));
+  });
+
+  it.each(SETTING_NAMES)("has the setting %s in its table, with the variable", (name) => {
+    const variable = VARIABLES[name];
+    const cell = variable === undefined ? "" : `\`${variable}\` `;
+    expect(textOf("README.md")).toContain(`\n| \`${name}\` | ${cell}|`);
+  });
+
+  it.each(WORDS)("has [sandbox:%s] in its table, as the help of imggen sandbox has", (word) => {
+    expect(textOf("README.md")).toContain(`\n| \`[sandbox:${word}]\` |`);
+    expect(textOf("src/cli/commands/sandbox.ts")).toContain(`[sandbox:${word}]`);
   });
 });
 

@@ -39,7 +39,7 @@ export function exitCodeOf(error: unknown): ExitCode<ErrorType> {
 /** From worst to best, for commands over several tasks. */
 const WORST_FIRST = [130, 143, 129, 1, 2, 3, 4, 7, 8, 5, 6, 9, 10];
 
-/** The code that several outcomes end with together. */
+/** The worst of several exit codes. */
 export function worstOf(codes: readonly number[]): number {
   return WORST_FIRST.find((code) => codes.includes(code)) ?? 0;
 }

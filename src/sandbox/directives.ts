@@ -1,6 +1,7 @@
 import { parseDuration } from "../lib/duration.ts";
 
-const WORDS = [
+/** The directives without a value, as they are written after `sandbox:`. */
+export const WORDS = [
   "fail",
   "no-credits",
   "subscription",

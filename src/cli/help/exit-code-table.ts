@@ -1,7 +1,8 @@
-import { EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
+import { type ExitCode as CodeOf, EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
+import type { ErrorType } from "../../lib/errors.ts";
 
 /** What each exit code means, for help, README and scripts. */
-const MEANINGS: Readonly<Record<number, string>> = {
+const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
   0: "done; every file promised is on disk and checked",
   1: "a bug in imggen",
   2: "the request is wrong; refused here, or by the service, at no cost",
