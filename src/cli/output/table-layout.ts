@@ -8,6 +8,8 @@ export interface Column {
   keep?: boolean;
   /** It is left out before all others. */
   spare?: boolean;
+  /** Its cells are never cut: part of one would say nothing. It may be left out. */
+  whole?: boolean;
   /** Which end of a cell may be missing: of a path, the folders. Default: its end. */
   cut?: "start";
 }
@@ -54,12 +56,13 @@ function widthsWithin(columns: readonly Column[], wanted: readonly number[], roo
   };
   const others = columns.flatMap(({ keep }, at) => (keep ? [] : [at]));
   const kept = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
-  shrink(widths, others, NARROWEST, () => needed() - room);
+  const cuttable = others.filter((at) => !columns[at]?.whole);
+  shrink(widths, cuttable, NARROWEST, () => needed() - room);
   const leaving = others.toReversed().toSorted((a, b) => rank(columns[a]) - rank(columns[b]));
   for (const at of leaving) if (needed() > room) widths[at] = 0;
   // What has been left out may have made room for more of the rest.
   for (const at of others) if (widths[at] !== 0) widths[at] = wanted[at] ?? 0;
-  shrink(widths, others, NARROWEST, () => needed() - room);
+  shrink(widths, cuttable, NARROWEST, () => needed() - room);
   shrink(widths, kept, 1, () => needed() - room);
   return widths;
 }

@@ -54,6 +54,18 @@ it("a spare column is left out before the others", () => {
   expect(leftOut.map(({ heading }) => heading)).toEqual(["RATIO"]);
 });
 
+it("a column that is shown whole or not at all is not cut, however narrow the others get", () => {
+  const columns = COLUMNS.map((column) =>
+    column.heading === "PROMPT" ? { ...column, whole: true } : column,
+  );
+  for (let room = 20; room < 120; room++) {
+    const { lines, leftOut } = layOut(columns, ROWS, room);
+    const cells = lines.flatMap((line) => line.filter(({ column }) => column.heading === "PROMPT"));
+    if (leftOut.some(({ heading }) => heading === "PROMPT")) expect(cells).toEqual([]);
+    else expect(cells.map(({ text }) => text)).toEqual(["PROMPT", ROWS[0]?.[2], ROWS[1]?.[2]]);
+  }
+});
+
 it("of a path the end is what stays", () => {
   expect(shown(30).at(1)).toMatch(/…\S*a-red-fox\.png$/);
 });

@@ -8,12 +8,12 @@ import { type CellStyle, showTable } from "../../output/table.ts";
 import type { Column } from "../../output/table-layout.ts";
 import { shortIds } from "./short-ids.ts";
 
-const STATUS: Column = { heading: "STATUS" };
+const STATUS: Column = { heading: "STATUS", whole: true };
 const COLUMNS: readonly Column[] = [
-  { heading: "SUBMITTED", spare: true },
+  { heading: "SUBMITTED", spare: true, whole: true },
   { heading: "TASK", keep: true },
   STATUS,
-  { heading: "CREDITS", spare: true },
+  { heading: "CREDITS", spare: true, whole: true },
   { heading: "PROMPT" },
   { heading: "FILE", cut: "start" },
 ];
