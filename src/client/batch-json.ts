@@ -32,7 +32,7 @@ export function summaryJson({ tally, rows, charged }: BatchResult): BatchSummary
   };
 }
 
-/** null if the sum would leave something out that nobody can know. */
+/** null if a part of the sum is not known. */
 function documented({ credits, undocumented }: Cost): number | null {
   return undocumented > 0 ? null : credits;
 }

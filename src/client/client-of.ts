@@ -10,7 +10,7 @@ import { type CallOptions, checkOptions, type OPTIONS } from "./options.ts";
 import { checkedFrom } from "./request.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
-/** A client that stands on a context: the command line's run, or a program that uses the package. */
+/** A client for a context, which is the command line's or that of a program that uses the package. */
 export function clientOf(context: ClientContext, requestTimeoutMs?: number): Client {
   const calls = new Calls();
   let operations: Promise<Operations> | null = null;

@@ -13,7 +13,7 @@ import type { ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { ClientContext } from "./context.ts";
 
-/** How tasks of the embedded sandbox name their service: its address is another one at each start. */
+/** How tasks of the embedded sandbox name their service: its address changes at each start. */
 export const SANDBOX_SERVICE = "sandbox";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */

@@ -5,7 +5,7 @@ import type { EffectiveSettings } from "./effective-settings.ts";
 import type { Folders } from "./folders.ts";
 import type { ProcessContext } from "./this-process.ts";
 
-/** What a client stands on: the command line's run, or a program that uses the package. */
+/** What a client needs from the process it runs in: the command line, or a program that uses the package. */
 export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" | "resolvePath"> {
   readonly clock: Clock;
   readonly processes: Processes;
@@ -15,7 +15,7 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" |
   readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits" | "confirmAbove">;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
-  /** Called when the embedded sandbox had too few credits left, and was given so many. */
+  /** Called when the embedded sandbox had too few credits left. @param credits its new balance */
   readonly onRefill: (credits: number) => void;
   /** Called after every exchange with the service. */
   readonly onExchange: HttpClientOptions["onExchange"];

@@ -20,7 +20,7 @@ export function createClient(options: ClientOptions = {}): Client {
   });
 }
 
-/** What the client stands on: this process, with what the options say in place of its environment. */
+/** The context of a client: this process, with the options in place of its environment. */
 function contextOf({ baseUrl, apiKey, sandbox, home }: ClientOptions): ClientContext {
   if (sandbox && (baseUrl !== undefined || apiKey !== undefined))
     throw new UsageError("createClient: sandbox takes neither baseUrl nor apiKey.");

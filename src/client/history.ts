@@ -7,7 +7,7 @@ import type { TaskRecord } from "../task/record.ts";
 import { SANDBOX_SERVICE } from "./connections.ts";
 import type { HistoryEntry } from "./results.ts";
 
-/** How many tasks are shown where nobody says. */
+/** How many tasks are shown by default. */
 export const HISTORY_LIMIT = 20;
 
 /** The words of `status`. */

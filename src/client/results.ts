@@ -61,7 +61,7 @@ export interface TaskFailure extends Failed {
 
 export type TaskResult = TaskSuccess | TaskFailure;
 
-/** How a task stands at the service. A failed one, or a failed poll, is `ok: false`. */
+/** The status of a task at the service. A failed one, or a failed poll, is `ok: false`. */
 export type StatusResult = TaskResult & {
   status: ReportStatus;
   /** Result URLs without their queries, which may be signatures. */
@@ -72,7 +72,7 @@ export type StatusResult = TaskResult & {
 export type BatchRow = TaskResult & {
   /** 1 for the first. */
   row: number;
-  /** Where it stands among the rows as they were given; 1 for the first. */
+  /** Its position among the rows as they were given; 1 for the first. */
   line: number;
   /** An earlier run has saved it. */
   skipped?: true;

@@ -9,14 +9,14 @@ import { isUnknown, type TaskRecord } from "../task/record.ts";
 import { resumeCommand } from "./failure.ts";
 
 export interface SubmitOrder extends GenerateOrder {
-  /** The task that is submitted once more on the user's word: no reason for a warning. */
+  /** The task that the user asked to submit again: it is not warned about. */
   repeated: TaskRecord | null;
-  /** Whether it may be submitted under a limit that its cost cannot be held to. */
+  /** Whether a request without a documented cost may be submitted under a limit. */
   allowUndocumented: boolean;
 }
 
 /**
- * Says what a caller should know before money is spent, and generates.
+ * Warns about an unfinished task for the same request, checks the daily limit, and generates.
  * @throws BudgetExceededError if the day's limit would be passed, or what `generate` throws; nothing was sent
  */
 export async function submitRequest(

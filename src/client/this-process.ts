@@ -4,7 +4,7 @@ import { errorText } from "../lib/error-text.ts";
 
 export type Environment = Record<string, string | undefined>;
 
-/** What a process has of its own, whether it is the command line's or that of a program which uses the package. */
+/** What a client takes from its process: the command line's, or that of a program that uses the package. */
 export interface ProcessContext {
   env: Environment;
   /**

@@ -46,7 +46,7 @@ export class Workspace {
 
   /** What one caller's tasks need: the same for every task of an account. */
   depsFor(caller: Caller): CallerDeps {
-    // Every task that is waited for listens to it, so many listeners are no leak to warn of.
+    // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const known = new Map<Connection, Promise<TaskDeps>>();
     const at = (connection: Connection) => {

@@ -36,9 +36,9 @@ export class Announced {
     appendFileSync(file, line, { mode: 0o600 });
   }
 
-  /** What was announced since the last call, of a day and later ones. @throws what the disk says */
-  *news(since: string): Generator<Announcement> {
-    for (const day of namesIn(this.#folder)) if (day >= dayOf(since)) yield* this.#newsOf(day);
+  /** What was announced since the last call, from a day on. @throws the disk's error */
+  *newSince(since: string): Generator<Announcement> {
+    for (const day of namesIn(this.#folder)) if (day >= dayOf(since)) yield* this.#newOf(day);
   }
 
   /** Removes what was announced before a day. */
@@ -48,7 +48,7 @@ export class Announced {
     }
   }
 
-  *#newsOf(day: string): Generator<Announcement> {
+  *#newOf(day: string): Generator<Announcement> {
     const file = DiskFile.openToRead(path.join(this.#folder, day));
     try {
       const from = this.#read.get(day) ?? 0;

@@ -32,7 +32,7 @@ export async function takeClaim(
       return { held: false, claim: { release: () => letGo(folder, id, file) } };
     }
     const owner = await holderOf(file, processes);
-    // Let go in this very moment: the number is free again, and passing it by would make two holders.
+    // Released a moment ago: the number is free again, and skipping it could make two holders.
     if (owner === "gone") generation -= 1;
     else if (owner) return { held: true, by: owner };
   }
@@ -114,7 +114,7 @@ async function createClaim(file: string, self: ProcessIdentity): Promise<boolean
     }
     return (await publishOnce(draft, file)) !== "exists";
   } catch (error) {
-    // Swept away before its owner stood in it: then another one is made.
+    // It was removed as a leftover before its owner was written into it: create another one.
     if (errorCode(error) !== "ENOENT" || !isFolder(path.dirname(file))) throw error;
     return createClaim(file, self);
   } finally {

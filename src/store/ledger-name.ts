@@ -14,7 +14,7 @@ export const ID_LENGTH = "YYYYMMDDThhmmssSSS-01234567".length;
 
 const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[trmkcf][0-9a-f]+)*)\.jsonl$/;
 
-/** How the names of tasks begin that were begun at a moment, milliseconds since the epoch. */
+/** The first part of the ids of tasks begun at a moment, milliseconds since the epoch. */
 export function timeOfId(atMs: number): string {
   return isoTime(atMs).replace(/[-:.Z]/g, "");
 }
@@ -24,7 +24,7 @@ export const DRAFT_MARK = ".draft-";
 
 const AUXILIARY = /\.claim-\d+(\.\w+)?$|\.draft-[0-9a-f]+$/;
 
-/** Whether a file is a claim on a task or a draft of one, finished or in the making: no entry of its own. */
+/** Whether a file is a claim on a task or a draft of one, complete or not: such a file is not an entry. */
 export function isAuxiliary(name: string): boolean {
   return AUXILIARY.test(name);
 }

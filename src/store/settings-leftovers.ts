@@ -25,7 +25,7 @@ export function leftoversOf(file: string): string[] {
   });
 }
 
-/** Where a link leads; the file itself where it is no link, or not there. */
+/** The target of a symbolic link; the file itself if it is not a link or does not exist. */
 function realFile(file: string): string {
   try {
     return realpathSync(file);

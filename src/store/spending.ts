@@ -85,7 +85,8 @@ export class Spending {
   }
 
   #readAnnounced(): void {
-    for (const { id, keyId, credits } of this.#announced.news(this.#since)) this.#begin(id, keyId, credits);
+    for (const { id, keyId, credits } of this.#announced.newSince(this.#since))
+      this.#begin(id, keyId, credits);
   }
 
   /** Reads the unfinished tasks that were not read yet. @returns the ids of all that are there */

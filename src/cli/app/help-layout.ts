@@ -4,7 +4,7 @@ import { wrapWords } from "../output/wrap.ts";
 
 const COLUMNS_OF_A_PIPE = 100;
 const MOST_COLUMNS = 110;
-/** A description that had less room than this beside its term stands below it. */
+/** A description that would have less room than this beside its term is put below it. */
 const FEWEST_DESCRIPTION_COLUMNS = 22;
 const DESCRIPTION_INDENT = " ".repeat(6);
 

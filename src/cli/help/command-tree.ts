@@ -10,7 +10,7 @@ export interface OptionNode {
   values: readonly string[] | null;
   commaSeparated: boolean;
   repeatable: boolean;
-  /** What applies without the flag, in the words of the help; null if that is nothing. */
+  /** The default, in the words of the help; null if there is none. */
   default: string | boolean | null;
   description: string;
   group: string | null;
@@ -25,7 +25,7 @@ export interface ArgumentNode {
   description: string;
 }
 
-/** A command as it is told to programs. Completion and the manual page are made of the same. */
+/** A command, described for programs. Completion and the manual page are generated from it too. */
 export interface CommandNode {
   name: string;
   summary: string;
@@ -41,7 +41,7 @@ export interface CommandNode {
 
 const HELP = new Help();
 
-/** Describes a command and all below it. The options that every command takes are those of the root, told apart. */
+/** Describes a command and its subcommands. Global options, those of the root, are described separately. */
 export function describeCommand(command: Command): CommandNode {
   const isRoot = command.parent === null;
   const subcommands = HELP.visibleCommands(command).filter((each) => each.name() !== "help" || isRoot);
@@ -96,7 +96,7 @@ function heading(text: string | undefined): string | null {
   return text?.replace(/:$/, "") || null;
 }
 
-/** Read off the help, because the parser keeps what stands below the options as text. */
+/** Parsed from the help text, because the parser keeps the text below the options as a whole. */
 function examplesOf(command: Command): string[] {
   let help = "";
   command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();

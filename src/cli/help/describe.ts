@@ -19,7 +19,7 @@ export interface Description {
   environment: readonly Variable[];
 }
 
-/** @param words of a command line: what they name is described, or the whole program */
+/** @param words of a command line: the command that they name is described, or the whole program */
 export function describe(program: Command, words: readonly string[]): Description {
   const command = commandNamed(program, words);
   return {

@@ -36,7 +36,7 @@ const QUALITY: ValueKind = { type: "quality", values: QUALITIES };
 const TEXT: ValueKind = { type: "text" };
 const SEVERAL = { commaSeparated: true } as const;
 
-/** By what stands for a flag's value in the help: `duration` of `--timeout <duration>`. */
+/** By the placeholder of a flag's value in the help: `duration` of `--timeout <duration>`. */
 export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   dir: { type: "folder" },
   duration: { type: "duration" },

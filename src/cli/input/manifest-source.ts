@@ -36,7 +36,7 @@ function canBeReadAgain(file: string): boolean {
   try {
     return statSync(file).isFile();
   } catch {
-    // Whoever opens it is told why.
+    // The code that opens it reports the error.
     return true;
   }
 }

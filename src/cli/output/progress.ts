@@ -5,13 +5,13 @@ import { createStatusLine } from "./status-line.ts";
 import { TaskNotes } from "./task-notes.ts";
 import { advance, lineOf, newView, type RequestFacts } from "./task-view.ts";
 
-/** Shows how a task is getting on: a spinner on a terminal, a few plain lines elsewhere. */
+/** Shows the progress of a task: a spinner on a terminal, a few plain lines elsewhere. */
 export interface Progress {
   show(event: TaskProgressEvent): void;
   stop(): void;
 }
 
-/** Progress of one task for this terminal, or for what stands in its place. @param facts null if not known */
+/** Progress of one task for this terminal, or for output that is not a terminal. @param facts null if not known */
 export async function createProgress(
   console: Console,
   context: Context,
@@ -29,7 +29,7 @@ export async function createProgress(
   };
   return {
     show(event) {
-      notes.tell(event);
+      notes.show(event);
       if (!advance(view, event, clock())) return;
       draw();
       timer ??= setInterval(draw, 1000).unref();

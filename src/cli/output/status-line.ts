@@ -3,7 +3,7 @@ import type { Paint } from "./colors.ts";
 import type { Console } from "./console.ts";
 import type { StatusLine } from "./live-line.ts";
 
-/** A status line for this terminal, or for what stands in its place. @param paint colours its lines */
+/** A status line for this terminal, or for output that is not a terminal. @param paint colours its lines */
 export async function createStatusLine(
   console: Console,
   context: Context,

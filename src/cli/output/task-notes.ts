@@ -12,14 +12,14 @@ export class TaskNotes {
   readonly #console: Console;
   readonly #isLive: boolean;
   #taskId: string | null = null;
-  #isIdTold = false;
+  #isIdShown = false;
 
   constructor(console: Console, isLive: boolean) {
     this.#console = console;
     this.#isLive = isLive;
   }
 
-  tell(event: TaskProgressEvent): void {
+  show(event: TaskProgressEvent): void {
     if (event.type === "accepted" || event.type === "waiting") this.#taskId = event.taskId;
     // Even under --quiet: the screen may be the only place that has the task's id.
     if (event.type === "ledger_trouble") void this.#console.error(`warning: ${event.message}`);
@@ -27,11 +27,11 @@ export class TaskNotes {
     if (line !== null) void this.#console.note(line);
   }
 
-  /** On a terminal the id is told once, when it may soon be needed: the task is slow, or there is trouble. */
+  /** On a terminal the id is shown once, when it may soon be needed: the task is slow, or there is trouble. */
   grow({ taskId, verb, usualMs }: TaskView, ageMs: number): void {
-    if (!this.#isLive || this.#isIdTold || taskId === null || verb !== "Generating") return;
+    if (!this.#isLive || this.#isIdShown || taskId === null || verb !== "Generating") return;
     if (ageMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;
-    this.#isIdTold = true;
+    this.#isIdShown = true;
     void this.#console.note(
       `This takes long. Ctrl-C stops the wait and loses nothing; later: ${resumeCommand(taskId)}`,
     );
@@ -55,8 +55,8 @@ export class TaskNotes {
   }
 
   #trouble(why: string): string | null {
-    if (!this.#isLive || this.#isIdTold || this.#taskId === null) return null;
-    this.#isIdTold = true;
+    if (!this.#isLive || this.#isIdShown || this.#taskId === null) return null;
+    this.#isIdShown = true;
     return `Task ${this.#taskId}: ${why}. Still waiting.`;
   }
 }

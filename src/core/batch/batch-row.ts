@@ -8,7 +8,7 @@ import type { CheckedRequest } from "../../task/request.ts";
 export interface BatchRow {
   /** 1 for the first. */
   row: number;
-  /** Where it stands in the manifest. */
+  /** Its position in the manifest. */
   line: number;
   checked: CheckedRequest;
   /** Path of its file below the output folder; null: named by the template. */

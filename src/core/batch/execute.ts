@@ -44,7 +44,7 @@ export interface BatchOrder {
   nameOf: (row: BatchRow) => string;
 }
 
-/** How a batch ended, or how it stands. */
+/** How a batch ended, or its state so far. */
 export interface BatchResult {
   tally: BatchCounts;
   rows: number;
@@ -65,7 +65,7 @@ export interface BatchWatcher
   agreeOnFolder: (found: FoundBatch, plan: BatchPlan) => Promise<boolean>;
   /** The batch is within its budget and may be submitted. @throws what says no; nothing was sent */
   agreeOnCosts: (plan: BatchPlan) => Promise<void>;
-  /** Rows are submitted from now on. `cutOff` tells how the batch stands when it will not come to its end. */
+  /** Rows are submitted from now on. `cutOff` returns the state so far, for when the process is about to end. */
   onRun?: (cutOff: () => BatchResult) => void;
   onStart: (row: PlannedRow) => void;
   onEnd: (end: RowResult, tally: BatchCounts) => Promise<void>;
@@ -135,7 +135,7 @@ async function runPlanned(
       watcher.onStart(row);
     },
     async onEnd(end: RowResult) {
-      // How the batch stands was told already.
+      // The result was reported already.
       if (isCutOff) return;
       left.delete(end.row);
       tally.add(end);

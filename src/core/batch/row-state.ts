@@ -3,7 +3,7 @@ import type { TaskReport } from "../task/report.ts";
 import type { Attempt } from "./attempts.ts";
 
 /**
- * How a row stands by its latest task. `new` is to be submitted: nothing was ever sent for it, or the service
+ * The state of a row, from its latest task. `new` is to be submitted: nothing was ever sent for it, or the service
  * refused it. `waiting` is another process's to submit. `unfinished` is charged and not saved. `failed` may have been
  * charged, and the service could not finish it: to submit it again is the user's decision.
  */

@@ -15,7 +15,7 @@ export interface HistoryFilter {
   isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
 }
 
-/** How a task stands, in a word: what is charged and not saved is `unfinished`, whatever the service says of it. */
+/** The status of a task for filters: a charged task that is not saved is `unfinished`, whatever its status at the service. */
 export type HistoryStatus = ReportStatus | "unfinished";
 
 export function historyStatus(state: StateName): HistoryStatus {

@@ -13,7 +13,7 @@ export interface TaskReport {
   ledgerId: string | null;
   /** The service's id; null if none was given, or none is known. */
   taskId: string | null;
-  /** Where it stands. A task of which only the id is known counts as accepted. */
+  /** Its state. A task of which only the id is known counts as accepted. */
   state: StateName;
   /** Whether its result is waited for; false if only the submit was requested. */
   isAwaited: boolean;
@@ -51,7 +51,7 @@ const STATUSES: Readonly<Record<StateName, ReportStatus>> = {
   saved: "completed",
 };
 
-/** How a task stands, in the word of the JSON output. */
+/** The status of a task, as in the JSON output. */
 export function reportStatus({ state, isAwaited }: Pick<TaskReport, "state" | "isAwaited">): ReportStatus {
   return isAwaited ? STATUSES[state] : "submitted";
 }
@@ -81,7 +81,7 @@ export function reportOf(record: TaskRecord): TaskReport {
   return { ...factsOf(record), error: errorOf(record) };
 }
 
-/** As `reportOf`, with no word on what went wrong: for a task that has only just begun. */
+/** As `reportOf`, without an error: for a task that has just begun. */
 export function factsOf({ id, intent, submittedAt, state }: TaskRecord): TaskReport {
   const { request, credits } = intent;
   const standing = standingOf(state);
@@ -116,7 +116,7 @@ function filesOf(state: TaskState): SavedFile[] {
   return state.name === "completed" ? state.partlySaved.filter((file) => file !== null) : [];
 }
 
-/** What is wrong with a task that stands so; null if nothing is. */
+/** The error of a task in this state; null if there is none. */
 function errorOf({ id, state }: TaskRecord): ImggenError | null {
   switch (state.name) {
     case "intent":

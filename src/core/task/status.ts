@@ -18,7 +18,7 @@ export interface StatusOptions {
   destination: Destination | null;
 }
 
-/** How a task stands. Never throws an expected error: it is in the report. */
+/** Reports a task's status. Never throws an expected error: it is in the report. */
 export async function taskStatus(id: string, options: StatusOptions, deps: ResumeDeps): Promise<TaskReport> {
   return statusOf(id, await deps.ledger.find(id), options, deps);
 }

@@ -1,6 +1,6 @@
 import { formatDuration } from "../../../lib/duration.ts";
 
-/** How a batch stands while it runs. */
+/** The state of a batch while it runs. */
 export interface BatchView {
   rows: number;
   /** Rows that have ended, those that were saved before included. */

@@ -80,17 +80,17 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     ...allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: BatchRow) => `line ${line}`,
-    onCutOff: (result: BatchResult) => tell(result, session),
+    onCutOff: (result: BatchResult) => showResult(result, session),
   };
   if (flags.dryRun) return dryRun(source, defaults, order, session);
   const rows = await readRows(source, defaults, session);
   const result = await runShown({ ...order, rows }, session, (end) => showRow(end, session));
-  await tell(result, session);
+  await showResult(result, session);
   return exitCodeOfBatch(result);
 }
 
 /** The last line for a script, or the last lines for a person. */
-async function tell(result: BatchResult, session: Session): Promise<void> {
+async function showResult(result: BatchResult, session: Session): Promise<void> {
   if (session.options.json) return session.json(summaryJson(result));
   for (const line of summaryLines(result, session)) await session.console.note(line);
 }

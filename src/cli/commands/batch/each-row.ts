@@ -3,7 +3,7 @@ import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../
 import { ManifestError } from "../../../core/batch/manifest-error.ts";
 import type { ManifestSource } from "../../input/manifest-source.ts";
 
-/** So many columns that nothing uses are told of. */
+/** At most this many unused columns are named in a message. */
 const MOST_NAMED = 10;
 
 /**

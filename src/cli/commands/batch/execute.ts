@@ -12,12 +12,12 @@ export interface CommandOrder extends BatchOrder {
   /** `--yes`. */
   yes: boolean;
   requestTimeoutMs: number | undefined;
-  /** Tells how the batch stands when a second signal ends the program at once; null if only its end is told. */
+  /** Reports the state of the batch if a second signal ends the program at once; null if only its end is reported. */
   onCutOff: ((result: BatchResult) => Promise<void>) | null;
 }
 
 /**
- * Runs a batch and shows it. Each row is told of as it ends.
+ * Runs a batch and shows each row as it ends.
  * @throws what `executeBatch` throws; nothing was sent then
  */
 export async function runShown(

@@ -2,11 +2,11 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 import { rowWord } from "./row-word.ts";
 
 /** This many failures of one kind are printed as they happen; the rest is counted at the end. */
-export const MOST_TOLD = 5;
+export const MOST_SHOWN = 5;
 
 /** What is said of rows that did not end in a saved file, as they end. */
 export class RowNotes {
-  readonly #told = new Map<string, number>();
+  readonly #shown = new Map<string, number>();
 
   /**
    * A line for a row; null if nothing is to be said of it, or not yet.
@@ -19,10 +19,10 @@ export class RowNotes {
     const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
     if (error.type === "interrupted") return `${name}: ${rowWord(end)}${task}`;
     const kind = `${error.type} ${error.key ?? ""}`;
-    const count = (this.#told.get(kind) ?? 0) + 1;
-    this.#told.set(kind, count);
-    if (count > MOST_TOLD) return null;
-    const last = count === MOST_TOLD ? " More of this kind are counted at the end." : "";
+    const count = (this.#shown.get(kind) ?? 0) + 1;
+    this.#shown.set(kind, count);
+    if (count > MOST_SHOWN) return null;
+    const last = count === MOST_SHOWN ? " More of this kind are counted at the end." : "";
     return `${name}: ${rowWord(end)}${task}: ${error.message}${last}`;
   }
 }

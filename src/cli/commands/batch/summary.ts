@@ -5,7 +5,7 @@ import type { BatchResult } from "../../../core/batch/execute.ts";
 import type { ErrorType, ImggenError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
 import { costText } from "./costs.ts";
-import { MOST_TOLD } from "./row-notes.ts";
+import { MOST_SHOWN } from "./row-notes.ts";
 
 /** What became of a batch, and what a person can do about it. */
 export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
@@ -20,7 +20,7 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
   const spent = cost.rows === 0 ? "Nothing was charged." : `Charged in this run: ${costText(cost)}.`;
   const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spent}`];
   // The others were printed as they happened.
-  for (const { error, names, count } of tally.errors.filter(({ count }) => count > MOST_TOLD))
+  for (const { error, names, count } of tally.errors.filter(({ count }) => count > MOST_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
   for (const [what, count] of tally.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
   if (stopped) lines.push(`Stopped: ${stopped.message}`, ...remedies(stopped));
@@ -46,7 +46,7 @@ function nextSteps(tally: BatchCounts, session: Session): string[] {
   return steps;
 }
 
-/** What ends a batch with a code of its own: the account, or a signal. */
+/** Reasons to stop a batch that have their own exit code: the account, or a signal. */
 const TELLING: ReadonlySet<ErrorType> = new Set([
   "auth_required",
   "insufficient_credits",

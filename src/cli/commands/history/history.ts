@@ -39,7 +39,7 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
   if (flags.summary) {
     const { showSummary } = await import("./summary.ts");
     const { tasks, elsewhere } = await showSummary(filter, session);
-    if (tasks === 0) await tellNone(elsewhere, flags, session);
+    if (tasks === 0) await showNone(elsewhere, flags, session);
     return 0;
   }
   const ledger = openLedger(clientContext(session));
@@ -50,7 +50,7 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
     const { showTasks } = await import("./task-table.ts");
     await showTasks(records.map(reportOf), session);
   }
-  if (records.length === 0) await tellNone(elsewhere, flags, session);
+  if (records.length === 0) await showNone(elsewhere, flags, session);
   return 0;
 }
 
@@ -63,7 +63,7 @@ function limitOf({ limit, all, summary }: HistoryFlags): number {
 }
 
 /** Says why there is nothing to show, and where the tasks are that there are. */
-async function tellNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
+async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const none = isFiltered(flags) ? "No task matches" : "No task was charged yet";
   const isSandbox = session.options.sandbox === true;
   const here = isSandbox ? "in the sandbox" : "at a real service";

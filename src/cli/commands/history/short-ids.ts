@@ -1,7 +1,7 @@
 /** This many characters of an id are unique in most ledgers. */
 const SHORTEST = 13;
 
-/** The beginnings of ids by which they can be told from each other: all as long as the longest that is needed. */
+/** Prefixes of ids, all of the same length: the shortest, from 13 characters on, at which different ids still differ. */
 export function shortIds(ids: readonly string[]): string[] {
   const distinct = new Set(ids).size;
   const longest = Math.max(0, ...ids.map((id) => id.length));

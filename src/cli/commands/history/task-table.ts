@@ -18,7 +18,7 @@ const COLUMNS: readonly Column[] = [
   { heading: "FILE", cut: "start" },
 ];
 
-/** Shows tasks to a person. On a terminal an id is as short as it may be, in a pipe it is whole. */
+/** Shows tasks as a table. On a terminal ids are shortened, in a pipe they are complete. */
 export async function showTasks(reports: readonly TaskReport[], session: Session): Promise<void> {
   const ids = reports.map(({ taskId, ledgerId }) => taskId ?? ledgerId ?? "");
   const shown = session.context.stdout.isTTY ? shortIds(ids) : ids;

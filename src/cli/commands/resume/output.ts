@@ -5,7 +5,7 @@ import { interruption } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import type { Session } from "../../app/session.ts";
 
-/** What became of the tasks, and the files of which nobody can say. */
+/** The reports of the tasks, and the files that cannot be read. */
 export interface Resumed {
   reports: TaskReport[];
   /** Damaged, or of a newer version: each may well be a charged task. */
@@ -39,7 +39,7 @@ export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, 
 }
 
 /** Names the tasks that a signal has left unfinished: the first of them, how many there are, and where the rest is. */
-export async function tellInterrupted(ids: readonly string[], session: Session): Promise<void> {
+export async function showInterrupted(ids: readonly string[], session: Session): Promise<void> {
   const { signal } = session.context;
   const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
   const more = ids.length - FIRST_IDS;

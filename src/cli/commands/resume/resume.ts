@@ -28,7 +28,7 @@ import {
 import { exitCodeOfReport } from "../../output/render.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 import { withTasksShown } from "../../tasks/with-tasks.ts";
-import { isInterrupted, type Resumed, resumedJson, tellInterrupted } from "./output.ts";
+import { isInterrupted, type Resumed, resumedJson, showInterrupted } from "./output.ts";
 import { createResumeProgress, type ResumeProgress } from "./progress.ts";
 
 interface ResumeFlags extends WaitFlags, ViewFlags {
@@ -121,7 +121,7 @@ async function resumeTargets(
   const forPeople = !session.options.json;
   const left = new Set(targets.filter(({ record }) => record === null || "taskId" in record.state));
   const tellOfRest = () => {
-    if (forPeople && targets.length > 1) void tellInterrupted([...left].map(idOf), session);
+    if (forPeople && targets.length > 1) void showInterrupted([...left].map(idOf), session);
   };
   signal.addEventListener("abort", tellOfRest, { once: true });
   const reports = await resumeMany(targets, options, deps, async (report, target) => {
