@@ -38,7 +38,7 @@ export default defineConfig({
   external: ["sharp"],
   input: { main: "src/cli/app/main.ts", client: "src/client/index.ts" },
   preserveEntrySignatures: "allow-extension",
-  plugins: [standIns(), licenses(), moduleOfClient(), commandTree()],
+  plugins: [standIns(), licenses(), moduleOfClient(), selfDescription()],
   output: {
     dir: "dist",
     format: "cjs",
@@ -51,16 +51,21 @@ export default defineConfig({
 });
 
 /**
- * What `--help --json` says of the program, beside it: shell completion reads it, because to build the command tree
- * takes too long for a key press.
+ * What the program says of itself, beside it: the manual page, and its commands as JSON, which shell completion reads
+ * because to build the command tree takes too long for a key press.
  */
-function commandTree() {
+function selfDescription() {
   return {
-    name: "command-tree",
+    name: "self-description",
     writeBundle({ dir }) {
-      const script = `require(${JSON.stringify(path.resolve(dir, "main.cjs"))}).main(["--help", "--json"])`;
-      const json = execFileSync(process.execPath, ["--eval", script], { env: {} });
-      writeFileSync(path.join(dir, "commands.json"), json);
+      const main = JSON.stringify(path.resolve(dir, "main.cjs"));
+      for (const [file, args] of [
+        ["commands.json", ["--help", "--json"]],
+        ["imggen.1", ["help", "man"]],
+      ]) {
+        const script = `require(${main}).main(${JSON.stringify(args)}).then((code) => process.exit(code))`;
+        writeFileSync(path.join(dir, file), execFileSync(process.execPath, ["--eval", script], { env: {} }));
+      }
     },
   };
 }

@@ -22,13 +22,15 @@ it("the package holds the program, its types and its papers, and nothing else", 
     "bin/imggen.js",
     "bin/package.json",
     "dist/main.cjs",
+    "dist/commands.json",
+    "dist/imggen.1",
     "dist/index.js",
     "dist/types/client/index.d.ts",
   ]) {
     expect(names).toContain(needed);
   }
   const expected =
-    /^(package\.json|README\.md|LICENSE|bin\/imggen\.js|bin\/package\.json|dist\/commands\.json|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.c?js|dist\/types\/.+\.d\.ts)$/;
+    /^(package\.json|README\.md|LICENSE|bin\/imggen\.js|bin\/package\.json|dist\/commands\.json|dist\/imggen\.1|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.c?js|dist\/types\/.+\.d\.ts)$/;
   expect(names.filter((name) => !expected.test(name))).toEqual([]);
   expect(unpackedSize).toBeLessThan(3_000_000);
 });

@@ -1,8 +1,10 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
+import type { Description } from "../help/describe.ts";
+import { MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
 import type { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
 import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
-import { buildProgram, namedCommand } from "./program.ts";
+import { buildProgram, isCommand, namedCommand } from "./program.ts";
 
 /**
  * Parses a command line and runs the command that it names.
@@ -19,6 +21,16 @@ export async function parseAndRun(
   const outcome = { exitCode: 0 };
   let shown = "";
   const build = (inFull: boolean) => buildProgram(argv, context, outcome, (text) => (shown += text), inFull);
+  const topic = topicAsked(flags);
+  if (topic === MANUAL) {
+    const { manPage } = await import("../help/man-page.ts");
+    await showLines(manPage(await describeProgram(build, [])), json, console);
+    return 0;
+  }
+  if (topic !== undefined && !isCommand(topic)) {
+    await showLines(await topicText(topic, context), json, console);
+    return 0;
+  }
   const program = await build(false);
   try {
     await program.parseAsync(argv, { from: "user" });
@@ -29,22 +41,40 @@ export async function parseAndRun(
       throw usageError(error, flags, argv, program);
     }
     if (json && HELP_CODES.has(error.code)) {
-      const { describe } = await import("../help/describe.ts");
-      await console.json(describe(await build(true), namedCommand(flags)));
+      await console.json(await describeProgram(build, namedCommand(flags)));
       return 0;
     }
   }
-  if (shown !== "") await showText(shown.trimEnd(), json, console, context);
+  const lines = shown === "" ? [] : linesOf(shown.trimEnd(), json, context);
+  if (topic !== undefined) lines.push("", ...(await topicText(topic, context)));
+  if (lines.length > 0) await showLines(lines, json, console);
   return outcome.exitCode;
+}
+
+async function describeProgram(
+  build: (inFull: boolean) => Promise<Command>,
+  words: readonly string[],
+): Promise<Description> {
+  const { describe } = await import("../help/describe.ts");
+  return describe(await build(true), words);
+}
+
+async function topicText(topic: TopicName, context: Context): Promise<string[]> {
+  const { topicText } = await import("../help/show-topic.ts");
+  return topicText(topic, helpColumns(context.stdout));
 }
 
 /** What the parser says when it has shown help: for the flag, and for the command. */
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
 
+/** Help as it fits a terminal; for a program as the parser wrote it. */
+function linesOf(text: string, json: boolean, context: Context): string[] {
+  return json ? text.split("\n") : fitHelp(text, helpColumns(context.stdout));
+}
+
 /** Help or the version, as text or as the one JSON document. */
-async function showText(text: string, json: boolean, console: Console, context: Context): Promise<void> {
-  if (json) return console.json({ ok: true, text });
-  const lines = fitHelp(text, helpColumns(context.stdout));
+async function showLines(lines: readonly string[], json: boolean, console: Console): Promise<void> {
+  if (json) return console.json({ ok: true, text: lines.join("\n") });
   const style = await console.style("stdout");
   await console.result(lines, (line) => (isHeading(line) ? style("heading", line) : line));
 }

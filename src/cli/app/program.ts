@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { UsageError } from "../../lib/errors.ts";
 import { VERSION } from "../../lib/version.ts";
+import { TOPIC_NAMES } from "../help/topic-names.ts";
 import type { CommandModule, RunWith } from "./command.ts";
 import type { Context } from "./context.ts";
 import { GLOBAL_OPTIONS, HELP_LAYOUT, helpColumns } from "./help-layout.ts";
@@ -136,7 +137,7 @@ export async function buildProgram(
       program.outputHelp();
     });
   const [chosen] = namedCommand(argv);
-  if (chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
+  if (!inFull && chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
     throw await unknownCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {
     const command = program.command(name).helpGroup(`${entry.group}:`);
@@ -147,8 +148,15 @@ export async function buildProgram(
   return program;
 }
 
+/** Whether there is a command of this name. */
+export function isCommand(name: string): boolean {
+  return Object.hasOwn(COMMANDS, name);
+}
+
 function addBuiltIn(program: Command, onText: (text: string) => void): void {
-  program.commandsGroup("Help:").helpCommand("help [command]", "show help for a command");
+  program
+    .commandsGroup("Help:")
+    .helpCommand("help [command]", `show help for a command or a topic (${TOPIC_NAMES.join(", ")})`);
   program
     .command("version")
     .description("Print the version.")

@@ -47,8 +47,11 @@ async function singleValue(kind: Kind, current: string, line: CommandLine, from:
     }
     case "task":
       return tasksLike(current, line, from);
-    case "command":
-      return among(commandNames(from.tree.command.commands), current);
+    case "command": {
+      const commands = commandNames(from.tree.command.commands);
+      const topics = (kind.values ?? []).filter((topic) => !commands.some(({ value }) => value === topic));
+      return among([...commands, ...topics.map(plain)], current);
+    }
     case "value":
       return settingValues(current, line, from);
     default:

@@ -3,6 +3,7 @@ import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
 import { KINDS } from "../commands/models/models.ts";
 import { SHELLS } from "../completion/scripts.ts";
+import { TOPIC_NAMES } from "./topic-names.ts";
 
 export type ValueType =
   | "boolean"
@@ -59,7 +60,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
 
 /** By an argument's name: `taskId` of `<taskId...>`. */
 export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
-  command: { type: "command" },
+  command: { type: "command", values: TOPIC_NAMES },
   "file|taskId": { type: "task" },
   "manifest|-": { type: "path" },
   model: MODEL,
