@@ -16,7 +16,7 @@ const TOGETHER = {
   early: "cli/tasks/open-early",
   // Apart from what checks a request and from what submits, because it takes longer to start than all of either.
   columns: "cli/output/columns",
-  ledger: "(client/open-ledger|core/task/(history|report))",
+  ledger: "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/task/(history|report))",
   // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
   wire: "(cli/(tasks/generate|output/render)|api/public-address)",
   // What the API's own file holds would be exported from it beside the API.

@@ -9,12 +9,9 @@ import { requireSameAccount } from "../core/task/account.ts";
 import { UsageError } from "../lib/errors.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
-import type { ServiceIdentity } from "../task/intent.ts";
+import { SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { ClientContext } from "./context.ts";
-
-/** How tasks of the embedded sandbox name their service: its address changes at each start. */
-export const SANDBOX_SERVICE = "sandbox";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
 const EMBEDDED_LATENCY_MS = 300;

@@ -3,8 +3,8 @@ import { reportOf, reportStatus } from "../core/task/report.ts";
 import { UsageError } from "../lib/errors.ts";
 import { parseSince } from "../lib/local-time.ts";
 import { resolveModel } from "../models/find.ts";
+import { SANDBOX_SERVICE } from "../task/intent.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { SANDBOX_SERVICE } from "./connections.ts";
 import type { HistoryEntry } from "./results.ts";
 
 /** How many tasks are shown by default. */

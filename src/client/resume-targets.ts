@@ -1,7 +1,7 @@
 import type { TaskReport } from "../core/task/report.ts";
 import { distinct, type ResumeTarget } from "../core/task/resume-many.ts";
 import type { LedgerReader } from "../store/ledger-reader.ts";
-import { SANDBOX_SERVICE } from "./connections.ts";
+import { SANDBOX_SERVICE } from "../task/intent.ts";
 import type { UnreadableEntry } from "./unreadable-entries.ts";
 
 /** What is to be resumed, and the files in the ledger's folders that cannot be read as tasks. */

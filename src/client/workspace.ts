@@ -5,7 +5,8 @@ import { PollingSchedules } from "../core/polling/schedules.ts";
 import type { ResumeDeps } from "../core/task/resume.ts";
 import { coalescingClock } from "../lib/coalescing-clock.ts";
 import type { Ledger } from "../store/ledger.ts";
-import { Connections, SANDBOX_SERVICE } from "./connections.ts";
+import { SANDBOX_SERVICE } from "../task/intent.ts";
+import { Connections } from "./connections.ts";
 import type { ClientContext } from "./context.ts";
 import { openLedger } from "./open-ledger.ts";
 

@@ -9,6 +9,9 @@ export interface ServiceIdentity {
   keyId: string;
 }
 
+/** How tasks of the embedded sandbox name their service: its address changes at each start. */
+export const SANDBOX_SERVICE = "sandbox";
+
 /** What is about to be submitted, and everything that another process needs to finish it. */
 export interface Intent {
   request: GenerationRequest;

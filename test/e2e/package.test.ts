@@ -107,7 +107,7 @@ it("the README and package.json name the same oldest Node", async () => {
 /** A text that each library is known by, in its minified form too. */
 const MARKS = { undici: "UND_ERR_", zod: "invalid_union", conf: "__internal__", ora: "[?25" };
 
-it.each([[["--version"]], [["--help"]], [["models"]], [["models", "--json"]]])(
+it.each([[["--version"]], [["--help"]], [["models"]], [["models", "--json"]], [["history"]]])(
   "imggen %j loads no HTTP client, schemas, settings store or spinner",
   async (args) => {
     const everything = await textOf(

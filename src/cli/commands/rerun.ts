@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { checkBaseUrl } from "../../client/account.ts";
-import { SANDBOX_SERVICE } from "../../client/connections.ts";
 import { openLedger } from "../../client/open-ledger.ts";
 import type { ImageOrigin } from "../../core/task/origin.ts";
 import { findEarlierRequest } from "../../core/task/rerun.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
 import { draftOf } from "../../models/wire.ts";
+import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import {
