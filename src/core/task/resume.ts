@@ -77,7 +77,8 @@ export function resumeRecord(
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
-    if (owned === "held") return stillHeld(record);
+    // A process that goes on after it has saved a task leaves nothing of it to do.
+    if (owned === "held") return record.state.name === "saved" ? reportOf(record) : stillHeld(record);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
     return finishOwned(owned, options, deps, seen);

@@ -196,6 +196,21 @@ describe("resuming a task that was accepted", () => {
     expect(written).toEqual([]);
   });
 
+  it("returns a saved one whose process is still alive: an agent's session, or a program of its own", async () => {
+    const folder = await temporaryFolder();
+    const file = path.join(folder, "a-fox.png");
+    await writeFile(file, png());
+    const events: TaskEvent[] = [accepted, completed, { type: "saved", at: AT, files: [savedAt(file)] }];
+    const { resume, server } = await leftBehind({ events, alive: true });
+    expect(await resume()).toMatchObject({
+      state: "saved",
+      charged: "yes",
+      files: [{ path: file }],
+      error: null,
+    });
+    expect(server.requests).toEqual([]);
+  });
+
   it("leaves it alone while its process is alive", async () => {
     const { resume, server } = await leftBehind({ events: [accepted], alive: true });
     expect(await resume()).toMatchObject({ error: { type: "pending", charged: "yes" } });
