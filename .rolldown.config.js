@@ -100,6 +100,12 @@ const STAND_INS = [
   { library: "undici", module: "node:http2", code: "module.exports = { constants: {} };" },
   // For bodies that are forms, and with it all of fetch. Bodies of ours are strings.
   { library: "undici", module: "../web/fetch/body.js", code: "module.exports = {};" },
+  // The validator of what a server asks of its client's user; the program asks nothing.
+  {
+    library: "@modelcontextprotocol/server",
+    module: "@modelcontextprotocol/server/_shims",
+    code: "export const DefaultJsonSchemaValidator = class {}; export const process = globalThis.process;",
+  },
   // What undici asks of it.
   {
     library: "undici",

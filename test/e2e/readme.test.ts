@@ -25,6 +25,7 @@ const COMMANDS = [
   "config",
   "sandbox",
   "completion",
+  "mcp",
 ];
 
 /** The text of one section, up to the next heading. */

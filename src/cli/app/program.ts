@@ -8,7 +8,7 @@ import { GLOBAL_OPTIONS, HELP_LAYOUT, helpColumns } from "./help-layout.ts";
 import type { GlobalOptions } from "./session.ts";
 
 interface CommandEntry {
-  group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox" | "Setup";
+  group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox" | "Agents" | "Setup";
   summary: string;
   load: () => Promise<CommandModule>;
 }
@@ -79,6 +79,11 @@ const COMMANDS: Record<string, CommandEntry> = {
     group: "Sandbox",
     summary: "serve the whole API on this machine, free",
     load: () => import("../commands/sandbox.ts"),
+  },
+  mcp: {
+    group: "Agents",
+    summary: "serve agents over the Model Context Protocol",
+    load: () => import("../commands/mcp.ts"),
   },
   completion: {
     group: "Setup",

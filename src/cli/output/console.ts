@@ -109,10 +109,17 @@ export class Console {
     await this.#result(jsonSafe(JSON.stringify(value)));
   }
 
-  async #result(safe: string): Promise<void> {
+  /** One of many JSON documents, to a reader that answers. @returns false where that has left @throws OutputError */
+  async message(value: unknown): Promise<boolean> {
+    return this.#result(jsonSafe(JSON.stringify(value)));
+  }
+
+  /** @returns whether somebody reads it @throws OutputError */
+  async #result(safe: string): Promise<boolean> {
     answered.add(this.#streams);
     const error = await this.#inTurn("stdout", () => this.#write("stdout", `${safe}\n`));
     if (error && !isClosedPipe(error)) throw new OutputError(error);
+    return error === null;
   }
 
   /** Raw bytes of an image: here a reader that has left is a failure too. @throws the stream's error */

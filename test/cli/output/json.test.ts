@@ -49,7 +49,7 @@ it.each([
   expect([code, stderr]).toEqual([0, ""]);
 });
 
-it.each(["generate", "status", "resume", "history", "models", "login", "logout", "config", "sandbox"])(
+it.each(["generate", "status", "resume", "history", "models", "login", "logout", "config", "sandbox", "mcp"])(
   "imggen %s --help is written for people, on standard output",
   async (command) => {
     const world = await commandWorld();

@@ -1,0 +1,71 @@
+import type { Command } from "commander";
+import { clientOf } from "../../client/client-of.ts";
+import { exitCodeOf } from "../../client/exit-codes.ts";
+import { UsageError } from "../../lib/errors.ts";
+import { wholeNumberOption } from "../../lib/whole-number.ts";
+import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
+import type { RunWith } from "../app/command.ts";
+import type { Session } from "../app/session.ts";
+import { readRequestFlags } from "../flags/request-flags.ts";
+import { clientContext } from "../tasks/client-context.ts";
+
+interface McpFlags {
+  output?: string;
+  maxCredits?: string;
+}
+
+const SETUP = `
+Setup:
+  An MCP client starts it. In the settings of most clients:
+  {"mcpServers": {"imggen": {"command": "imggen", "args": ["mcp"]}}}
+
+Examples:
+  $ imggen mcp --sandbox
+  $ imggen mcp --max-credits 50 --output pictures/`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .option("-o, --output <dir>", "folder for the images (default: the current folder)")
+    .option("--max-credits <n>", `most that one session may spend (default: ${DEFAULT_MAX_CREDITS})`)
+    .addHelpText("after", SETUP)
+    .action(runWith(runMcp));
+}
+
+async function runMcp(session: Session, flags: McpFlags): Promise<number> {
+  const { console, context } = session;
+  if (session.options.json)
+    throw new UsageError("mcp takes no --json: its standard output carries the protocol.");
+  const budget = new SessionBudget(capOf(flags));
+  const output = await folderOf(flags, session);
+  const { values: defaults } = await readRequestFlags({}, session);
+  const { serve } = await import("../../mcp/serve.ts");
+  if (context.stdin.isTTY)
+    await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
+  const { clock, signal, stdin } = context;
+  await serve({
+    client: clientOf(clientContext(session)),
+    budget,
+    defaults,
+    output,
+    clock,
+    signal,
+    input: stdin,
+    write: (message) => console.message(message),
+    onTrouble: ({ message }) => void console.warn(message),
+  });
+  stdin.destroy();
+  return signal.aborted ? exitCodeOf(signal.reason) : 0;
+}
+
+/** @throws UsageError */
+function capOf({ maxCredits }: McpFlags): number | undefined {
+  return maxCredits === undefined ? undefined : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
+}
+
+/** Where images go, as a folder, whatever its name; undefined where nobody says. @throws UsageError */
+async function folderOf({ output }: McpFlags, { settings }: Session): Promise<string | undefined> {
+  const folder = await settings.get("output", { value: output, label: "--output" });
+  if (folder?.value === "-")
+    throw new UsageError(`${folder.label} - is for generate; here it takes a folder.`);
+  return folder && `${folder.value}/`;
+}

@@ -1,0 +1,36 @@
+import { failedCall, type ImggenFailure } from "../client/failed-call.ts";
+import type { TaskResult } from "../client/results.ts";
+import type { SavedFile } from "../task/saved-file.ts";
+
+/** What a tool found, as a JSON object. */
+export interface Answer {
+  result: object;
+  /** Whether it did not do what it was asked for. */
+  isError?: boolean;
+}
+
+/** How an agent takes a task further, at no charge. */
+export function nextCall(taskId: string): string {
+  return `Call get_task with taskId ${JSON.stringify(taskId)} to wait for it and save it; that costs nothing.`;
+}
+
+/** A saved file for an agent: without its URL, whose query may be a signature. */
+export function shownFile({ path, mediaType, bytes, width, height }: SavedFile): object {
+  return { path, mediaType, bytes, width, height };
+}
+
+/** What became of a task. One that is still running is no error. */
+export function taskAnswer(task: TaskResult): Answer {
+  const files = task.files.map(shownFile);
+  if (task.ok) return { result: { ...task, files } };
+  const { error, taskId, charged, resume } = task;
+  const next = resume !== null && taskId !== null ? { next: nextCall(taskId) } : {};
+  if (error.type !== "pending") return { result: { ...task, files, ...next }, isError: true };
+  return { result: { ok: true, status: "running", taskId, charged, files, message: error.message, ...next } };
+}
+
+/** The answer of a call that has failed, whatever was thrown. */
+export function failureAnswer(error: unknown): Answer {
+  const failure: ImggenFailure = failedCall(error);
+  return taskAnswer(failure.toJSON());
+}

@@ -1,0 +1,45 @@
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Client } from "../client/client.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Jobs } from "./jobs.ts";
+import { type Lines, LineTransport } from "./line-transport.ts";
+import { createServer } from "./server.ts";
+import type { SessionBudget } from "./session-budget.ts";
+import type { Toolbox } from "./tool.ts";
+
+export interface ServeOptions extends Lines, Pick<Toolbox, "defaults" | "output"> {
+  client: Client;
+  budget: SessionBudget;
+  clock: Clock;
+  /** Stops the server in good order. */
+  signal: AbortSignal;
+  /** Told of what went wrong outside any call. */
+  onTrouble: (error: Error) => void;
+}
+
+/** How long calls are given to end by themselves once the client has closed its end, and once they were stopped. */
+const LAST_CALLS_MS = 1000;
+
+/**
+ * Serves one MCP client until it closes a pipe or the signal comes. Then every call is stopped in good order: what is
+ * charged stays in the ledger, for `imggen resume`.
+ */
+export async function serve(options: ServeOptions): Promise<void> {
+  const { input, write, client, budget, clock, defaults, output, signal, onTrouble } = options;
+  const toolbox: Toolbox = { client, budget, clock, defaults, output, jobs: new Jobs() };
+  const transport = new LineTransport({ input, write });
+  const server = serveStdio(() => createServer(toolbox), { transport, onerror: onTrouble });
+  const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
+  await Promise.race([transport.ended, aborted(signal)]);
+  if (!signal.aborted) await lastCalls();
+  await client.close();
+  await lastCalls();
+  await server.close();
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,75 @@
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type Tool as ToolDescription,
+} from "@modelcontextprotocol/server";
+import { z } from "zod/v4";
+import { VERSION } from "../lib/version.ts";
+import { type Answer, failureAnswer } from "./answer.ts";
+import { progressOf } from "./progress.ts";
+import type { SessionCosts } from "./session-budget.ts";
+import type { Tool, Toolbox } from "./tool.ts";
+import { estimateCost } from "./tools/estimate-cost.ts";
+import { generateImage } from "./tools/generate-image.ts";
+import { getTask } from "./tools/get-task.ts";
+import { history } from "./tools/history.ts";
+import { listModels } from "./tools/list-models.ts";
+import { resumeTasks } from "./tools/resume-tasks.ts";
+
+const TOOLS: readonly Tool[] = [generateImage, getTask, listModels, estimateCost, resumeTasks, history];
+
+const INSTRUCTIONS =
+  "imggen generates images over a paid service. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
+
+/** An MCP server whose tools work with a toolbox. One toolbox may have several servers. */
+export function createServer(toolbox: Toolbox): Server {
+  const info = { name: "imggen", title: "imggen", version: VERSION };
+  const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
+  server.setRequestHandler("tools/list", () => ({ tools: TOOLS.map(described) }));
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const run = prepared(params.name, params.arguments ?? {});
+    const { signal } = context.mcpReq;
+    const { onProgress, stop } = progressOf(context, toolbox.clock);
+    const answer = await run({ signal, onProgress }, toolbox).catch(failureAnswer).finally(stop);
+    return resultOf(answer, toolbox.budget.costs);
+  });
+  return server;
+}
+
+function described({ name, title, description, annotations, input }: Tool): ToolDescription {
+  const { $schema: _latest, ...schema } = z.toJSONSchema(input, { io: "input" });
+  // Two libraries' types of the same document.
+  const inputSchema = { ...schema, type: "object" } as ToolDescription["inputSchema"];
+  return { name, title, description, annotations, inputSchema };
+}
+
+/** A call whose arguments fit its tool. @throws ProtocolError where they do not; nothing was done then */
+function prepared(name: string, args: unknown): ReturnType<Tool["prepare"]> {
+  const tool = TOOLS.find((each) => each.name === name);
+  if (tool === undefined) throw invalid(`There is no tool ${JSON.stringify(name)}.`);
+  try {
+    return tool.prepare(args);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    throw invalid(`${name}: ${error.issues.map(problem).join("; ")}. Nothing was sent.`);
+  }
+}
+
+function invalid(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+}
+
+function problem({ path, message }: { path: PropertyKey[]; message: string }): string {
+  return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
+}
+
+/** The same document as text and as an object: not every client reads both. */
+function resultOf({ result, isError = false }: Answer, session: SessionCosts) {
+  const document = { ...result, session };
+  return {
+    content: [{ type: "text" as const, text: JSON.stringify(document) }],
+    structuredContent: document,
+    isError,
+  };
+}

@@ -1,0 +1,79 @@
+import type { Client } from "../client/client.ts";
+import { ImggenFailure } from "../client/failed-call.ts";
+import type { Estimate, TaskSuccess } from "../client/results.ts";
+import { BudgetExceededError } from "../core/errors.ts";
+import { HIGHEST_COST } from "../models/cost.ts";
+
+/** What one session may spend where nobody says, in credits. */
+export const DEFAULT_MAX_CREDITS = 20;
+
+/** What the session has spent, as every answer tells it. */
+export interface SessionCosts {
+  maxCredits: number;
+  /** Charged, or perhaps charged, in this session. A request of undocumented cost counts as the highest documented one. */
+  credits: number;
+  /** How many of its requests had no documented cost. */
+  undocumentedRequests: number;
+}
+
+/**
+ * What one session may spend. An agent that repeats itself reaches the cap and no further: each request is counted
+ * before it is sent, and taken off again only where it is certain that nothing was charged.
+ */
+export class SessionBudget {
+  readonly #maxCredits: number;
+  #credits = 0;
+  #undocumentedRequests = 0;
+
+  /** @param maxCredits above the default, requests of undocumented cost need no argument of their own */
+  constructor(maxCredits = DEFAULT_MAX_CREDITS) {
+    this.#maxCredits = maxCredits;
+  }
+
+  get costs(): SessionCosts {
+    return {
+      maxCredits: this.#maxCredits,
+      credits: this.#credits,
+      undocumentedRequests: this.#undocumentedRequests,
+    };
+  }
+
+  /**
+   * Counts a request, submits it, and takes it off where nothing was charged.
+   * @throws BudgetExceededError before anything is sent, or what `submit` throws
+   */
+  async spend(
+    estimate: Estimate,
+    allowUndocumentedCost: boolean,
+    submit: () => ReturnType<Client["generate"]>,
+  ): Promise<TaskSuccess> {
+    this.check(estimate, allowUndocumentedCost);
+    this.#count(estimate, 1);
+    try {
+      return await submit();
+    } catch (error) {
+      if (error instanceof ImggenFailure && error.charged === "no") this.#count(estimate, -1);
+      throw error;
+    }
+  }
+
+  /** @throws BudgetExceededError where a request may not be submitted */
+  check({ request, credits }: Estimate, allowUndocumentedCost: boolean): void {
+    if (credits === null && !allowUndocumentedCost && this.#maxCredits <= DEFAULT_MAX_CREDITS) {
+      throw new BudgetExceededError(`What ${request.model} costs is not documented.`, {
+        hint: `Nothing was sent. Choose a model with a documented cost (list_models), or pass allowUndocumentedCost: true; it then counts as ${HIGHEST_COST} credits.`,
+      });
+    }
+    const cost = credits ?? HIGHEST_COST;
+    if (this.#credits + cost <= this.#maxCredits) return;
+    throw new BudgetExceededError(
+      `This session has spent ${this.#credits} of ${this.#maxCredits} credits, and this request counts as ${cost}.`,
+      { hint: "Nothing was sent. The user can raise the cap: imggen mcp --max-credits <n>" },
+    );
+  }
+
+  #count({ credits }: Estimate, times: 1 | -1): void {
+    this.#credits += times * (credits ?? HIGHEST_COST);
+    if (credits === null) this.#undocumentedRequests += times;
+  }
+}

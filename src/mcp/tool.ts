@@ -1,0 +1,56 @@
+import type { ToolAnnotations } from "@modelcontextprotocol/server";
+import type { z } from "zod/v4";
+import type { Client } from "../client/client.ts";
+import type { RequestOptions } from "../client/options.ts";
+import type { OnTaskProgress } from "../core/task/progress-events.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Answer } from "./answer.ts";
+import type { Jobs } from "./jobs.ts";
+import type { SessionBudget } from "./session-budget.ts";
+
+/** What the tools of one session share. */
+export interface Toolbox {
+  client: Client;
+  budget: SessionBudget;
+  jobs: Jobs;
+  clock: Clock;
+  /** What applies where a call leaves it out. */
+  defaults: Omit<RequestOptions, "prompt">;
+  /** Folder for images, which ends in a slash; undefined: the working folder. */
+  output: string | undefined;
+}
+
+/** One call of a tool, by whoever made it. */
+export interface Call {
+  /** Aborts where the client has cancelled the call. */
+  signal: AbortSignal;
+  onProgress: OnTaskProgress;
+}
+
+/** A tool as agents see it, and what it does. */
+export interface Tool {
+  name: string;
+  title: string;
+  /** For an agent: what it does, what it costs, what to call next. */
+  description: string;
+  annotations: ToolAnnotations;
+  input: z.ZodObject;
+  /** Checks a call's arguments. @returns what then does the work @throws z.ZodError */
+  prepare(args: unknown): (call: Call, toolbox: Toolbox) => Promise<Answer>;
+}
+
+interface Definition<Input extends z.ZodObject> extends Omit<Tool, "input" | "prepare"> {
+  input: Input;
+  run(args: z.output<Input>, call: Call, toolbox: Toolbox): Promise<Answer>;
+}
+
+/** A tool of which the compiler knows that it takes what its schema lets through. */
+export function tool<Input extends z.ZodObject>({ run, ...definition }: Definition<Input>): Tool {
+  return {
+    ...definition,
+    prepare(args) {
+      const checked = definition.input.parse(args);
+      return (call, toolbox) => run(checked, call, toolbox);
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { z } from "zod/v4";
+import type { Answer } from "../answer.ts";
+import { taskAnswer } from "../answer.ts";
+import { tool } from "../tool.ts";
+import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
+
+export const getTask = tool({
+  name: "get_task",
+  title: "Get a task",
+  description:
+    "Waits for a task by its id, saves its image if it is not saved yet, and returns its path. Costs nothing. With waitSeconds 0 it asks the service once and saves nothing.",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({
+    taskId: z.string().min(6).describe("The id of a task, or 6 or more of its first characters."),
+    ...WAIT_SCHEMA,
+  }),
+  async run({ taskId, waitSeconds }, call, toolbox): Promise<Answer> {
+    const { client, jobs } = toolbox;
+    const job = jobs.ofTask(taskId);
+    if (job) return jobAnswer(job, waitSeconds, call, toolbox);
+    if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
+    const { tasks } = await client.resume([taskId], { ...call, timeoutMs: waitSeconds * 1000 });
+    const answers = tasks.map(taskAnswer);
+    return answers[0] ?? { result: { ok: true, taskId, charged: "no", files: [] } };
+  },
+});

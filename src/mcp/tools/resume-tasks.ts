@@ -1,0 +1,37 @@
+import { z } from "zod/v4";
+import { type Answer, failureAnswer, taskAnswer } from "../answer.ts";
+import type { Job } from "../jobs.ts";
+import { type Call, type Toolbox, tool } from "../tool.ts";
+import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
+
+export const resumeTasks = tool({
+  name: "resume_tasks",
+  title: "Resume tasks",
+  description:
+    "Finishes every task that was charged and is not saved, from this session or before it, and saves their images. Costs nothing.",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({ ...WAIT_SCHEMA }),
+  async run({ waitSeconds }, call, toolbox) {
+    const jobs = toolbox.jobs.all;
+    const [own, { ok, tasks, ...more }] = await Promise.all([
+      Promise.all(jobs.map((job) => endOf(job, waitSeconds, call, toolbox))),
+      toolbox.client.resume([], { ...call, timeoutMs: Math.max(waitSeconds, 1) * 1000 }),
+    ]);
+    // A job holds its task, so that resume has found it taken.
+    const mine = new Set(jobs.map(({ taskId }) => taskId));
+    const others = tasks.filter(({ taskId }) => !mine.has(taskId)).map(taskAnswer);
+    const all = [...own, ...others];
+    const failed = all.some(({ isError }) => isError);
+    return {
+      result: {
+        ok: !failed && more.unreadable === undefined,
+        tasks: all.map(({ result }) => result),
+        ...more,
+      },
+    };
+  },
+});
+
+function endOf(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
+  return jobAnswer(job, waitSeconds, call, toolbox).catch(failureAnswer);
+}

@@ -1,0 +1,46 @@
+import { z } from "zod/v4";
+import { type Answer, nextCall, taskAnswer } from "./answer.ts";
+import type { Job } from "./jobs.ts";
+import type { Call, Toolbox } from "./tool.ts";
+
+/** Below the minute after which many clients give a call up. */
+const DEFAULT_WAIT_SECONDS = 45;
+const LONGEST_WAIT_SECONDS = 600;
+
+/** How long a call waits before it answers that the task is still running. */
+export const WAIT_SCHEMA = {
+  waitSeconds: z
+    .int()
+    .min(0)
+    .max(LONGEST_WAIT_SECONDS)
+    .default(DEFAULT_WAIT_SECONDS)
+    .describe("How long to wait for the image before answering with the task's id."),
+};
+
+/** What a job ends with; where it takes longer, its id and how to go on. @throws what the job throws */
+export async function jobAnswer(
+  job: Job,
+  waitSeconds: number,
+  call: Call,
+  { clock }: Pick<Toolbox, "clock">,
+): Promise<Answer> {
+  const unwatch = job.watch(call.onProgress);
+  const waiting = new AbortController();
+  const timeUp = clock.sleep(waitSeconds * 1000, AbortSignal.any([call.signal, waiting.signal]));
+  try {
+    const ended = await Promise.race([job.result, timeUp]);
+    return ended ? taskAnswer(ended) : underWay(job);
+  } finally {
+    waiting.abort();
+    unwatch();
+  }
+}
+
+function underWay({ taskId }: Job): Answer {
+  if (taskId !== null)
+    return {
+      result: { ok: true, status: "running", taskId, charged: "yes", files: [], next: nextCall(taskId) },
+    };
+  const next = "Call generate_image with the same arguments: it joins this request and is not charged again.";
+  return { result: { ok: true, status: "submitting", taskId, charged: "unknown", files: [], next } };
+}

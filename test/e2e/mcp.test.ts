@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { answered } from "../mcp/mcp-world.ts";
+import { runProgram, startProgram } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" };
+
+/** An SDK client that has started the built program itself. */
+async function startedBy(home: string): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  const env = { PATH: process.env.PATH ?? "", IMGGEN_HOME: home };
+  const args = [BIN, "mcp", "--sandbox"];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env, cwd: home }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const call = async (client: Client, name: string, args: Record<string, unknown> = {}) =>
+  answered(await client.callTool({ name, arguments: args })).document;
+
+describe("imggen mcp in a pipe", () => {
+  it("serves two clients at once, on one home: what one has charged the other reuses", async () => {
+    const home = await temporaryFolder();
+    const clients = await Promise.all([startedBy(home), startedBy(home)]);
+    const prompts = ["a fox", "an owl"];
+    const own = await Promise.all(
+      clients.map((client, at) => call(client, "generate_image", { ...FOX, prompt: prompts[at] })),
+    );
+    expect(own).toMatchObject(
+      prompts.map((prompt) => ({ ok: true, request: { prompt }, session: { credits: 2 } })),
+    );
+    const other = await Promise.all(
+      clients.map((client, at) => call(client, "generate_image", { ...FOX, prompt: prompts[1 - at] })),
+    );
+    expect(other.map(({ taskId }) => taskId)).toEqual(own.map(({ taskId }) => taskId).toReversed());
+    expect(other).toMatchObject([
+      { reused: true, session: { credits: 2 } },
+      { reused: true, session: { credits: 2 } },
+    ]);
+  });
+
+  it("answers what came before its standard input was closed, and ends", async () => {
+    const home = await temporaryFolder();
+    const { code, stdout, stderr } = await runProgram(["mcp", "--sandbox"], {
+      env: { IMGGEN_HOME: home },
+      cwd: home,
+      input: `${[OPENING, request(1, "tools/call", { name: "list_models", arguments: {} })].join("\n")}\nno message\n`,
+    });
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line).id)).toEqual([0, 1]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  it("ends in good order when nobody reads its answers any more, and leaves the task resumable", async () => {
+    const home = await temporaryFolder();
+    await mkdir(path.join(home, "out"));
+    const env = { IMGGEN_HOME: home };
+    const child = startProgram(["mcp", "--sandbox"], { env, cwd: home });
+    const stderr: Buffer[] = [];
+    child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
+    const slow = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
+    const params = { name: "generate_image", arguments: slow, _meta: { progressToken: 1 } };
+    child.stdin?.write(`${OPENING}\n${request(1, "tools/call", params)}\n`);
+    for await (const chunk of child.stdout ?? []) if (String(chunk).includes("Waiting")) break;
+    child.stdout?.destroy();
+    child.stdin?.write(`${request(2, "tools/list", {})}\n`);
+    const [code] = await once(child, "close");
+    expect([code, String(Buffer.concat(stderr))]).toEqual([0, ""]);
+    const { stdout } = await runProgram(["history", "--sandbox", "--json"], { env, cwd: home });
+    expect(JSON.parse(stdout)).toMatchObject([{ status: "running", charged: "yes" }]);
+  });
+
+  it("ends at SIGTERM, as clients send it, and leaves the task resumable", async () => {
+    const home = await temporaryFolder();
+    const env = { IMGGEN_HOME: home };
+    const child = startProgram(["mcp", "--sandbox"], { env, cwd: home });
+    const slow = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
+    const params = { name: "generate_image", arguments: slow, _meta: { progressToken: 1 } };
+    child.stdin?.write(`${OPENING}\n${request(1, "tools/call", params)}\n`);
+    let stdout = "";
+    child.stdout?.on("data", (chunk: Buffer) => {
+      stdout += chunk;
+      if (String(chunk).includes("Waiting")) child.kill("SIGTERM");
+    });
+    const [code] = await once(child, "close");
+    expect(code).toBe(143);
+    const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+    expect(last.result.structuredContent).toMatchObject({ charged: "yes", error: { type: "interrupted" } });
+    expect(last.result.structuredContent.next).toContain("get_task");
+  });
+});
+
+const request = (id: number, method: string, params: object) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+
+const OPENING = [
+  request(0, "initialize", {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  }),
+  JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }),
+].join("\n");

@@ -1,0 +1,145 @@
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { PassThrough } from "node:stream";
+import {
+  type CallToolResult,
+  Client,
+  type ClientOptions,
+  type JSONRPCMessage,
+  ReadBuffer,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { expect, onTestFinished } from "vitest";
+import { run } from "../../src/cli/app/run.ts";
+import { expectNoKeyShown } from "../support/canary.ts";
+import type { Document } from "../support/command-world.ts";
+import { testContext } from "../support/in-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+type Arguments = Record<string, unknown>;
+
+/** What a tool has answered: its document, and whether it says that it failed. */
+export interface Answered {
+  isError: boolean;
+  document: Document;
+}
+
+/** An agent's end of one `imggen mcp`, which runs in this process. */
+export interface Agent {
+  client: Client;
+  call(name: string, args?: Arguments, options?: Parameters<Client["callTool"]>[1]): Promise<Answered>;
+  /** Closes the server's standard input, and waits for its exit code. */
+  leave(): Promise<number>;
+  /** All that the server has written to standard error. */
+  stderr(): string;
+}
+
+export interface AgentOptions {
+  home: string;
+  cwd?: string;
+  /** What follows `imggen mcp`. Default: `--sandbox`. */
+  flags?: readonly string[];
+  env?: Record<string, string>;
+  signal?: AbortSignal;
+  client?: ClientOptions;
+}
+
+/** A home and an output folder for agents. */
+export async function mcpFolders(): Promise<{ home: string; cwd: string }> {
+  const folder = await temporaryFolder();
+  const [home, cwd] = [path.join(folder, "home"), path.join(folder, "work")];
+  await Promise.all([mkdir(home), mkdir(cwd)]);
+  return { home, cwd };
+}
+
+let lastPid = 1000;
+
+/** Runs `imggen mcp` with an SDK client at its pipes. After the test it is ended, and its output searched for the key. */
+export async function agent({
+  flags = ["--sandbox"],
+  client: options,
+  ...world
+}: AgentOptions): Promise<Agent> {
+  const toServer = new PassThrough();
+  const toClient = new PassThrough();
+  const shown = { stdout: "", stderr: "" };
+  const context = {
+    ...testContext(world, ++lastPid),
+    stdin: toServer,
+    stdout: writing((text) => {
+      shown.stdout += text;
+      toClient.write(text);
+    }),
+    stderr: writing((text) => (shown.stderr += text)),
+  };
+  const ended = run(["mcp", ...flags], context);
+  const client = new Client({ name: "test", version: "1" }, options);
+  const leave = () => {
+    toServer.end();
+    return ended;
+  };
+  onTestFinished(async () => {
+    await leave();
+    expectNoKeyShown(shown);
+  });
+  await client.connect(new PipeTransport(toClient, toServer));
+  return {
+    client,
+    leave,
+    stderr: () => shown.stderr,
+    call: async (name, args = {}, callOptions) =>
+      answered(await client.callTool({ name, arguments: args }, callOptions)),
+  };
+}
+
+/** The one document that a tool's answer holds as text and as an object. */
+export function answered({ isError = false, content, structuredContent }: CallToolResult): Answered {
+  const [text] = content;
+  if (text?.type !== "text") throw new Error(`no text: ${JSON.stringify(content)}`);
+  const document = JSON.parse(text.text);
+  expect(structuredContent).toEqual(document);
+  return { isError, document };
+}
+
+function writing(tell: (text: string) => void) {
+  return {
+    write(data: string | Uint8Array, done: (error?: Error | null) => void) {
+      tell(Buffer.from(data).toString());
+      done();
+      return true;
+    },
+  };
+}
+
+/** The client's end of two pipes. */
+class PipeTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #from: PassThrough;
+  readonly #to: PassThrough;
+
+  constructor(from: PassThrough, to: PassThrough) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  async start(): Promise<void> {
+    const buffer = new ReadBuffer();
+    this.#from.on("data", (chunk: Buffer) => {
+      buffer.append(chunk);
+      for (let next = buffer.readMessage(); next !== null; next = buffer.readMessage())
+        this.onmessage?.(next);
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#to.write(serializeMessage(message));
+  }
+
+  async close(): Promise<void> {
+    this.#to.end();
+    this.onclose?.();
+  }
+}

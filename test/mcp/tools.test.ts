@@ -1,0 +1,296 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { HIGHEST_COST } from "../../src/models/cost.ts";
+import { MODELS } from "../../src/models/matrix.ts";
+import { FIELD_NAMES } from "../../src/task/request-fields.ts";
+import { inspect } from "../lib/image/builders.ts";
+import { CANARY } from "../support/canary.ts";
+import { png } from "../support/images.ts";
+import { runCommand } from "../support/in-process.ts";
+import { liveService } from "../support/live-server.ts";
+import { failure } from "../support/scripted-server.ts";
+import { replies } from "../support/scripts.ts";
+import { agent, mcpFolders } from "./mcp-world.ts";
+
+const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" };
+const SLOW = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
+
+/** An agent in a sandbox of its own. */
+async function sandboxAgent(flags: readonly string[] = []) {
+  const folders = await mcpFolders();
+  return { ...folders, ...(await agent({ ...folders, flags: ["--sandbox", ...flags] })) };
+}
+
+const historyOf = async ({ home, cwd }: { home: string; cwd: string }) =>
+  JSON.parse((await runCommand(["history", "--json", "--sandbox"], { home, cwd })).stdout);
+
+describe("the tools", () => {
+  it("are listed with schemas made from the matrix and the fields of a request", async () => {
+    const { client } = await sandboxAgent();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([
+      "generate_image",
+      "get_task",
+      "list_models",
+      "estimate_cost",
+      "resume_tasks",
+      "history",
+    ]);
+    const [generate] = tools;
+    const properties = generate?.inputSchema.properties ?? {};
+    for (const name of FIELD_NAMES) expect(properties).toHaveProperty(name);
+    expect(properties.model).toMatchObject({ enum: MODELS.map(({ id }) => id) });
+    expect(properties).toMatchObject({ reuse: { default: true }, waitSeconds: { default: 45 } });
+    expect(generate?.inputSchema.required).toEqual(["prompt"]);
+  });
+
+  it("serve a client of the newest revision of the protocol as well", async () => {
+    const folders = await mcpFolders();
+    const client = { versionNegotiation: { mode: "auto" } } as const;
+    const { call, client: connected } = await agent({ ...folders, client });
+    expect(connected.getNegotiatedProtocolVersion()).toBe("2026-07-28");
+    expect((await call("list_models")).document.models).toHaveLength(MODELS.length);
+  });
+});
+
+describe("generate_image", () => {
+  it("saves the image and says what it cost, and what the session has spent", async () => {
+    const { call, cwd } = await sandboxAgent();
+    const { document, isError } = await call("generate_image", { ...FOX, output: "pictures/" });
+    expect(isError).toBe(false);
+    expect(document).toMatchObject({
+      ok: true,
+      status: "completed",
+      credits: 2,
+      charged: "yes",
+      request: FOX,
+    });
+    expect(document.session).toEqual({ maxCredits: 20, credits: 2, undocumentedRequests: 0 });
+    const file = String(document.files?.["0"]?.path);
+    expect(path.dirname(file)).toBe(path.join(cwd, "pictures"));
+    expect(await inspect(await readFile(file))).toMatchObject({ ok: true });
+    expect(JSON.stringify(document)).not.toContain("signature");
+  });
+
+  it("is charged once, however often the same call is made, and at the same time", async () => {
+    const { call, ...world } = await sandboxAgent();
+    const calls = await Promise.all([call("generate_image", FOX), call("generate_image", FOX)]);
+    const again = await call("generate_image", FOX);
+    const ids = [...calls, again].map(({ document }) => document.taskId);
+    expect(new Set(ids).size).toBe(1);
+    expect(again.document).toMatchObject({ reused: true, session: { credits: 2 } });
+    expect(await historyOf(world)).toHaveLength(1);
+  });
+
+  it("is charged again where that is what it asks for", async () => {
+    const { call } = await sandboxAgent();
+    const first = await call("generate_image", FOX);
+    const second = await call("generate_image", { ...FOX, reuse: false });
+    expect(second.document.taskId).not.toBe(first.document.taskId);
+    expect(second.document).toMatchObject({ session: { credits: 4 } });
+  });
+
+  it("answers with the task's id before the client gives up; the task goes on, and get_task has it", async () => {
+    const { call } = await sandboxAgent();
+    const { document } = await call("generate_image", {
+      ...FOX,
+      prompt: "an owl [sandbox:slow=4s]",
+      waitSeconds: 2,
+    });
+    expect(document).toMatchObject({ ok: true, status: "running", charged: "yes", files: [] });
+    const taskId = String(document.taskId);
+    expect(document.next).toContain(`get_task with taskId "${taskId}"`);
+    const saved = await call("get_task", { taskId: taskId.slice(0, 10) });
+    expect(saved.document).toMatchObject({ status: "completed", taskId, session: { credits: 2 } });
+    expect(saved.document.files).toHaveLength(1);
+  });
+
+  it("tells how it is getting on", async () => {
+    const { call } = await sandboxAgent();
+    const told: string[] = [];
+    await call("generate_image", FOX, { onprogress: ({ message = "" }) => told.push(message) });
+    expect(told.map((message) => message.split(" ", 1)[0])).toEqual([
+      "Submitting",
+      "Accepted",
+      "Waiting",
+      "Downloading",
+      "Saved",
+    ]);
+  });
+
+  it("leaves a task that can be resumed where the call is cancelled", async () => {
+    const { call, client, leave, ...world } = await sandboxAgent();
+    const cancelling = new AbortController();
+    const cancelled = call("generate_image", SLOW, {
+      signal: cancelling.signal,
+      onprogress: ({ message }) => message?.startsWith("Waiting") && cancelling.abort(),
+    });
+    await expect(cancelled).rejects.toThrow();
+    const { document } = await call("get_task", {
+      taskId: (await historyOf(world))[0].taskId,
+      waitSeconds: 0,
+    });
+    expect(document).toMatchObject({ ok: true, status: "running", charged: "yes" });
+    expect(await leave()).toBe(0);
+    expect(await historyOf(world)).toMatchObject([{ status: "running", charged: "yes" }]);
+  });
+
+  it("takes what the user has set where a call leaves it out", async () => {
+    const folders = await mcpFolders();
+    await runCommand(["config", "set", "model", "gamma-image-2"], folders);
+    await runCommand(["config", "set", "output", "elsewhere/"], folders);
+    const { call } = await agent(folders);
+    const { document } = await call("generate_image", { prompt: "a fox", quality: "2K" });
+    expect(document.request).toEqual({ prompt: "a fox", model: "gamma-image-2", quality: "2K" });
+    expect(String(document.files?.["0"]?.path)).toContain(path.join(folders.cwd, "elsewhere"));
+  });
+});
+
+describe("an agent's mistakes cost no more than the session's cap", () => {
+  it("which is 20 credits where nobody says", async () => {
+    const { call } = await sandboxAgent();
+    const prompts = ["1", "2", "3"].map((prompt) =>
+      call("generate_image", { ...FOX, quality: "4K", prompt }),
+    );
+    const answers = await Promise.all(prompts);
+    expect(answers.filter(({ isError }) => isError)).toHaveLength(1);
+    const refused = answers.find(({ isError }) => isError)?.document;
+    expect(refused).toMatchObject({
+      charged: "no",
+      error: {
+        type: "budget_exceeded",
+        message: "This session has spent 16 of 20 credits, and this request counts as 8.",
+      },
+    });
+    expect((await call("list_models")).document.session).toMatchObject({ credits: 16 });
+  });
+
+  it("from which a request is taken off that was not charged", async () => {
+    const { call } = await sandboxAgent();
+    const { document, isError } = await call("generate_image", {
+      ...FOX,
+      prompt: "[sandbox:no-credits] a fox",
+    });
+    expect(isError).toBe(true);
+    expect(document).toMatchObject({
+      charged: "no",
+      error: { type: "insufficient_credits" },
+      session: { credits: 0 },
+    });
+  });
+
+  it("on which one counts whose outcome is unknown", async () => {
+    const { call } = await sandboxAgent();
+    const { document } = await call("generate_image", { ...FOX, prompt: "[sandbox:drop] a fox" });
+    expect(document).toMatchObject({
+      charged: "unknown",
+      error: { type: "outcome_unknown" },
+      session: { credits: 2 },
+    });
+  });
+
+  it("and a cost that is not documented needs a word of its own", async () => {
+    const { call } = await sandboxAgent();
+    const refused = await call("generate_image", { prompt: "a fox" });
+    expect(refused.document.error).toMatchObject({
+      type: "budget_exceeded",
+      message: "What vendor1/alpha-2 costs is not documented.",
+    });
+    const allowed = await call("generate_image", { prompt: "a fox", allowUndocumentedCost: true });
+    expect(allowed.document).toMatchObject({
+      credits: null,
+      session: { credits: HIGHEST_COST, undocumentedRequests: 1 },
+    });
+  });
+
+  it("or a cap above the default", async () => {
+    const { call } = await sandboxAgent(["--max-credits", "21"]);
+    const { document } = await call("generate_image", { prompt: "a fox" });
+    expect(document).toMatchObject({ ok: true, session: { maxCredits: 21, credits: HIGHEST_COST } });
+  });
+});
+
+describe("what costs nothing", () => {
+  it("is to list models, by what they can do", async () => {
+    const { call } = await sandboxAgent();
+    const { document } = await call("list_models", { kind: "edit", quality: "4K" });
+    expect(document.models).toMatchObject([{ id: "vendor1/alpha-pro" }, { id: "gamma-image-2" }, {}]);
+  });
+
+  it("is to check a request, and learn its cost or what is wrong with it", async () => {
+    const { call } = await sandboxAgent();
+    expect((await call("estimate_cost", FOX)).document).toMatchObject({
+      credits: 2,
+      session: { credits: 0 },
+    });
+    const wrong = await call("estimate_cost", { prompt: "a fox", model: "z-image", ratio: "21:9" });
+    expect(wrong).toMatchObject({
+      isError: true,
+      document: { error: { type: "invalid_request" }, charged: "no" },
+    });
+  });
+
+  it("is to finish what an earlier session has left", async () => {
+    const folders = await mcpFolders();
+    const earlier = ["generate", "a fox", "-m", "gamma-image-2", "--no-wait", "--sandbox"];
+    const taskId = (await runCommand(earlier, folders)).stdout.trim();
+    const { call } = await agent(folders);
+    const { document } = await call("resume_tasks");
+    expect(document).toMatchObject({ ok: true, session: { credits: 0 } });
+    expect(document.tasks).toMatchObject([{ taskId, status: "completed", charged: "yes" }]);
+    const past = await call("history", { search: "FOX", limit: 5 });
+    expect(past.document.tasks).toMatchObject([{ taskId, status: "completed" }]);
+    expect(JSON.stringify(past.document)).not.toContain("signature");
+  });
+
+  it("is to finish what is under way in the session itself", async () => {
+    const { call } = await sandboxAgent();
+    const slow = { ...FOX, prompt: "an owl [sandbox:slow=2s]", waitSeconds: 0 };
+    await call("generate_image", slow);
+    const { document } = await call("resume_tasks");
+    expect(document.tasks).toMatchObject([{ ok: true, status: "completed", charged: "yes" }]);
+    expect(document.session).toMatchObject({ credits: 2 });
+  });
+});
+
+describe("a call that cannot be carried out is a protocol error", () => {
+  it.each([
+    ["generate_image", {}, /prompt: .*Nothing was sent/],
+    ["generate_image", { ...FOX, prompt: 5 }, /prompt/],
+    ["generate_image", { ...FOX, model: "gama" }, /model: .*gamma-image-2/],
+    ["generate_image", { ...FOX, qualty: "2K" }, /qualty/],
+    ["generate_image", { ...FOX, maxImages: 16 }, /maxImages: .*15/],
+    ["generate_image", { ...FOX, waitSeconds: -1 }, /waitSeconds/],
+    ["get_task", { taskId: "" }, /taskId/],
+    ["history", { status: "done" }, /status: .*"completed"/],
+    ["list_models", { kind: "video" }, /kind/],
+    ["draw", {}, /There is no tool "draw"/],
+  ])("%s %j", async (name, args, message) => {
+    const { call, client } = await sandboxAgent();
+    await expect(call(name, args)).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringMatching(message),
+    });
+    expect(await client.ping()).toEqual({});
+  });
+});
+
+describe("with a real account", () => {
+  it("no message holds the key, whatever the service echoes", async () => {
+    const server = await liveService(png(), { submit: replies(failure(`refused ${CANARY}`)) });
+    const folders = await mcpFolders();
+    const env = { IMGGEN_API_KEY: CANARY, IMGGEN_BASE_URL: server.baseUrl };
+    const { call } = await agent({ ...folders, flags: [], env });
+    const { document } = await call("generate_image", FOX);
+    expect(document).toMatchObject({ ok: false, charged: "no" });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("there are models and costs without one, and a clear word on what is missing", async () => {
+    const { call } = await agent({ ...(await mcpFolders()), flags: [] });
+    expect((await call("estimate_cost", FOX)).document).toMatchObject({ credits: 2 });
+    const { document } = await call("generate_image", FOX);
+    expect(document.error).toMatchObject({ type: "usage", hint: expect.stringContaining("--sandbox") });
+  });
+});
