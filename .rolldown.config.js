@@ -38,7 +38,7 @@ export default defineConfig({
   external: ["sharp"],
   input: { main: "src/cli/app/main.ts", client: "src/client/index.ts" },
   preserveEntrySignatures: "allow-extension",
-  plugins: [standIns(), licenses(), moduleOfClient(), selfDescription()],
+  plugins: [standIns(), rawTexts(), licenses(), moduleOfClient(), selfDescription()],
   output: {
     dir: "dist",
     format: "cjs",
@@ -128,6 +128,23 @@ function standIns() {
       return index === -1 ? null : mark + index;
     },
     load: (id) => (id.startsWith(mark) ? STAND_INS[id.slice(mark.length)].code : null),
+  };
+}
+
+/** `import text from "./page.css?raw"`: the file's text. */
+function rawTexts() {
+  const isRaw = (id) => id.endsWith("?raw");
+  return {
+    name: "raw-texts",
+    resolveId: (source, importer = "") =>
+      isRaw(source) ? path.resolve(path.dirname(importer), source) : null,
+    load: (id) =>
+      isRaw(id)
+        ? {
+            code: `export default ${JSON.stringify(readFileSync(id.slice(0, -"?raw".length), "utf8"))};`,
+            moduleType: "js",
+          }
+        : null,
   };
 }
 

@@ -15,6 +15,8 @@ export default defineConfig({
     // No test replaces a module, so the files of a worker may share what it has loaded: half of a small test's time.
     isolate: false,
     sequence: { sequencer: LongestFirst },
+    // The gallery's style is a part of its page.
+    css: true,
     reporters: process.env.CI ? ["default", ["json", { outputFile: "coverage/results.json" }]] : ["default"],
     coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text-summary"] },
   },

@@ -41,6 +41,16 @@ export function scaledPixels(file: string, width: number, height: number): Promi
   });
 }
 
+/** A small WebP of an image, no larger than `edge` pixels either way. @throws UndecodableError */
+export function thumbnail(file: string, edge: number): Promise<Buffer> {
+  return decoding(file, async (image) =>
+    image
+      .resize({ width: edge, height: edge, fit: "inside", withoutEnlargement: true })
+      .webp({ quality: 72 })
+      .toBuffer(),
+  );
+}
+
 type Image = ReturnType<Sharp>;
 
 /** Of an animated image the first frame; turned as its camera says. */

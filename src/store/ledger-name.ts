@@ -102,6 +102,11 @@ export function fileTag(sha256: string): string {
   return `f${sha256.slice(0, 8)}`;
 }
 
+/** The tags of its images in a finished task's name. */
+export function fileTagsOf(name: string): string[] {
+  return name.match(/(?<=\.)f[0-9a-f]+(?=\.)/g) ?? [];
+}
+
 function keyTag(keyId: string): string {
   return `k${digest(keyId)}`;
 }

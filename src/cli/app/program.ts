@@ -55,6 +55,11 @@ const COMMANDS: Record<string, CommandEntry> = {
     summary: "show an image in the terminal",
     load: () => import("../commands/show.ts"),
   },
+  gallery: {
+    group: "Tasks",
+    summary: "make an HTML page of saved images",
+    load: () => import("../commands/gallery.ts"),
+  },
   models: {
     group: "Models",
     summary: "show what each model can do, and what it costs",

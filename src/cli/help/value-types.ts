@@ -61,6 +61,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
 /** By an argument's name: `taskId` of `<taskId...>`. */
 export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
   command: { type: "command", values: TOPIC_NAMES },
+  dir: { type: "folder" },
   "file|taskId": { type: "task" },
   "manifest|-": { type: "path" },
   model: MODEL,

@@ -10,6 +10,7 @@ export interface ImageOrigin {
   /** Base URL of the service that its task was charged at. */
   service: string;
   credits: number | null;
+  submittedAt: string | null;
   /** Its task; null where only the image's sidecar knows of it. */
   record: TaskRecord | null;
 }
@@ -21,14 +22,19 @@ export interface ImageOrigin {
 export async function originOf(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const record = await ledger.findByFile(sha256);
   if (record) return originOfTask(record);
+  return originInSidecar(image, sha256);
+}
+
+/** Where an image came from by its sidecar; null without one, or if it is another image's. */
+export async function originInSidecar(image: string, sha256: string): Promise<ImageOrigin | null> {
   const sidecar = await readSidecar(image);
   if (sidecar?.sha256 !== sha256) return null;
-  const { taskId, request, service, credits } = sidecar;
-  return { taskId, request, service, credits, record: null };
+  const { taskId, request, service, credits, submittedAt } = sidecar;
+  return { taskId, request, service, credits, submittedAt, record: null };
 }
 
 export function originOfTask(record: TaskRecord): ImageOrigin {
   const { request, service, credits } = record.intent;
   const taskId = "taskId" in record.state ? record.state.taskId : null;
-  return { taskId, request, service: service.baseUrl, credits, record };
+  return { taskId, request, service: service.baseUrl, credits, submittedAt: record.submittedAt, record };
 }

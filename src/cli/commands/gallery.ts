@@ -1,0 +1,80 @@
+import path from "node:path";
+import type { Command } from "commander";
+import { openLedger } from "../../client/open-ledger.ts";
+import { buildGallery, type Gallery } from "../../gallery/build.ts";
+import type { RunWith } from "../app/command.ts";
+import type { Session } from "../app/session.ts";
+import { addOpenOption, viewImages } from "../flags/view-flags.ts";
+import { createStatusLine } from "../output/status-line.ts";
+import { clientContext } from "../tasks/client-context.ts";
+
+interface GalleryFlags {
+  output?: string;
+  inline?: boolean;
+  overwrite?: boolean;
+  open?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen gallery
+  $ imggen gallery pictures/ --open
+  $ imggen gallery pictures/ --inline --output shared.html`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .argument("[dir]", "folder of images, with all below it (default: the current one)")
+    .option("-o, --output <path>", "the page (default: gallery.html in the folder)")
+    .option("--inline", "put the thumbnails into the page, not beside it")
+    .option("--overwrite", "replace a file that is not a gallery");
+  addOpenOption(command, "open the page with the system's viewer")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runGallery));
+}
+
+async function runGallery(session: Session, dir = ".", flags: GalleryFlags): Promise<number> {
+  const { context, console } = session;
+  const folder = context.resolvePath(dir);
+  const page =
+    flags.output === undefined ? path.join(folder, "gallery.html") : context.resolvePath(flags.output);
+  const line = await createStatusLine(console, context);
+  const gallery = await buildGallery({
+    folder,
+    page,
+    inline: flags.inline === true,
+    overwrite: flags.overwrite === true,
+    ledger: openLedger(clientContext(session)),
+    signal: context.signal,
+    onProgress: (done, of) => line.set(`${done} of ${of} images`),
+  }).finally(() => line.stop());
+  if (session.options.json) await session.json(galleryJson(page, gallery));
+  else await show(page, gallery, session);
+  await viewImages([{ path: page }], { preview: false, open: flags.open === true }, session);
+  return 0;
+}
+
+const MOST_NAMED = 3;
+
+async function show(
+  page: string,
+  { images, unreadable, made, hasDecoder }: Gallery,
+  session: Session,
+): Promise<void> {
+  const { console } = session;
+  await console.resultLine({ path: page });
+  if (!hasDecoder)
+    await console.warn(
+      "Without the optional package sharp there are no thumbnails: the page loads the images themselves.",
+    );
+  if (unreadable.length > 0) {
+    const named = unreadable.slice(0, MOST_NAMED).map(({ name, why }) => `${name} (${why})`);
+    const more = unreadable.length > MOST_NAMED ? `, and ${unreadable.length - MOST_NAMED} more` : "";
+    await console.warn(`Left out, as they cannot be read: ${named.join(", ")}${more}.`);
+  }
+  const count = images.length === 1 ? "1 image" : `${images.length} images`;
+  await console.note(`${count}, ${made === 1 ? "1 new thumbnail" : `${made} new thumbnails`}.`);
+}
+
+function galleryJson(page: string, { images, unreadable, made }: Gallery): object {
+  return { ok: true, page, images: images.length, thumbnailsMade: made, unreadable };
+}

@@ -1,0 +1,121 @@
+import { promises } from "node:fs";
+import path from "node:path";
+import { SaveFailedError } from "../core/errors.ts";
+import { type ImageOrigin, originInSidecar, originOfTask } from "../core/task/origin.ts";
+import { isoTime } from "../lib/clock.ts";
+import { isFolder, makeFolder } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
+import { errorText } from "../lib/error-text.ts";
+import { UsageError } from "../lib/errors.ts";
+import { replaceWhole } from "../lib/write-whole.ts";
+import type { Ledger } from "../store/ledger.ts";
+import { commandFor } from "./command.ts";
+import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
+import { findImages } from "./scan.ts";
+import { makeThumbnails, type ThumbnailedImage, type ThumbnailResult } from "./thumbnails.ts";
+
+export interface GalleryOptions {
+  /** Absolute. */
+  folder: string;
+  /** Where the page goes, absolute. */
+  page: string;
+  /** Whether the thumbnails are in the page, and not beside it. */
+  inline: boolean;
+  /** Whether a file that is no page of ours is replaced. */
+  overwrite: boolean;
+  ledger: Pick<Ledger, "findByFiles">;
+  signal: AbortSignal;
+  onProgress: (done: number, of: number) => void;
+}
+
+export interface Gallery extends Omit<ThumbnailResult, "images"> {
+  images: PageImage[];
+}
+
+/**
+ * Makes a page of the images in a folder and below, with what the ledger and their sidecars know of them.
+ * @throws UsageError if there is no such folder, or the page would replace another file; SaveFailedError if it cannot
+ * be written; or the signal's reason
+ */
+export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
+  const { folder, page, inline, overwrite, ledger, signal, onProgress } = options;
+  if (!isFolder(folder)) throw new UsageError(`There is no folder ${folder}.`);
+  if (!overwrite) await refuseForeign(page);
+  const thumbnails = `${page.replace(/\.html?$/i, "")}-thumbnails`;
+  try {
+    const found = await findImages(folder, thumbnails);
+    await makeFolder(path.dirname(page), 0o777);
+    const { images, ...result } = await makeThumbnails(found, {
+      folder: thumbnails,
+      inline,
+      signal,
+      onProgress,
+    });
+    const origins = await originsOf(images, ledger);
+    const shown = await Promise.all(images.map((image, at) => pageImage(image, origins[at] ?? null, page)));
+    await replaceWhole(page, galleryPage(path.basename(folder) || folder, shown), 0o666);
+    return { ...result, images: shown };
+  } catch (error) {
+    if (signal.aborted || errorCode(error) === undefined) throw error;
+    throw new SaveFailedError(`The gallery cannot be made in ${path.dirname(page)}: ${errorText(error)}.`, {
+      hint: "Choose another place with --output.",
+      charged: "no",
+      cause: error,
+    });
+  }
+}
+
+/** @throws UsageError */
+async function refuseForeign(page: string): Promise<void> {
+  const there = await promises.readFile(page, "utf8").catch(() => null);
+  if (there === null || isGalleryPage(there)) return;
+  throw new UsageError(`${page} exists already, and imggen gallery did not write it.`, {
+    hint: "Choose another --output, or replace it with --overwrite.",
+  });
+}
+
+/** What each image was made from; null where nobody knows. The ledger is read in one pass. */
+async function originsOf(
+  images: readonly ThumbnailedImage[],
+  ledger: GalleryOptions["ledger"],
+): Promise<(ImageOrigin | null)[]> {
+  const records = await ledger.findByFiles(new Set(images.map(({ sha256 }) => sha256)));
+  const origins: (ImageOrigin | null)[] = [];
+  for (const { sha256, found } of images) {
+    const record = records.get(sha256);
+    origins.push(record ? originOfTask(record) : await originInSidecar(found.path, sha256));
+  }
+  return origins;
+}
+
+async function pageImage(
+  { found, thumbnail, width, height, modifiedMs }: ThumbnailedImage,
+  origin: ImageOrigin | null,
+  page: string,
+): Promise<PageImage> {
+  const file = addressOf(found.path, page);
+  const small = thumbnail ?? found.path;
+  const inlined = typeof small === "string" ? null : `data:image/webp;base64,${small.toString("base64")}`;
+  const { prompt = null, model = null, ratio = null, quality = null } = origin?.request ?? {};
+  return {
+    file,
+    thumbnail: inlined ?? addressOf(String(small), page),
+    name: found.name,
+    width,
+    height,
+    date: origin?.submittedAt ?? isoTime(modifiedMs),
+    prompt,
+    model,
+    ratio,
+    quality,
+    credits: origin?.credits ?? null,
+    task: origin?.taskId ?? null,
+    command: origin && commandFor(origin),
+  };
+}
+
+/** A file's address, relative to the page: both may be moved together. */
+function addressOf(file: string, page: string): string {
+  const relative = path.relative(path.dirname(page), file);
+  return relative.split(path.sep).map(encodeURIComponent).join("/");
+}

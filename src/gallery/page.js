@@ -1,0 +1,152 @@
+// The gallery's own script, as it stands in the page. Whatever comes from a prompt or a file becomes text, never HTML.
+
+const images = JSON.parse(document.getElementById("images").textContent);
+const grid = document.querySelector(".grid");
+const dialog = document.querySelector("dialog");
+const controls = document.querySelector(".filters").elements;
+const find = (selector) => document.querySelector(selector);
+
+/** The images that the filters let through, in their order. */
+let shown = [];
+/** The position of the one in the lightbox. */
+let current = 0;
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+/** Offers each value that any image has, if there is anything to choose. */
+function fillFilter(name) {
+  const values = [...new Set(images.map((image) => image[name]).filter((value) => value !== null))].sort();
+  for (const value of values) controls[name].append(element("option", { value, textContent: value }));
+  controls[name].closest("label").hidden = values.length < 2;
+}
+
+function matches(image) {
+  const words = controls.search.value.toLowerCase().split(/\s+/);
+  const text = `${image.prompt ?? ""} ${image.name}`.toLowerCase();
+  const day = image.date.slice(0, 10);
+  return (
+    words.every((word) => text.includes(word)) &&
+    ["model", "ratio", "quality"].every((name) => ["", image[name]].includes(controls[name].value)) &&
+    (controls.from.value === "" || day >= controls.from.value) &&
+    (controls.until.value === "" || day <= controls.until.value)
+  );
+}
+
+const newestFirst = (a, b) => (a.date < b.date ? 1 : a.date > b.date ? -1 : 0);
+const ORDERS = {
+  newest: newestFirst,
+  oldest: (a, b) => -newestFirst(a, b),
+  dearest: (a, b) => (b.credits ?? -1) - (a.credits ?? -1) || newestFirst(a, b),
+  cheapest: (a, b) =>
+    (a.credits ?? Number.POSITIVE_INFINITY) - (b.credits ?? Number.POSITIVE_INFINITY) || newestFirst(a, b),
+};
+
+function update() {
+  shown = images.filter(matches).sort(ORDERS[controls.order.value]);
+  grid.replaceChildren(...shown.map(card));
+  find(".totals").textContent = totals(shown);
+}
+
+/** A task's images were charged together. */
+function totals(some) {
+  const costs = new Map(some.map(({ task, credits }, at) => [task ?? at, credits ?? 0]));
+  const credits = [...costs.values()].reduce((sum, cost) => sum + cost, 0);
+  const count = some.length === images.length ? `${some.length}` : `${some.length} of ${images.length}`;
+  return `${count} ${images.length === 1 ? "image" : "images"}, ${creditsText(credits)}`;
+}
+
+function creditsText(credits) {
+  if (credits === null) return "cost unknown";
+  return credits === 1 ? "1 credit" : `${credits} credits`;
+}
+
+function card(image, at) {
+  const { prompt, name, thumbnail, model, credits } = image;
+  const facts = model === null ? `${image.width}×${image.height}` : `${model} · ${creditsText(credits)}`;
+  const picture = element("img", { src: thumbnail, alt: "", loading: "lazy", decoding: "async" });
+  const caption = element("span", { className: "prompt", textContent: prompt ?? name });
+  const detail = element("span", { className: "quiet", textContent: facts });
+  const button = element("button", { type: "button", className: "card" }, picture, caption, detail);
+  button.addEventListener("click", () => open(at));
+  return element("li", {}, button);
+}
+
+function open(at) {
+  current = at;
+  fillLightbox();
+  if (!dialog.open) dialog.showModal();
+}
+
+function fillLightbox() {
+  const image = shown[current];
+  const picture = find(".image");
+  picture.src = image.file;
+  picture.alt = image.prompt ?? image.name;
+  find(".position").textContent = `${current + 1} of ${shown.length}`;
+  find(".prompt-text").textContent = image.prompt ?? "";
+  find(".command-text").textContent = image.command ?? "";
+  find(".made").hidden = image.prompt === null;
+  find(".status").textContent = "";
+  const link = element("a", { href: image.file, textContent: image.name });
+  const facts = { Model: image.model, Ratio: image.ratio, Quality: image.quality };
+  if (image.model !== null) facts.Cost = creditsText(image.credits);
+  Object.assign(facts, {
+    Size: `${image.width} × ${image.height}`,
+    Date: localTime(image.date),
+    Task: image.task,
+    File: link,
+  });
+  const entries = Object.entries(facts).filter(([, value]) => value !== null);
+  find("dl").replaceChildren(
+    ...entries.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
+  );
+}
+
+function localTime(iso) {
+  return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** Goes to another image, around the ends. */
+function step(by) {
+  open((current + by + shown.length) % shown.length);
+}
+
+async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // A page that was opened from a disk may not have the clipboard; what is selected can be copied all the same.
+    const field = element("textarea", { value: text, readOnly: true });
+    dialog.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+  find(".status").textContent = `Copied the ${what}.`;
+}
+
+for (const name of ["model", "ratio", "quality"]) fillFilter(name);
+find(".filters").addEventListener("input", update);
+find(".filters").addEventListener("submit", (event) => event.preventDefault());
+find(".filters").addEventListener("reset", () => setTimeout(update));
+find(".previous").addEventListener("click", () => step(-1));
+find(".next").addEventListener("click", () => step(1));
+find(".close").addEventListener("click", () => dialog.close());
+find(".copy-prompt").addEventListener("click", () => copy(shown[current].prompt, "prompt"));
+find(".copy-command").addEventListener("click", () => copy(shown[current].command, "command"));
+dialog.addEventListener("close", () => grid.children[current]?.firstElementChild.focus());
+dialog.addEventListener("click", ({ target }) => {
+  if (target === dialog) dialog.close();
+});
+dialog.addEventListener("keydown", (event) => {
+  const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -current, End: shown.length - 1 - current };
+  const by = Object.hasOwn(steps, event.key) ? steps[event.key] : 0;
+  if (by === 0 || event.altKey || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  step(by);
+});
+update();

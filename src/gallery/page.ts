@@ -1,0 +1,125 @@
+import { createHash } from "node:crypto";
+import style from "./page.css?raw";
+import script from "./page.js?raw";
+
+/** An image as the page shows it. */
+export interface PageImage {
+  /** Addresses, relative to the page; the thumbnail may be inlined. */
+  file: string;
+  thumbnail: string;
+  /** Path below the folder. */
+  name: string;
+  width: number;
+  height: number;
+  /** ISO 8601. */
+  date: string;
+  /** Everything below is null for an image of which only the file is known. */
+  prompt: string | null;
+  model: string | null;
+  ratio: string | null;
+  quality: string | null;
+  credits: number | null;
+  task: string | null;
+  /** What makes the image again. */
+  command: string | null;
+}
+
+/** What a page of imggen is known by, so that it may be replaced. */
+const GENERATOR = '<meta name="generator" content="imggen gallery">';
+
+export function isGalleryPage(html: string): boolean {
+  return html.includes(GENERATOR);
+}
+
+/**
+ * The whole page. It loads nothing but images, and runs nothing but its own script: what comes from prompts and file
+ * names is data in it.
+ */
+export function galleryPage(title: string, images: readonly PageImage[]): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy()}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+${GENERATOR}
+<title>${escapeHtml(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<header>
+<h1>${escapeHtml(title)}</h1>
+<p class="totals" role="status"></p>
+<form class="filters" role="search">
+<label class="search">Search<input type="search" name="search" autocomplete="off"></label>
+<label>Model<select name="model"><option value="">All</option></select></label>
+<label>Ratio<select name="ratio"><option value="">All</option></select></label>
+<label>Quality<select name="quality"><option value="">All</option></select></label>
+<label>From<input type="date" name="from"></label>
+<label>Until<input type="date" name="until"></label>
+<label>Sort by<select name="order">
+<option value="newest">Newest</option><option value="oldest">Oldest</option>
+<option value="dearest">Highest cost</option><option value="cheapest">Lowest cost</option>
+</select></label>
+<button type="reset">Clear filters</button>
+</form>
+</header>
+<main>
+<ul class="grid" aria-label="Images"></ul>
+<noscript>This page needs JavaScript, which runs from the page itself.</noscript>
+</main>
+<dialog aria-label="Image">
+<div class="lightbox">
+<img class="image" alt="">
+<div class="details">
+<div class="buttons">
+<button type="button" class="previous" aria-keyshortcuts="ArrowLeft">Previous</button>
+<button type="button" class="next" aria-keyshortcuts="ArrowRight">Next</button>
+<span class="position quiet"></span>
+<button type="button" class="close" aria-keyshortcuts="Escape">Close</button>
+</div>
+<p class="status quiet" role="status"></p>
+<div class="made">
+<h2>Prompt</h2>
+<p class="prompt-text"></p>
+<button type="button" class="copy-prompt">Copy prompt</button>
+<h2>Make it again</h2>
+<pre class="command-text" tabindex="0" aria-label="Command"></pre>
+<button type="button" class="copy-command">Copy command</button>
+</div>
+<h2>Settings</h2>
+<dl></dl>
+</div>
+</div>
+</dialog>
+<script type="application/json" id="images">${jsonForHtml(images)}</script>
+<script type="module">${script}</script>
+</body>
+</html>
+`;
+}
+
+/** Nothing from elsewhere: images beside the page or in it, and the style and script whose digests are these. */
+function policy(): string {
+  return [
+    "default-src 'none'",
+    "img-src 'self' file: data:",
+    `style-src '${digestOf(style)}'`,
+    `script-src '${digestOf(script)}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+function digestOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** JSON that no HTML parser finds the end of its element in. */
+function jsonForHtml(value: unknown): string {
+  return JSON.stringify(value).replaceAll("<", "\\u003c");
+}

@@ -1,0 +1,179 @@
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import sharp from "sharp";
+import { describe, expect, it } from "vitest";
+import { galleryWorld, writeImage } from "../support/gallery-world.ts";
+import { PICTURE } from "../support/images.ts";
+
+describe("gallery", () => {
+  it("shows what the ledger knows of each image, and other images without a prompt", async () => {
+    const world = await galleryWorld(["a fox", "an owl"]);
+    await writeImage(path.join(world.folder, "deep/er/other.png"), "red");
+    const { code, document } = await world.gallery();
+    expect({ code, document }).toMatchObject({ code: 0, document: { ok: true, images: 3, unreadable: [] } });
+    expect(await world.shown()).toMatchObject({
+      "image-0.png": {
+        file: "image-0.png",
+        prompt: "a fox",
+        model: "gamma-image-2",
+        quality: "2K",
+        credits: 4,
+        task: "task-1",
+        width: 64,
+        height: 48,
+        command: "imggen generate --model gamma-image-2 --quality 2K 'a fox'",
+      },
+      "image-1.png": { prompt: "an owl", model: "vendor1/alpha-2", task: "task-2" },
+      "deep/er/other.png": { file: "deep/er/other.png", prompt: null, command: null, width: 64 },
+    });
+  });
+
+  it("knows the images of another machine by their sidecars", async () => {
+    const world = await galleryWorld();
+    await world.run(["generate", "a fox", "-m", "z-image", "-o", "pictures/fox.png", "--sidecar"]);
+    await copyFile(path.join(world.folder, "fox.png"), path.join(world.folder, "copy.png"));
+    await world.run(["gallery", "pictures"], { home: path.join(world.cwd, "elsewhere") });
+    expect(await world.shown()).toMatchObject({
+      "fox.png": { prompt: "a fox" },
+      "copy.png": { prompt: null },
+    });
+  });
+
+  it("makes a command that names the sandbox, guards a prompt like a flag, and shows no signature", async () => {
+    const world = await galleryWorld(["-x 'y'"]);
+    const signed = "https://cdn.example/in.png?signature=secret";
+    const fox = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K", "--image", signed];
+    await world.run([...fox, "-o", "pictures/fox.png"]);
+    await world.run(["generate", "a hare", "-m", "z-image", "--sandbox", "-o", "pictures/hare.png"]);
+    await world.gallery();
+    const shown = await world.shown();
+    expect(shown["image-0.png"]?.command).toBe(
+      "imggen generate --model gamma-image-2 --quality 2K -- '-x '\\''y'\\'''",
+    );
+    expect(shown["fox.png"]?.command).toBe("imggen rerun task-2");
+    expect(shown["hare.png"]?.command).toBe("imggen generate --model z-image --sandbox 'a hare'");
+    expect(await world.page()).not.toContain("secret");
+  });
+
+  it("thumbnails are small WebP files beside the page, or in it with --inline", async () => {
+    const world = await galleryWorld();
+    await writeImage(path.join(world.folder, "large.png"), "teal", 1500);
+    await world.gallery();
+    const { thumbnail = "" } = (await world.shown())["large.png"] ?? {};
+    expect(thumbnail).toMatch(/^gallery-thumbnails\/[0-9a-f]{24}\.webp$/);
+    const { format, width } = await sharp(path.join(world.folder, thumbnail)).metadata();
+    expect({ format, width }).toEqual({ format: "webp", width: 416 });
+    await rm(path.join(world.folder, "gallery-thumbnails"), { recursive: true });
+    await world.gallery("--inline");
+    expect((await world.shown())["large.png"]?.thumbnail).toMatch(/^data:image\/webp;base64,UklGR/);
+    expect(await readdir(world.folder)).toEqual(["gallery.html", "large.png"]);
+  });
+
+  it("reads again only what has changed, and forgets what is gone", async () => {
+    const world = await galleryWorld();
+    const file = (name: string) => path.join(world.folder, name);
+    for (const name of ["red", "blue", "lime"]) await writeImage(file(`${name}.png`), name);
+    expect((await world.gallery()).document.thumbnailsMade).toBe(3);
+    await writeFile(file("gallery-thumbnails/mine.txt"), "stays");
+    await rm(file("lime.png"));
+    await writeImage(file("blue.png"), "navy", 65);
+    await rename(file("red.png"), file("renamed.png"));
+    expect((await world.gallery()).document.thumbnailsMade).toBe(1);
+    expect(Object.keys(await world.shown())).toEqual(["blue.png", "renamed.png"]);
+    const kept = await readdir(file("gallery-thumbnails"));
+    expect(kept.filter((name) => name.endsWith(".webp"))).toHaveLength(2);
+    expect(kept).toContain("mine.txt");
+    expect((await world.gallery()).document.thumbnailsMade).toBe(0);
+  });
+
+  it("leaves out, by name, what is no whole image, and passes over all other files", async () => {
+    const world = await galleryWorld();
+    const file = (name: string) => path.join(world.folder, name);
+    await writeFile(file("cut.png"), PICTURE.subarray(0, 60));
+    await writeFile(file("drawing.svg"), "<svg/>");
+    await writeFile(file("disguised.png"), "<svg xmlns='http://www.w3.org/2000/svg'/>");
+    await writeFile(file("notes.txt"), "text");
+    await mkdir(file("folder.png"));
+    await mkdir(file(".hidden"));
+    await writeFile(file(".hidden/secret.png"), PICTURE);
+    await writeFile(file("good.png"), PICTURE);
+    await symlink(world.folder, file("circle"));
+    const { code, document } = await world.gallery();
+    expect({ code, document }).toMatchObject({ code: 0, document: { images: 1 } });
+    expect(document.unreadable).toEqual([
+      { name: "cut.png", why: expect.stringContaining("cut short") },
+      { name: "disguised.png", why: "an SVG document" },
+    ]);
+    expect((await world.run(["gallery", "pictures"])).stderr).toMatch(
+      /^warning: Left out, as they cannot be read: cut\.png \(.+\), disguised\.png \(an SVG document\)\.\n1 image, 0 new thumbnails\.\n$/,
+    );
+  });
+
+  it("takes names with quotes, spaces and line breaks, and a prompt with HTML, as text", async () => {
+    const hostile = `</script><script>alert("1")</script><!-- <b>'`;
+    const world = await galleryWorld([hostile]);
+    const name = 'a "b" & <c> #1%\n?.png';
+    await writeFile(path.join(world.folder, name), PICTURE);
+    await world.gallery();
+    const shown = await world.shown();
+    expect(shown["image-0.png"]?.prompt).toBe(hostile);
+    expect(decodeURIComponent(shown[name]?.file ?? "")).toBe(name);
+    expect((await world.page()).match(/<script/g)).toHaveLength(2);
+  });
+
+  it("titles the page with the folder's name, whatever that is", async () => {
+    const world = await galleryWorld();
+    await mkdir(path.join(world.cwd, "<b>&'\""));
+    await world.run(["gallery", "<b>&'\""]);
+    const html = await readFile(path.join(world.cwd, "<b>&'\"", "gallery.html"), "utf8");
+    expect(html).toContain("<title>&#60;b&#62;&#38;&#39;&#34;</title>");
+  });
+
+  it("replaces its own page, and no other file without --overwrite", async () => {
+    const world = await galleryWorld();
+    await writeFile(path.join(world.folder, "gallery.html"), "<h1>mine</h1>");
+    const refused = await world.gallery();
+    expect({ code: refused.code, type: refused.document.error?.type }).toEqual({ code: 2, type: "usage" });
+    expect(await world.page()).toBe("<h1>mine</h1>");
+    expect((await world.gallery("--overwrite")).code).toBe(0);
+    expect((await world.gallery()).code).toBe(0);
+  });
+
+  it("goes where --output says, and finds the images from there", async () => {
+    const world = await galleryWorld();
+    await writeFile(path.join(world.folder, "fox.png"), PICTURE);
+    const { code } = await world.run(["gallery", "pictures", "--output", "site/index.html"]);
+    expect(code).toBe(0);
+    const html = await readFile(path.join(world.cwd, "site/index.html"), "utf8");
+    expect(html).toContain('"file":"../pictures/fox.png"');
+    expect((await stat(path.join(world.cwd, "site/index-thumbnails"))).isDirectory()).toBe(true);
+  });
+
+  it("of a folder that is not there is a usage error; of one that takes no page, save_failed with nothing charged", async () => {
+    const world = await galleryWorld();
+    expect((await world.json(["gallery", "nowhere"])).document.error?.type).toBe("usage");
+    await writeFile(path.join(world.cwd, "file"), "");
+    const { code, document } = await world.gallery("--output", "file/page.html");
+    expect({ code, type: document.error?.type, charged: document.charged }).toEqual({
+      code: 8,
+      type: "save_failed",
+      charged: "no",
+    });
+  });
+
+  it("that is interrupted leaves no page, and need not begin again", async () => {
+    const world = await galleryWorld();
+    for (const name of ["red", "blue"]) await writeImage(path.join(world.folder, `${name}.png`), name);
+    const { code } = await world.run(["gallery", "pictures"], {
+      signal: AbortSignal.abort(new Error("stopped")),
+    });
+    expect(code).not.toBe(0);
+    expect(await readdir(world.folder)).not.toContain("gallery.html");
+    expect((await world.gallery()).document.images).toBe(2);
+  });
+
+  it("of an empty folder is an empty page", async () => {
+    const world = await galleryWorld();
+    expect((await world.gallery()).document.images).toBe(0);
+  });
+});
