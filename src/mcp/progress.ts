@@ -60,6 +60,8 @@ function messageOf(event: TaskProgressEvent): string {
       return `Task ${event.taskId} could not be polled: ${event.why}`;
     case "downloading":
       return `Downloading image ${event.index} of ${event.count} of task ${event.taskId}.`;
+    case "downloaded":
+      return `Downloading an image of task ${event.taskId}: ${event.bytes} bytes so far.`;
     case "download_retry":
       return `An image of task ${event.taskId} could not be downloaded: ${event.why}`;
     case "saved":

@@ -17,6 +17,7 @@ const COMMANDS = [
   "resume",
   "history",
   "rerun",
+  "show",
   "batch",
   "compare",
   "models",

@@ -15,7 +15,8 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
   const json = flags.includes("--json");
-  const console = new Console(context, { quiet: false, color: !flags.includes("--no-color") });
+  const events = / --progress[ =]json( |$)/.test(` ${flags.join(" ")}`);
+  const console = new Console(context, { quiet: false, color: !flags.includes("--no-color"), events });
   context.lastWord = async ({ signal }) => {
     if (console.hasAnswered) return;
     const hint = "To see what may have been charged: imggen history\nTo finish charged tasks: imggen resume";

@@ -14,6 +14,8 @@ export interface GlobalOptions {
   verbose?: boolean;
   color?: boolean;
   sandbox?: boolean;
+  /** `json`: of the commands that wait, what happens is told to a program. */
+  progress?: string;
 }
 
 /** What one run of a command works with: the world, the global flags, and what both lead to. */
@@ -32,7 +34,11 @@ export class Session {
     this.context = context;
     this.options = options;
     this.#argv = argv;
-    this.console = new Console(context, { quiet: options.quiet === true, color: options.color !== false });
+    this.console = new Console(context, {
+      quiet: options.quiet === true,
+      color: options.color !== false,
+      events: options.progress === "json",
+    });
     this.published = new RunFileNames(context.clock.now());
     this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
   }

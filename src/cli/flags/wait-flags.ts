@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { fixedSchedule } from "../../core/polling/fixed.ts";
 import type { WaitSettings } from "../../core/polling/wait-settings.ts";
+import { UsageError } from "../../lib/errors.ts";
 import type { Session } from "../app/session.ts";
 import { durationOption, timeoutOption } from "./values.ts";
 
@@ -9,6 +10,17 @@ export interface WaitFlags {
   timeout?: string;
   pollInterval?: string;
   requestTimeout?: string;
+}
+
+/** What `--progress` takes. */
+export const PROGRESS_FORMS = ["auto", "json"];
+const PROGRESS_HELP = "auto, or json: a JSON line on standard error for each event (default: auto)";
+
+/** @throws UsageError */
+function progressForm(text: string): string {
+  if (PROGRESS_FORMS.includes(text)) return text;
+  const hint = "json is for programs: see imggen help json";
+  throw new UsageError(`--progress ${JSON.stringify(text)} is neither auto nor json.`, { hint });
 }
 
 const SHORTEST_POLL_INTERVAL_MS = 100;
@@ -22,7 +34,8 @@ export function addPollOptions(command: Command, timeout: string, when = ""): Co
   const interval = "poll at a fixed interval, 100ms or more (default: automatic)";
   return command
     .option("--timeout <duration>", `${when}${timeout} (default: 180s, 600s for 4K)`)
-    .option("--poll-interval <duration>", `${when}${interval}`);
+    .option("--poll-interval <duration>", `${when}${interval}`)
+    .option("--progress <form>", PROGRESS_HELP, progressForm);
 }
 
 export function addRequestTimeout(command: Command): Command {

@@ -46,15 +46,18 @@ export class Console {
   /** The last of the writes that wait for each other; null if none waits for colours to be loaded. */
   #lastTurn: Promise<unknown> | null = null;
   readonly quiet: boolean;
+  /** Whether standard error is for a program: every line on it is a JSON document. */
+  readonly events: boolean;
   /** Runs before each write, to take a spinner off the line. */
   beforeWrite: () => void = () => {};
   afterWrite: () => void = () => {};
 
   /** @param options.color false if the user wants none, whatever the streams take */
-  constructor(streams: Streams, options: { quiet: boolean; color: boolean }) {
+  constructor(streams: Streams, options: { quiet: boolean; color: boolean; events?: boolean }) {
     this.#streams = streams;
     this.quiet = options.quiet;
     this.#color = options.color;
+    this.events = options.events === true;
   }
 
   /** How to colour what goes to a stream. */
@@ -151,7 +154,9 @@ export class Console {
 
   /** A message on standard error; not under `--quiet`. */
   async note(text: Text, paint?: (style: Style) => Paint): Promise<void> {
-    if (!this.quiet) await this.error(text, paint);
+    if (this.quiet) return;
+    if (this.events) await this.event(messageEvent("note", text));
+    else await this.error(text, paint);
   }
 
   /** A warning, once however often it is given; not under `--quiet`. */
@@ -161,8 +166,15 @@ export class Console {
     await this.note(`warning: ${message}`);
   }
 
+  /** A JSON document on a line of standard error, also under `--quiet`: somebody has asked for it. */
+  async event(value: object): Promise<void> {
+    const line = jsonSafe(JSON.stringify(value));
+    await this.#inTurn("stderr", () => this.#write("stderr", `${line}\n`));
+  }
+
   /** What even `--quiet` shows. @param paint colours its lines; by default their labels */
   async error(text: Text, paint: (style: Style) => Paint = labelPaint): Promise<void> {
+    if (this.events) return this.event(messageEvent("error", text));
     await this.#inTurn("stderr", (style) => this.#write("stderr", `${escaped(text, paint(style))}\n`));
   }
 
@@ -172,6 +184,13 @@ export class Console {
     this.afterWrite();
     return error;
   }
+}
+
+/** A message that begins with what it is says so by its type. */
+function messageEvent(usual: "note" | "error", text: Text): object {
+  const whole = typeof text === "string" ? text : text.join("\n");
+  const [, type = usual, message] = /^(?:(error|warning): )?(.*)$/s.exec(whole) ?? [];
+  return { type, message };
 }
 
 const UP_AND_CLEAR = "\u001b[1A\u001b[2K";

@@ -1,6 +1,7 @@
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { Context } from "../app/context.ts";
 import type { Console } from "./console.ts";
+import { eventProgress } from "./event-lines.ts";
 import { createStatusLine } from "./status-line.ts";
 import { TaskNotes } from "./task-notes.ts";
 import { advance, lineOf, newView, type RequestFacts } from "./task-view.ts";
@@ -17,6 +18,7 @@ export async function createProgress(
   context: Context,
   facts: RequestFacts | null = null,
 ): Promise<Progress> {
+  if (console.events) return eventProgress(console);
   const line = await createStatusLine(console, context);
   const clock = () => context.clock.monotonicMs();
   const view = newView();

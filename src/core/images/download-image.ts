@@ -33,6 +33,7 @@ type FetchDeps = Pick<
 
 /** The longest Retry-After that a download honours. */
 const MOST_PATIENCE_MS = 120_000;
+const BYTES_BETWEEN_EVENTS = 256 * 1024;
 
 /**
  * Downloads one result to `temporary`, a name that no other process uses, and checks it: the type comes from the bytes,
@@ -48,7 +49,7 @@ export async function downloadImage(
   let refreshed = false;
   for (let failures = 0; ; ) {
     deps.signal.throwIfAborted();
-    const attempt = await cleanAttempt(url, temporary, deps);
+    const attempt = await cleanAttempt({ ...source, url }, temporary, deps);
     if ("image" in attempt) return attempt;
     deps.signal.throwIfAborted();
     if (attempt.outcome === "forbidden") throw notSaved(attempt.why, url);
@@ -75,22 +76,27 @@ function notSaved(why: string, url: string): DownloadFailedError {
 type Attempt = DownloadedImage | Exclude<DownloadReply, { outcome: "done" }>;
 
 /** One attempt. It leaves a file behind only if the image is complete. */
-async function cleanAttempt(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
+async function cleanAttempt(source: ImageSource, temporary: string, deps: FetchDeps): Promise<Attempt> {
   let attempt: Attempt | null = null;
   try {
-    attempt = await attemptFetch(url, temporary, deps);
+    attempt = await attemptFetch(source, temporary, deps);
     return attempt;
   } finally {
     if (attempt === null || !("image" in attempt)) removeIfPossible(temporary);
   }
 }
 
-async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Promise<Attempt> {
+async function attemptFetch(
+  { url, taskId }: ImageSource,
+  temporary: string,
+  deps: FetchDeps,
+): Promise<Attempt> {
   const file = await onDisk(temporary, () => DiskFile.createInBackground(temporary, 0o600));
   const sink = new FileSink(file);
   const arriving = new ArrivingImage();
   try {
-    const reply = await download(url, inspected(sink, arriving), {
+    const onBytes = (bytes: number) => deps.onProgress({ type: "downloaded", taskId, bytes });
+    const reply = await download(url, inspected(sink, arriving, onBytes), {
       http: deps.connection.downloads,
       clock: deps.clock,
       serviceUrl: deps.connection.serviceUrl,
@@ -108,11 +114,15 @@ async function attemptFetch(url: string, temporary: string, deps: FetchDeps): Pr
   }
 }
 
-function inspected(sink: ByteSink, image: ArrivingImage): ByteSink {
+function inspected(sink: ByteSink, image: ArrivingImage, onBytes: (bytes: number) => void): ByteSink {
+  let bytes = 0;
   return {
     write(chunk, flow) {
       image.write(chunk);
       sink.write(chunk, flow);
+      const step = Math.floor(bytes / BYTES_BETWEEN_EVENTS);
+      bytes += chunk.length;
+      if (Math.floor(bytes / BYTES_BETWEEN_EVENTS) > step) onBytes(bytes);
     },
   };
 }

@@ -102,7 +102,7 @@ async function saveImage(
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
   const why = await addSidecar(file, temporary, order, deps);
   if (why !== null) result.warnings.push(why);
-  deps.onProgress({ type: "saved", file });
+  deps.onProgress({ type: "saved", taskId: order.taskId, file });
   return file;
 }
 

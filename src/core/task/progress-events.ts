@@ -11,8 +11,10 @@ export type TaskProgressEvent =
   | { type: "waiting"; taskId: string; usualMs: number | null }
   | { type: "poll_trouble"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }
+  /** So many bytes of an image have arrived. Not of every piece: about four times a mebibyte. */
+  | { type: "downloaded"; taskId: string; bytes: number }
   | { type: "download_retry"; taskId: string; why: string; delayMs: number }
-  | { type: "saved"; file: SavedFile }
+  | { type: "saved"; taskId: string; file: SavedFile }
   /** The ledger could not take a record; the message holds what must not be lost. */
   | { type: "ledger_trouble"; message: string };
 

@@ -6,6 +6,8 @@ import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
 import type { Paint, Style } from "../../output/colors.ts";
+import type { Console } from "../../output/console.ts";
+import { eventProgress, rowLine } from "../../output/event-lines.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import { hasSymbols } from "../../output/symbols.ts";
 import { BAR, type BatchView, batchLines } from "./bar.ts";
@@ -33,6 +35,7 @@ export async function createBatchProgress(
   nameOf: (row: BatchRow) => string,
 ): Promise<BatchProgress> {
   const { console, context } = session;
+  if (console.events) return eventLines(console);
   const line = await createStatusLine(console, context, barPaint(await console.style("stderr")));
   const view = new LiveView(() => context.clock.monotonicMs());
   const notes = new RowNotes();
@@ -71,6 +74,19 @@ export async function createBatchProgress(
       clearInterval(timer);
       line.stop();
     },
+  };
+}
+
+/** What a program is told of a batch. */
+function eventLines(console: Console): BatchProgress {
+  return {
+    ...eventProgress(console),
+    showOutage: (outage) =>
+      void console.event(outage.down ? { type: "paused", message: outage.why } : { type: "unpaused" }),
+    showPause: (ms) => void console.event({ type: "paused", message: `HTTP 429, for ${formatDuration(ms)}` }),
+    plan: () => {},
+    begin: () => {},
+    end: (end) => void console.event(rowLine(end)),
   };
 }
 

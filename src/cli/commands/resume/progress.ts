@@ -21,7 +21,8 @@ export function createResumeProgress(session: Session): ResumeProgress {
   let shown: Shown | null = null;
   return {
     async begin(tasks) {
-      shown = await (tasks > 1 ? severalTasks(session, tasks) : oneTask(session));
+      const isOne = tasks === 1 || session.console.events;
+      shown = await (isOne ? oneTask(session) : severalTasks(session, tasks));
     },
     show: (event) => shown?.show(event),
     end: async (report, id) => shown?.end(report, id),

@@ -1,0 +1,62 @@
+import type { RowResult } from "../../core/batch/row-result.ts";
+import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
+import { reportStatus } from "../../core/task/report.ts";
+import type { Console } from "./console.ts";
+
+/** A line of `--progress json`, as `imggen help json` documents it. Fields may be added, none is changed or removed. */
+export type EventLine =
+  | { type: "submitted" }
+  | { type: "accepted"; taskId: string }
+  | { type: "polling"; taskId: string; usualMs: number | null }
+  | { type: "downloading"; taskId: string; bytes: number }
+  | { type: "saved"; taskId: string; path: string | null; mediaType: string; bytes: number; sha256: string }
+  | { type: "retry"; taskId: string | null; message: string; delayMs: number | null }
+  | { type: "stopping"; waitMs: number }
+  | { type: "paused"; message: string }
+  | { type: "unpaused" }
+  | { type: "row"; row: number; line: number; taskId: string | null; status: string }
+  | { type: "note" | "warning" | "error"; message: string };
+
+/** The line of a task's event. */
+function eventLine(event: TaskProgressEvent): EventLine {
+  switch (event.type) {
+    case "submitting":
+      return { type: "submitted" };
+    case "submit_retry":
+      return { type: "retry", taskId: null, message: event.why, delayMs: event.delayMs };
+    case "submit_interrupted":
+      return { type: "stopping", waitMs: event.waitMs };
+    case "accepted":
+      return { type: "accepted", taskId: event.taskId };
+    case "waiting":
+      return { type: "polling", taskId: event.taskId, usualMs: event.usualMs };
+    case "poll_trouble":
+      return { type: "retry", taskId: event.taskId, message: event.why, delayMs: null };
+    case "downloading":
+      return { type: "downloading", taskId: event.taskId, bytes: 0 };
+    case "downloaded":
+      return { type: "downloading", taskId: event.taskId, bytes: event.bytes };
+    case "download_retry":
+      return { type: "retry", taskId: event.taskId, message: event.why, delayMs: event.delayMs };
+    case "saved": {
+      const { path, mediaType, bytes, sha256 } = event.file;
+      return { type: "saved", taskId: event.taskId, path, mediaType, bytes, sha256 };
+    }
+    case "ledger_trouble":
+      return { type: "warning", message: event.message };
+  }
+}
+
+/** Shows tasks as lines for a program. */
+export function eventProgress(console: Console) {
+  return {
+    show: (event: TaskProgressEvent) => void console.event(eventLine(event)),
+    stop: () => {},
+  };
+}
+
+/** The line of a batch's row that has ended. */
+export function rowLine({ row, report }: RowResult): EventLine {
+  const status = report === null ? "failed" : reportStatus(report);
+  return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
+}
