@@ -26,19 +26,20 @@ export async function startedUntil(
 }
 
 /**
- * Waits until a program handles SIGINT itself: one that is still starting is ended by it. Where the system does not
- * say (no `/proc`), a second has to do.
+ * Waits until a program handles signals itself: one that is still starting is ended by them. SIGHUP tells, as Node
+ * handles SIGINT and SIGTERM for its own sake from the beginning. Where the system does not say (no `/proc`), a second
+ * has to do.
  */
 export async function handlesSignals({ pid }: ChildProcess): Promise<void> {
   for (;;) {
     const caught = caughtSignals(pid);
     if (caught === null) return pause(1_000);
-    if (caught & SIGINT_BIT) return;
+    if (caught & SIGHUP_BIT) return;
     await pause(10);
   }
 }
 
-const SIGINT_BIT = 2n;
+const SIGHUP_BIT = 1n;
 
 /** The signals that a process handles, a bit each; null if the system does not say. */
 function caughtSignals(pid: number | undefined): bigint | null {
