@@ -27,6 +27,8 @@ const COMMANDS = [
   "sandbox",
   "completion",
   "mcp",
+  "show",
+  "gallery",
 ];
 
 /** The text of one section, up to the next heading. */
