@@ -29,6 +29,7 @@ const COMMANDS = [
   "mcp",
   "show",
   "gallery",
+  "skill",
 ];
 
 /** The text of one section, up to the next heading. */
@@ -81,7 +82,7 @@ describe("the README's tables", () => {
 /** The commands of a stretch of the README that a reader would paste one after the other. */
 function commandsOf(text: string): string[] {
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
-  return blocks.filter((line) => /\bimggen /.test(line) && !/npm |imggen sandbox/.test(line));
+  return blocks.filter((line) => /\bimggen /.test(line) && !/npm |imggen (?:sandbox|mcp)/.test(line));
 }
 
 const begins = (text: string, ...names: string[]) => names.some((name) => text.startsWith(`### ${name}\n`));

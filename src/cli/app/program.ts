@@ -90,6 +90,11 @@ const COMMANDS: Record<string, CommandEntry> = {
     summary: "serve agents over the Model Context Protocol",
     load: () => import("../commands/mcp.ts"),
   },
+  skill: {
+    group: "Agents",
+    summary: "print or install a skill that teaches a coding agent imggen",
+    load: () => import("../commands/skill.ts"),
+  },
   completion: {
     group: "Setup",
     summary: "print a script that completes commands in a shell",
