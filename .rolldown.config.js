@@ -9,7 +9,7 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 // what a command needs to check a request; the ledger; and what buys. Each takes along what it imports and no
 // file before it has taken.
 const TOGETHER = {
-  start: "cli/app/main",
+  start: "cli/app/(main|words)",
   command:
     "(cli/(commands/generate|flags/generate-flags|app/session|output/failure-lines)|client/(failure|report-json))",
   account: "(client/account|cli/output/colors|lib/redact)",

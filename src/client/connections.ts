@@ -12,6 +12,7 @@ import { keyMasker } from "../lib/redact.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { ClientContext } from "./context.ts";
+import { storedAccount } from "./stored-account.ts";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
 const EMBEDDED_LATENCY_MS = 300;
@@ -42,6 +43,8 @@ export class Connections {
   readonly #closers: (() => Promise<void>)[] = [];
   #configured: Promise<Connection> | undefined;
   #sandbox: Promise<Connection> | undefined;
+  /** To accounts of other profiles. */
+  readonly #stored = new Map<string, Connection>();
 
   /** @param early what the first submit to the configured service goes over; closed with the others */
   constructor(context: ClientContext, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
@@ -56,15 +59,21 @@ export class Connections {
     return this.#context.isSandbox ? this.#sandboxConnection() : this.#configuredConnection();
   }
 
-  /** A task's own account. The sandbox is always available. @throws OtherAccountError */
+  /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError */
   async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#context.isSandbox) {
       throw new UsageError(`Task ${taskId} is not one of the sandbox.`, { hint: "Omit --sandbox." });
     }
-    const connection = await this.#configuredConnection();
-    requireSameAccount(identity, connection.identity, taskId);
-    return connection;
+    try {
+      const connection = await this.#configuredConnection();
+      requireSameAccount(identity, connection.identity, taskId);
+      return connection;
+    } catch (error) {
+      const stored = this.#storedConnection(identity);
+      if (stored === null) throw error;
+      return stored;
+    }
   }
 
   async close(): Promise<void> {
@@ -78,6 +87,17 @@ export class Connections {
       return this.#connect(account, { proxies }, this.#early);
     });
     return this.#configured;
+  }
+
+  /** To the account of another profile; null if no profile has it. */
+  #storedConnection(identity: ServiceIdentity): Connection | null {
+    const key = `${identity.baseUrl} ${identity.keyId}`;
+    const account = this.#stored.has(key) ? null : storedAccount(identity, this.#context.folders.config);
+    if (account !== null) {
+      const proxies = proxiesFromEnvironment(this.#context.env);
+      this.#stored.set(key, this.#connect({ ...account, identity }, { proxies }));
+    }
+    return this.#stored.get(key) ?? null;
   }
 
   #sandboxConnection(): Promise<Connection> {

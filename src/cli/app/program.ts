@@ -6,6 +6,7 @@ import type { CommandModule, RunWith } from "./command.ts";
 import type { Context } from "./context.ts";
 import { GLOBAL_OPTIONS, HELP_LAYOUT, helpColumns } from "./help-layout.ts";
 import type { GlobalOptions } from "./session.ts";
+import { plainWords } from "./words.ts";
 
 interface CommandEntry {
   group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox" | "Agents" | "Setup";
@@ -135,6 +136,7 @@ export async function buildProgram(
     .option("--quiet", "print only errors on standard error")
     .option("--verbose", "log HTTP requests")
     .option("--no-color", "disable colours")
+    .option("--profile <name>", "use the account and settings of this profile")
     .option("--sandbox", "use the embedded sandbox instead of the service (free, no account)")
     .configureHelp(HELP_LAYOUT)
     .configureOutput({
@@ -190,9 +192,9 @@ async function unknownCommand(word: string): Promise<UsageError> {
   return new UsageError(`There is no command ${JSON.stringify(word)}.`, { hint });
 }
 
-/** The words of a command line that may name a command and its subcommand: global flags take no value. */
+/** The words of a command line that may name a command and its subcommand: first the command's name. */
 export function namedCommand(argv: readonly string[]): string[] {
-  const words = argv.filter((word) => !word.startsWith("-"));
+  const words = plainWords(argv);
   return words[0] === "help" ? words.slice(1) : words;
 }
 

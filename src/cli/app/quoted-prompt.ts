@@ -29,6 +29,8 @@ function operandsAt(argv: readonly string[], command: Command): number[] {
 }
 
 /** Whether an option's value is the next word, and not a part of this one, as in `--model=z-image` and `-mz-image`. */
-function takesNextWord(word: string, { options }: Command): boolean {
-  return options.some(({ long, short, required }) => required && (word === long || word === short));
+function takesNextWord(word: string, { options, parent }: Command): boolean {
+  return [...options, ...(parent?.options ?? [])].some(
+    ({ long, short, required }) => required && (word === long || word === short),
+  );
 }

@@ -1,5 +1,6 @@
 import { EffectiveSettings } from "../../client/effective-settings.ts";
 import { type Folders, foldersOf } from "../../client/folders.ts";
+import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import { RunFileNames } from "../../core/images/published-names.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { SettingsStore } from "../../store/settings.ts";
@@ -14,6 +15,7 @@ export interface GlobalOptions {
   verbose?: boolean;
   color?: boolean;
   sandbox?: boolean;
+  profile?: string;
   /** `json`: of the commands that wait, what happens is told to a program. */
   progress?: string;
 }
@@ -40,7 +42,28 @@ export class Session {
       events: options.progress === "json",
     });
     this.published = new RunFileNames(context.clock.now());
-    this.settings = new EffectiveSettings(context.env, () => readSettings(settingsFile(this.folders.config)));
+    this.settings = new EffectiveSettings(context.env, () => {
+      this.requireProfile();
+      return readSettings(settingsFile(this.#settingsFolder));
+    });
+  }
+
+  /** The profile in use, and what chose it; null for the settings without a name. */
+  get profile(): { name: string; source: "flag" | "environment"; label: string } | null {
+    const { options, context } = this;
+    if (options.profile !== undefined) return { name: options.profile, source: "flag", label: "--profile" };
+    const name = context.env.IMGGEN_PROFILE;
+    return name ? { name, source: "environment", label: "IMGGEN_PROFILE" } : null;
+  }
+
+  get #settingsFolder(): string {
+    const { profile, folders } = this;
+    return profile === null ? folders.config : profileFolder(folders.config, profile.name, profile.label);
+  }
+
+  /** @throws UsageError if the profile in use does not exist */
+  requireProfile(): void {
+    if (this.profile !== null) requireProfile(this.folders.config, this.profile.name, this.profile.label);
   }
 
   /** The folders of settings and state; not every command needs them. @throws UsageError as `foldersOf` */
@@ -61,7 +84,7 @@ export class Session {
   /** The settings to be changed. Loaded late: most commands only read them. */
   async settingsStore(): Promise<SettingsStore> {
     const { SettingsStore } = await import("../../store/settings.ts");
-    return new SettingsStore(this.folders.config, this.context.processes);
+    return new SettingsStore(this.#settingsFolder, this.context.processes);
   }
 
   /** The one JSON document of a command's success. */

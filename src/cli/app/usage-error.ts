@@ -1,6 +1,7 @@
 import type { Command, CommanderError } from "commander";
 import { UsageError } from "../../lib/errors.ts";
 import { withQuotedPrompt } from "./quoted-prompt.ts";
+import { plainWords } from "./words.ts";
 
 /** The parser's complaint in our form. @param words of `argv` before `--` */
 export function usageError(
@@ -9,7 +10,7 @@ export function usageError(
   argv: readonly string[],
   program: Command,
 ): UsageError {
-  const name = words.find((word) => !word.startsWith("-"));
+  const name = plainWords(words)[0];
   const help = `See imggen ${name === undefined ? "" : `${name} `}--help.`;
   if (error.code === "commander.help") {
     return new UsageError(`imggen ${name} needs a subcommand.`, { hint: help, cause: error });

@@ -103,11 +103,15 @@ const COLUMNS: readonly Column[] = [
 
 async function runList(session: Session): Promise<number> {
   const all = await session.settings.all();
-  const rows = all.map(([name, setting]) => ({
-    name,
-    value: shown(name, setting),
-    source: setting?.source ?? "default",
-  }));
+  const { profile } = session;
+  const rows = [
+    { name: "profile", value: profile?.name ?? null, source: profile?.source ?? "default" },
+    ...all.map(([name, setting]) => ({
+      name,
+      value: shown(name, setting),
+      source: setting?.source ?? "default",
+    })),
+  ];
   if (session.options.json) {
     await session.json(rows);
     return 0;
@@ -135,6 +139,7 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
     });
   }
   const checked = CHECKS[name](value);
+  session.requireProfile();
   await (await session.settingsStore()).update({ [name]: checked });
   if (session.options.json) await session.json({ ok: true, name, value: checked });
   else await session.console.note(`${name} is now ${checked}`);
@@ -143,6 +148,7 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
 
 async function runUnset(session: Session, text: string): Promise<number> {
   const name = settingName(text);
+  session.requireProfile();
   await (await session.settingsStore()).update({ [name]: undefined });
   if (session.options.json) await session.json({ ok: true, name, value: null });
   else await session.console.note(`${name} is no longer set.`);

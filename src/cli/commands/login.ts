@@ -17,6 +17,7 @@ const EXAMPLES = `
 Examples:
   $ imggen login --base-url https://example.com/api
   $ printenv IMGGEN_API_KEY | imggen login
+  $ imggen login --profile work --base-url https://example.com/api
   $ imggen login --no-verify`;
 
 export function register(command: Command, runWith: RunWith): void {

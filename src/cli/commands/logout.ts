@@ -11,6 +11,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runLogout(session: Session): Promise<number> {
+  session.requireProfile();
   const store = await session.settingsStore();
   // First: they may hold the key even where the settings themselves cannot be read.
   const leftovers = await store.removeLeftovers();

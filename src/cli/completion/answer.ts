@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { foldersOf } from "../../client/folders.ts";
 import type { Context } from "../app/context.ts";
 import type { Description } from "../help/describe.ts";
 import type { Console } from "../output/console.ts";
@@ -22,7 +23,11 @@ export async function answerShell(
       const { latestTasks } = await import("./latest-tasks.ts");
       return latestTasks(which, context);
     };
-    const { paths, candidates } = await offer(words, at.slice(1), { tree, findTasks });
+    const findProfiles = async () => {
+      const { profileNames } = await import("../../client/profiles.ts");
+      return profileNames(foldersOf(context).config);
+    };
+    const { paths, candidates } = await offer(words, at.slice(1), { tree, findTasks, findProfiles });
     const lines = candidates.map(({ value, description }) =>
       description === "" ? value : `${value}  ${description.split("\n")[0]}`,
     );

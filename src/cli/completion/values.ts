@@ -8,6 +8,8 @@ export interface Sources {
   tree: Description;
   /** Tasks of the ledger, newest first. Asked only where a task is wanted. */
   findTasks: (which: "unfinished" | "all") => Promise<readonly Candidate[]>;
+  /** Names of profiles. Asked only where one is wanted. */
+  findProfiles: () => Promise<readonly string[]>;
 }
 
 /** The names of commands. */
@@ -45,6 +47,8 @@ async function singleValue(kind: Kind, current: string, line: CommandLine, from:
       const models = (line.given.get("--model") ?? []).flatMap((names) => names.split(","));
       return among((allowedBy(models, kind.type) ?? kind.values ?? []).map(plain), current);
     }
+    case "profile":
+      return among((await from.findProfiles()).map(plain), current);
     case "task":
       return tasksLike(current, line, from);
     case "command": {

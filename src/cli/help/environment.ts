@@ -17,6 +17,7 @@ export const SETTINGS: Readonly<Record<SettingName, string>> = {
 };
 
 const OTHERS: Readonly<Record<string, string>> = {
+  IMGGEN_PROFILE: "default of --profile",
   IMGGEN_HOME: "one folder for settings, ledger and sandbox (default: the platform's own places)",
   NO_COLOR: "no colours, if set",
   FORCE_COLOR: "colours, even where the output is no terminal",

@@ -1,3 +1,5 @@
+import { plainWords } from "../app/words.ts";
+
 /** What `imggen help` explains besides commands. `batch` and `sandbox` are commands too: their help comes first. */
 export const TOPIC_NAMES = ["exit-codes", "environment", "json", "batch", "sandbox", "scale"] as const;
 
@@ -8,6 +10,6 @@ export const MANUAL = "man";
 
 /** The topic that a command line asks for: `help json`. */
 export function topicAsked(argv: readonly string[]): TopicName | typeof MANUAL | undefined {
-  const [first, name] = argv.filter((word) => !word.startsWith("-"));
+  const [first, name] = plainWords(argv);
   return first === "help" ? ([...TOPIC_NAMES, MANUAL] as const).find((known) => known === name) : undefined;
 }

@@ -19,6 +19,7 @@ export type ValueType =
   | "ratio"
   | "quality"
   | "setting"
+  | "profile"
   | "task"
   | "command"
   | "value";
@@ -48,6 +49,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   ids: { ...MODEL, ...SEVERAL },
   kind: { type: "choice", values: [...KINDS.keys()] },
   n: { type: "integer" },
+  name: { type: "profile" },
   path: { type: "path" },
   qualities: { ...QUALITY, ...SEVERAL },
   quality: QUALITY,

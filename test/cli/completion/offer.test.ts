@@ -22,7 +22,11 @@ async function at(line: string) {
     asked.push(which);
     return TASKS;
   };
-  const { paths, candidates } = await offer(words, current, { tree, findTasks });
+  const { paths, candidates } = await offer(words, current, {
+    tree,
+    findTasks,
+    findProfiles: async () => ["home", "work"],
+  });
   return { paths, values: candidates.map(({ value }) => value), asked };
 }
 
@@ -81,6 +85,12 @@ describe("completion offers", () => {
     expect(await values("compare fox -m z-image,gamma-image-2 -q ")).toEqual(["1K", "2K", "4K"]);
     expect(await values("compare fox -m gamma-image-2 -q 1K,")).toEqual(["1K,2K", "1K,4K"]);
     expect(await values("compare fox -m gamma-image-2,z")).toEqual(["gamma-image-2,z-image"]);
+  });
+
+  it("profiles, before a command as after it", async () => {
+    expect(await values("--profile ")).toEqual(["home", "work"]);
+    expect(await values("--profile work gen")).toEqual(["generate"]);
+    expect(await values("generate --profile=w")).toEqual(["--profile=work"]);
   });
 
   it("a flag and its value as one word, where they are one", async () => {

@@ -1,0 +1,45 @@
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { UsageError } from "../lib/errors.ts";
+import { settingsFile } from "../store/settings-file.ts";
+
+// A profile is a settings file of its own, in a folder of its name: an account's key and base URL are never mixed with
+// another's, and no two profiles have one name.
+
+const FOLDER = "profiles";
+/** Lower case alone, because some file systems take Work and work for one. */
+const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** The folder of a profile's settings. @param label names where the profile was chosen @throws UsageError */
+export function profileFolder(configFolder: string, name: string, label: string): string {
+  if (NAME.test(name)) return path.join(configFolder, FOLDER, name);
+  throw new UsageError(`${label} ${JSON.stringify(name)} is not the name of a profile.`, {
+    hint: "Names have lower-case letters, digits, - and _.",
+  });
+}
+
+/** The names of all profiles, in no order. */
+export function profileNames(configFolder: string): string[] {
+  const folder = path.join(configFolder, FOLDER);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.filter((name) => NAME.test(name) && hasSettings(path.join(folder, name)));
+}
+
+/** Every folder of settings: that without a name, and those of the profiles. */
+export function settingsFolders(configFolder: string): string[] {
+  return [configFolder, ...profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name))];
+}
+
+/** @throws UsageError if there is no such profile */
+export function requireProfile(configFolder: string, name: string, label: string): void {
+  if (hasSettings(profileFolder(configFolder, name, label))) return;
+  const names = profileNames(configFolder);
+  const others = names.length > 0 ? ` Profiles: ${names.join(" ")}` : "";
+  throw new UsageError(`There is no profile ${JSON.stringify(name)} (${label}).`, {
+    hint: `To make it: imggen login --profile ${name} --base-url <url>${others && `\n${others.trim()}`}`,
+  });
+}
+
+function hasSettings(folder: string): boolean {
+  return existsSync(settingsFile(folder));
+}
