@@ -10,7 +10,7 @@ import { type KnownImage, KnownImages } from "./known-images.ts";
 import type { FoundImage } from "./scan.ts";
 
 /** Sharp enough for a card on a display of double density. */
-const EDGE = 416;
+const EDGE = 384;
 /** Each takes a processor, and some tens of megabytes. */
 const AT_ONCE = 2;
 /** Between two of these, what was found out so far is written down. */
@@ -133,8 +133,10 @@ async function placed({ facts, bytes }: ReadImage, found: FoundImage, work: Work
 
 async function isDecoderThere(): Promise<boolean> {
   try {
-    // Thousands of images are each read once, so nothing is worth keeping.
-    (await loadSharp()).cache(false);
+    const sharp = await loadSharp();
+    // Thousands of images are each read once, so nothing is worth keeping; and several at once need no threads each.
+    sharp.cache(false);
+    sharp.concurrency(1);
     return true;
   } catch {
     return false;

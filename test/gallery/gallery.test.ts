@@ -62,7 +62,7 @@ describe("gallery", () => {
     const { thumbnail = "" } = (await world.shown())["large.png"] ?? {};
     expect(thumbnail).toMatch(/^gallery-thumbnails\/[0-9a-f]{24}\.webp$/);
     const { format, width } = await sharp(path.join(world.folder, thumbnail)).metadata();
-    expect({ format, width }).toEqual({ format: "webp", width: 416 });
+    expect({ format, width }).toEqual({ format: "webp", width: 384 });
     await rm(path.join(world.folder, "gallery-thumbnails"), { recursive: true });
     await world.gallery("--inline");
     expect((await world.shown())["large.png"]?.thumbnail).toMatch(/^data:image\/webp;base64,UklGR/);

@@ -16,6 +16,7 @@ export interface BatchFlags extends WaitFlags {
   name?: string;
   overwrite?: boolean;
   sidecar?: boolean;
+  sheet?: boolean;
   concurrency?: string;
   maxCredits?: string;
   yes?: boolean;
@@ -32,7 +33,8 @@ export function addBatchOutputOptions(command: Command): Command {
     .option("-o, --output <dir>", "folder for the images (default: the current one)")
     .option("--name <template>", `file name, of ${PLACEHOLDER_LIST}`)
     .option("--overwrite", "replace existing files")
-    .option("--sidecar", SIDECAR_HELP);
+    .option("--sidecar", SIDECAR_HELP)
+    .option("--sheet", "make a contact sheet of the images, contact-sheet.png");
 }
 
 export function addBatchOptions(command: Command): Command {

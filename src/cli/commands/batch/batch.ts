@@ -3,6 +3,7 @@ import { summaryJson } from "../../../client/batch-json.ts";
 import type { BatchRow } from "../../../core/batch/batch-row.ts";
 import type { RowDefaults } from "../../../core/batch/check-rows.ts";
 import type { BatchResult } from "../../../core/batch/execute.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
 import type { RunWith } from "../../app/command.ts";
@@ -84,15 +85,24 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   };
   if (flags.dryRun) return dryRun(source, defaults, order, session);
   const rows = await readRows(source, defaults, session);
-  const result = await runShown({ ...order, rows }, session, (end) => showRow(end, session));
-  await showResult(result, session);
+  const ends: RowResult[] = [];
+  const result = await runShown({ ...order, rows }, session, async (end) => {
+    if (flags.sheet) ends.push(end);
+    await showRow(end, session);
+  });
+  const sheet = flags.sheet
+    ? await (await import("./sheet.ts")).makeSheet(ends, order.place, session)
+    : undefined;
+  await showResult(result, session, sheet);
   return exitCodeOfBatch(result);
 }
 
 /** The last line for a script, or the last lines for a person. */
-async function showResult(result: BatchResult, session: Session): Promise<void> {
-  if (session.options.json) return session.json(summaryJson(result));
+async function showResult(result: BatchResult, session: Session, sheet?: string | null): Promise<void> {
+  if (session.options.json)
+    return session.json({ ...summaryJson(result), ...(sheet !== undefined && { sheet }) });
   for (const line of summaryLines(result, session)) await session.console.note(line);
+  if (sheet) await session.console.note(`Contact sheet: ${sheet}`);
 }
 
 /** All rows, once every one is known to be good. @throws ManifestError naming every bad one */

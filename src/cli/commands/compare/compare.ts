@@ -88,6 +88,9 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   const ends: RowResult[] = [];
   const result = await runShown(order, session, async (end) => void ends.push(end));
   ends.sort((a, b) => a.row.row - b.row.row);
+  const sheet = flags.sheet
+    ? await (await import("../batch/sheet.ts")).makeSheet(ends, order.place, session)
+    : undefined;
   if (session.options.json) {
     const { credits } = summaryJson(result);
     await session.json({
@@ -95,10 +98,12 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
       cells: ends.map(rowJson),
       skipped: skippedJson(comparison),
       credits,
+      ...(sheet !== undefined && { sheet }),
     });
   } else {
     await showTable(COLUMNS, comparedRows(ends, comparison), session);
     for (const line of summaryLines(result, session)) await session.console.note(line);
+    if (sheet) await session.console.note(`Contact sheet: ${sheet}`);
   }
   return exitCodeOfBatch(result);
 }

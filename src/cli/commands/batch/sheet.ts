@@ -1,0 +1,85 @@
+import { promises } from "node:fs";
+import path from "node:path";
+import type { OutputFolder } from "../../../core/batch/batch-row.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
+import { numberedPath } from "../../../core/images/file-name.ts";
+import { claimName } from "../../../core/images/reserve-name.ts";
+import { contactSheet } from "../../../graphics/contact-sheet.ts";
+import { UndecodableError } from "../../../graphics/decoder.ts";
+import { removeIfPossible } from "../../../lib/durable.ts";
+import { errorText } from "../../../lib/error-text.ts";
+import { publish } from "../../../lib/publish.ts";
+import { randomDigits } from "../../../lib/random-digits.ts";
+import type { Session } from "../../app/session.ts";
+import { creditsText } from "../../output/text.ts";
+import { rowWord } from "./row-word.ts";
+
+/** More would be too small to see. */
+const MOST_CELLS = 200;
+const MOST_CHARACTERS = 400;
+const NAME = "contact-sheet.png";
+
+/**
+ * Makes one picture of all rows, each with what it was made with, and their prompts below. Nothing that goes wrong is
+ * an error: the images are saved.
+ * @returns its path; null if there is none
+ */
+export async function makeSheet(
+  ends: readonly RowResult[],
+  { folder, overwrite }: OutputFolder,
+  session: Session,
+): Promise<string | null> {
+  const { console, context } = session;
+  const shown = [...ends].sort((a, b) => a.row.row - b.row.row).slice(0, MOST_CELLS);
+  if (shown.length === 0) return null;
+  if (ends.length > MOST_CELLS) await console.warn(`The contact sheet shows the first ${MOST_CELLS} rows.`);
+  const temporary = path.join(folder, `.imggen-sheet-${randomDigits()}.part`);
+  try {
+    const prompts = [...new Set(shown.map(({ row }) => row.checked.request.prompt))];
+    const cells = shown.map((end) => ({
+      image: end.report?.files[0]?.path ?? null,
+      label: labelOf(end, prompts),
+    }));
+    const below = prompts.map(
+      (prompt, at) => (prompts.length === 1 ? "" : `[${at + 1}] `) + shortened(prompt),
+    );
+    await promises.writeFile(temporary, await contactSheet(cells, below), {
+      flag: "wx",
+      mode: context.fileMode,
+    });
+    const target = path.join(folder, NAME);
+    if (!overwrite) return await publishNumbered(temporary, target, session);
+    await promises.rename(temporary, target);
+    return target;
+  } catch (error) {
+    const why = error instanceof UndecodableError ? error.message : errorText(error);
+    await console.warn(`No contact sheet was made: ${why}.`);
+    return null;
+  } finally {
+    removeIfPossible(temporary);
+  }
+}
+
+async function publishNumbered(temporary: string, target: string, { context }: Session): Promise<string> {
+  const reserve = (name: string) => claimName(name, context.processes);
+  for (let number = 1; ; number++) {
+    const file = numberedPath(target, number);
+    if ((await publish(temporary, file, reserve)) === "published") return file;
+  }
+}
+
+/** Model, ratio, quality, cost and seconds; or why there is no image. */
+function labelOf(end: RowResult, prompts: readonly string[]): string {
+  const { request, credits } = end.row.checked;
+  const { model, ratio, quality, prompt } = request;
+  const number = prompts.length === 1 ? "" : `[${prompts.indexOf(prompt) + 1}] `;
+  const elapsedMs = end.report?.elapsedMs ?? null;
+  const seconds = elapsedMs === null ? null : `${(elapsedMs / 1000).toFixed(1)} s`;
+  const word = end.state === "saved" ? null : rowWord(end);
+  const facts = [ratio, quality, creditsText(credits), seconds, word].filter(Boolean).join(" · ");
+  return `${number}${model}\n${facts}`;
+}
+
+function shortened(prompt: string): string {
+  return prompt.length > MOST_CHARACTERS ? `${prompt.slice(0, MOST_CHARACTERS)}…` : prompt;
+}

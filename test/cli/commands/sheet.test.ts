@@ -1,0 +1,83 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import sharp from "sharp";
+import { describe, expect, it } from "vitest";
+import { commandWorld } from "../../support/command-world.ts";
+import { failure, success } from "../../support/scripted-server.ts";
+import { inTurn } from "../../support/scripts.ts";
+
+const COMPARE = [
+  "compare",
+  "a <b>fox</b> & hare",
+  "-m",
+  "z-image,alpha-2",
+  "-r",
+  "1:1",
+  "-o",
+  "made",
+  "--sheet",
+];
+
+/** How much of a part of an image is dark: text is. */
+async function darkness(
+  file: string,
+  left: number,
+  top: number,
+  width: number,
+  height: number,
+): Promise<number> {
+  const part = sharp(file).extract({ left, top, width, height }).greyscale();
+  const bytes = await part.raw().toBuffer();
+  return bytes.filter((byte) => byte < 90).length / bytes.length;
+}
+
+describe("--sheet", () => {
+  it("on compare makes one picture: a grid of the images, labelled, with the prompt below", async () => {
+    const world = await commandWorld();
+    const { code, document } = await world.json(COMPARE);
+    const sheet = path.join(world.cwd, "made/contact-sheet.png");
+    expect({ code, sheet: document.sheet }).toEqual({ code: 0, sheet });
+    const { format, width = 0, height = 0 } = await sharp(sheet).metadata();
+    expect({ format, width }).toEqual({ format: "png", width: 16 + 2 * 336 });
+    expect(height).toBeGreaterThan(16 + 400);
+    for (const left of [16, 352]) expect(await darkness(sheet, left, 340, 320, 40)).toBeGreaterThan(0.01);
+    expect(await darkness(sheet, 16, 416, 300, height - 416)).toBeGreaterThan(0.01);
+  });
+
+  it("on batch shows every row, those without an image too, and gets a number beside an older sheet", async () => {
+    const submit = inTurn(
+      (_request, socket) => void socket.write(success({ taskId: "task-1" })),
+      (_request, socket) => void socket.write(failure("prompt_rejected")),
+    );
+    const world = await commandWorld({ submit });
+    await writeFile(path.join(world.cwd, "prompts.txt"), "a fox\nan owl\n");
+    const batch = ["batch", "prompts.txt", "-m", "z-image", "-o", "made", "--concurrency", "1", "--sheet"];
+    expect((await world.run(batch)).stderr).toContain(`Contact sheet: ${world.cwd}/made/contact-sheet.png\n`);
+    const { width } = await sharp(path.join(world.cwd, "made/contact-sheet.png")).metadata();
+    expect(width).toBe(16 + 2 * 336);
+    await world.run(batch);
+    expect(await readdir(path.join(world.cwd, "made"))).toContain("contact-sheet-2.png");
+    await world.run([...batch, "--overwrite"]);
+    expect(await readdir(path.join(world.cwd, "made"))).not.toContain("contact-sheet-3.png");
+  });
+
+  it("that cannot be made is a warning: the images are saved", async () => {
+    const world = await commandWorld();
+    await mkdir(path.join(world.cwd, "made/contact-sheet.png/full"), { recursive: true });
+    const { code, stderr } = await world.run([...COMPARE, "--overwrite"]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining("No contact sheet was made: "),
+    });
+    const names = await readdir(path.join(world.cwd, "made"));
+    expect(names.filter((name) => name.startsWith(".imggen-sheet"))).toEqual([]);
+    expect(names.filter((name) => name.startsWith("a-b-fox"))).toHaveLength(2);
+  });
+
+  it("is not made unless it is asked for", async () => {
+    const world = await commandWorld();
+    await world.run(COMPARE.slice(0, -1));
+    expect(await readdir(path.join(world.cwd, "made"))).not.toContain("contact-sheet.png");
+    await expect(readFile(path.join(world.cwd, "made/contact-sheet.png"))).rejects.toThrow("ENOENT");
+  });
+});
