@@ -7,6 +7,15 @@ export interface Answer {
   result: object;
   /** Whether it did not do what it was asked for. */
   isError?: boolean;
+  /** Of the images that it names. */
+  paths?: readonly string[];
+  images?: readonly AnswerImage[];
+}
+
+/** An image in base64. */
+export interface AnswerImage {
+  data: string;
+  mimeType: string;
 }
 
 /** How an agent takes a task further, at no charge. */
@@ -22,7 +31,8 @@ export function shownFile({ path, mediaType, bytes, width, height }: SavedFile):
 /** What became of a task. One that is still running is no error. */
 export function taskAnswer(task: TaskResult): Answer {
   const files = task.files.map(shownFile);
-  if (task.ok) return { result: { ...task, files } };
+  const paths = task.files.flatMap(({ path }) => (path === null ? [] : [path]));
+  if (task.ok) return { result: { ...task, files }, paths };
   const { error, taskId, charged, resume } = task;
   const next = resume !== null && taskId !== null ? { next: nextCall(taskId) } : {};
   if (error.type !== "pending") return { result: { ...task, files, ...next }, isError: true };

@@ -65,10 +65,11 @@ function problem({ path, message }: { path: PropertyKey[]; message: string }): s
 }
 
 /** The same document as text and as an object: not every client reads both. */
-function resultOf({ result, isError = false }: Answer, session: SessionCosts) {
+function resultOf({ result, isError = false, images = [] }: Answer, session: SessionCosts) {
   const document = { ...result, session };
+  const text = { type: "text" as const, text: JSON.stringify(document) };
   return {
-    content: [{ type: "text" as const, text: JSON.stringify(document) }],
+    content: [text, ...images.map((image) => ({ type: "image" as const, ...image }))],
     structuredContent: document,
     isError,
   };

@@ -22,6 +22,8 @@ type Arguments = Record<string, unknown>;
 /** What a tool has answered: its document, and whether it says that it failed. */
 export interface Answered {
   isError: boolean;
+  /** Everything but the document. */
+  more: CallToolResult["content"];
   document: Document;
 }
 
@@ -95,11 +97,11 @@ export async function agent({
 
 /** The one document that a tool's answer holds as text and as an object. */
 export function answered({ isError = false, content, structuredContent }: CallToolResult): Answered {
-  const [text] = content;
+  const [text, ...more] = content;
   if (text?.type !== "text") throw new Error(`no text: ${JSON.stringify(content)}`);
   const document = JSON.parse(text.text);
   expect(structuredContent).toEqual(document);
-  return { isError, document };
+  return { isError, document, more };
 }
 
 function writing(tell: (text: string) => void) {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { withPreviews } from "../../src/mcp/preview.ts";
 import { HIGHEST_COST } from "../../src/models/cost.ts";
 import { MODELS } from "../../src/models/matrix.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";
@@ -110,7 +111,8 @@ describe("generate_image", () => {
     const { call } = await sandboxAgent();
     const told: string[] = [];
     await call("generate_image", FOX, { onprogress: ({ message = "" }) => told.push(message) });
-    expect(told.map((message) => message.split(" ", 1)[0])).toEqual([
+    // A download tells of its bytes as often as they come.
+    expect([...new Set(told.map((message) => message.split(" ", 1)[0]))]).toEqual([
       "Submitting",
       "Accepted",
       "Waiting",
@@ -134,6 +136,25 @@ describe("generate_image", () => {
     expect(document).toMatchObject({ ok: true, status: "running", charged: "yes" });
     expect(await leave()).toBe(0);
     expect(await historyOf(world)).toMatchObject([{ status: "running", charged: "yes" }]);
+  });
+
+  it("includes the image, no larger than 512 pixels, where the call asks for it", async () => {
+    const { call } = await sandboxAgent();
+    expect((await call("generate_image", FOX)).more).toEqual([]);
+    const { more, document } = await call("generate_image", { ...FOX, preview: true });
+    const [image] = more;
+    if (image?.type !== "image") throw new Error("no image");
+    expect(image.mimeType).toBe("image/webp");
+    const bytes = Buffer.from(image.data, "base64");
+    expect(await inspect(bytes)).toMatchObject({ ok: true, image: { width: 512, height: 512 } });
+    expect(JSON.stringify(document)).not.toContain("no preview");
+  });
+
+  it("says so in a line where there is no preview", async () => {
+    const answer = { result: { ok: true }, paths: [path.join((await mcpFolders()).cwd, "gone.png")] };
+    const { result, images } = await withPreviews(answer, true);
+    expect(images).toBeUndefined();
+    expect(result).toMatchObject({ ok: true, preview: expect.stringMatching(/^There is no preview: .*\.$/) });
   });
 
   it("takes what the user has set where a call leaves it out", async () => {

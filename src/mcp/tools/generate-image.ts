@@ -1,6 +1,7 @@
 import { z } from "zod/v4";
 import type { RequestOptions } from "../../client/options.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
+import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
 import { REQUEST_SCHEMA } from "../request-schema.ts";
 import { type Call, type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
@@ -22,6 +23,7 @@ const INPUT = z.strictObject({
     .default(false)
     .describe("Submit to a model whose cost is not documented. Ask the user first."),
   ...WAIT_SCHEMA,
+  ...PREVIEW_SCHEMA,
 });
 
 type Input = z.output<typeof INPUT>;
@@ -33,7 +35,7 @@ export const generateImage = tool({
     "Submits a prompt, waits, saves the image, and returns its path. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge. Where the task takes longer than waitSeconds, the answer holds its id: go on with get_task.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: INPUT,
-  async run({ waitSeconds, ...args }, call, toolbox) {
+  async run({ waitSeconds, preview, ...args }, call, toolbox) {
     const { client, jobs, defaults } = toolbox;
     const { output, reuse, allowUndocumentedCost, ...fields } = args;
     const request = { ...defaults, ...fields };
@@ -42,7 +44,7 @@ export const generateImage = tool({
     const running = reuse ? jobs.withKey(key) : undefined;
     const order = { request, estimate, reuse, allowUndocumentedCost, output };
     const job = running ?? jobs.start(key, (onProgress) => taskFor(order, { ...call, onProgress }, toolbox));
-    return jobAnswer(job, waitSeconds, call, toolbox);
+    return withPreviews(await jobAnswer(job, waitSeconds, call, toolbox), preview);
   },
 });
 

@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
-import type { Answer } from "../answer.ts";
-import { taskAnswer } from "../answer.ts";
-import { tool } from "../tool.ts";
+import { type Answer, taskAnswer } from "../answer.ts";
+import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
+import { type Call, type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
 
 export const getTask = tool({
@@ -13,14 +13,18 @@ export const getTask = tool({
   input: z.strictObject({
     taskId: z.string().min(6).describe("The id of a task, or 6 or more of its first characters."),
     ...WAIT_SCHEMA,
+    ...PREVIEW_SCHEMA,
   }),
-  async run({ taskId, waitSeconds }, call, toolbox): Promise<Answer> {
-    const { client, jobs } = toolbox;
-    const job = jobs.ofTask(taskId);
-    if (job) return jobAnswer(job, waitSeconds, call, toolbox);
-    if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
-    const { tasks } = await client.resume([taskId], { ...call, timeoutMs: waitSeconds * 1000 });
-    const answers = tasks.map(taskAnswer);
-    return answers[0] ?? { result: { ok: true, taskId, charged: "no", files: [] } };
+  async run({ taskId, waitSeconds, preview }, call, toolbox) {
+    return withPreviews(await answerFor(taskId, waitSeconds, call, toolbox), preview);
   },
 });
+
+async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
+  const { client, jobs } = toolbox;
+  const job = jobs.ofTask(taskId);
+  if (job) return jobAnswer(job, waitSeconds, call, toolbox);
+  if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
+  const { tasks } = await client.resume([taskId], { ...call, timeoutMs: waitSeconds * 1000 });
+  return tasks.map(taskAnswer)[0] ?? { result: { ok: true, taskId, charged: "no", files: [] } };
+}
