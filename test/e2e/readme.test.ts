@@ -27,7 +27,6 @@ const COMMANDS = [
   "sandbox",
   "completion",
   "mcp",
-  "show",
   "gallery",
   "skill",
 ];

@@ -15,7 +15,9 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
   const json = flags.includes("--json");
-  const events = / --progress[ =]json( |$)/.test(` ${flags.join(" ")}`);
+  const events = flags.some(
+    (word, at) => word === "--progress=json" || (word === "json" && flags[at - 1] === "--progress"),
+  );
   const console = new Console(context, { quiet: false, color: !flags.includes("--no-color"), events });
   context.lastWord = async ({ signal }) => {
     if (console.hasAnswered) return;

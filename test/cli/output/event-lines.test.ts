@@ -43,6 +43,8 @@ describe("--progress json", () => {
     expect(events(failed.stderr).at(-1)?.message).not.toMatch(/^error:/);
     const { code, stderr } = await run(["generate", "a fox", "--model", "nope", ...EVENTS]);
     expect([code, types(stderr)]).toEqual([2, ["error"]]);
+    const prompt = "what does --progress json do?";
+    expect((await run(["generate", prompt, "--model", "nope"])).stderr).toMatch(/^error: /);
   });
 
   it("tells each row of a batch as it ends", async () => {
