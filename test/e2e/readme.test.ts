@@ -90,12 +90,12 @@ const begins = (text: string, ...names: string[]) => names.some((name) => text.s
 function stretches(): { atOnce: string[][]; after: string[] } {
   const sections = README.split(/^(?=#{2,3} )/m);
   const take = (...names: string[]) => sections.filter((text) => begins(text, ...names)).join("\n");
-  const rest = sections.filter((text) => !begins(text, "generate", "rerun", "status", "resume"));
+  const rest = sections.filter((text) => !begins(text, "generate", "rerun", "status", "resume", "show"));
   return {
     // An image that `generate` saved is what `rerun` starts from.
     atOnce: [take("generate", "rerun"), ...rest].map(commandsOf).filter((lines) => lines.length > 0),
     // A task that somebody is at work on is nobody else's to finish.
-    after: commandsOf(take("status", "resume")),
+    after: commandsOf(take("status", "resume", "show")),
   };
 }
 
