@@ -17,7 +17,6 @@ const COMMANDS = [
   "resume",
   "history",
   "rerun",
-  "show",
   "batch",
   "compare",
   "models",
@@ -86,16 +85,18 @@ function commandsOf(text: string): string[] {
 
 const begins = (text: string, ...names: string[]) => names.some((name) => text.startsWith(`### ${name}\n`));
 
+/** A task that somebody is at work on is nobody else's to finish, and what is to be shown must be there. */
+const AFTER_ALL = ["status", "resume", "show", "gallery"];
+
 /** Stretches that need nothing of each other, so that they can be read at the same time; and what comes after all. */
 function stretches(): { atOnce: string[][]; after: string[] } {
   const sections = README.split(/^(?=#{2,3} )/m);
   const take = (...names: string[]) => sections.filter((text) => begins(text, ...names)).join("\n");
-  const rest = sections.filter((text) => !begins(text, "generate", "rerun", "status", "resume", "show"));
+  const rest = sections.filter((text) => !begins(text, "generate", "rerun", ...AFTER_ALL));
   return {
     // An image that `generate` saved is what `rerun` starts from.
     atOnce: [take("generate", "rerun"), ...rest].map(commandsOf).filter((lines) => lines.length > 0),
-    // A task that somebody is at work on is nobody else's to finish.
-    after: commandsOf(take("status", "resume", "show")),
+    after: commandsOf(take(...AFTER_ALL)),
   };
 }
 
@@ -124,6 +125,8 @@ function pasted(line: string, id: string, baseUrl: string): string {
     .replaceAll("https://example.com/api", baseUrl)
     .replaceAll(/task_3f9c|task_81ab/g, id)
     .replace(/(status|resume)(.*) --output fox\.png/, `$1$2 --output fox-${Math.random()}.png`)
+    // Nobody wants to see what a test has made.
+    .replace(" --open", "")
     .replace(/\| jq .*$/, "");
   return /imggen login/.test(real) && !real.includes("|") ? `echo sk-sandbox | ${real}` : real;
 }
