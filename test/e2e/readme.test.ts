@@ -26,6 +26,7 @@ const COMMANDS = [
   "sandbox",
   "completion",
   "mcp",
+  "show",
   "gallery",
   "skill",
 ];
