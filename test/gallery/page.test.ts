@@ -107,6 +107,8 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     return page;
   }
 
+  /** A browser on a busy machine takes its time. */
+  const eventually = <Value>(read: () => Promise<Value>) => expect.poll(read, { timeout: 10_000 });
   const captions = (page: Page) => page.locator(".card .prompt").allTextContents();
   const totals = (page: Page) => page.locator(".totals").textContent();
   const focused = (page: Page) => page.evaluate("document.activeElement.textContent");
@@ -120,7 +122,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
       .evaluateAll((images) => images.map((each) => each.clientWidth));
     expect(widths.every((width) => width > 100)).toBe(true);
     const loaded = "[...document.querySelectorAll('.card img')].every((image) => image.naturalWidth === 64)";
-    await expect.poll(() => page.evaluate(loaded)).toBe(true);
+    await eventually(() => page.evaluate(loaded)).toBe(true);
   });
 
   it("searches prompts and names, and filters by model, ratio, quality and date", async () => {
@@ -131,12 +133,12 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     await page.getByLabel("Quality").selectOption("1K");
     expect(await captions(page)).toEqual(["a red fox"]);
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await expect.poll(() => totals(page)).toBe("6 images, 15 credits");
+    await eventually(() => totals(page)).toBe("6 images, 15 credits");
     await page.getByLabel("Ratio").selectOption("16:9");
     await page.getByLabel("Model").selectOption("z-image");
     expect(await captions(page)).toEqual([HOSTILE]);
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await expect.poll(() => totals(page)).toBe("6 images, 15 credits");
+    await eventually(() => totals(page)).toBe("6 images, 15 credits");
     await page.getByLabel("From").fill("2026-01-02");
     await page.getByLabel("Until").fill("2026-01-03");
     expect(await captions(page)).toEqual([HOSTILE, "a red hare"]);
@@ -160,7 +162,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     await page.locator(".card").first().focus();
     await page.keyboard.press("Enter");
     const box = page.getByRole("dialog");
-    await expect.poll(() => box.isVisible()).toBe(true);
+    await eventually(() => box.isVisible()).toBe(true);
     expect(await box.locator(".image").getAttribute("alt")).toBe("a red hare");
     for (const [key, prompt] of [
       ["ArrowRight", "a red fox"],
@@ -175,7 +177,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     expect(await box.locator(".position").textContent()).toBe("2 of 2");
     await box.getByRole("button", { name: "Copy command" }).focus();
     await page.keyboard.press("Enter");
-    await expect.poll(() => box.getByRole("status").textContent()).toBe("Copied the command.");
+    await eventually(() => box.getByRole("status").textContent()).toBe("Copied the command.");
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("imggen generate 'a red fox'");
     await page.keyboard.press("Escape");
     expect(await box.isVisible()).toBe(false);
@@ -193,7 +195,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     await page.keyboard.press("Escape");
     await page.getByLabel("Search").focus();
     await page.keyboard.press("Control+V");
-    expect(await page.getByLabel("Search").inputValue()).toBe("a red fox");
+    await eventually(() => page.getByLabel("Search").inputValue()).toBe("a red fox");
   });
 
   it("shows a prompt with HTML as text, in the card and in the lightbox", async () => {
@@ -261,7 +263,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     const page = await opened({}, many);
     expect(await totals(page)).toBe("2000 images, 0 credits");
     await page.keyboard.press("End");
-    await expect.poll(() => page.locator(".card").last().isVisible()).toBe(true);
+    await eventually(() => page.locator(".card").last().isVisible()).toBe(true);
     await page.locator(".card").last().scrollIntoViewIfNeeded();
     await page.locator(".card").last().click();
     expect(await page.locator(".position").textContent()).toBe("2000 of 2000");
