@@ -1,7 +1,7 @@
 import { cp } from "node:fs/promises";
 import path from "node:path";
-import { rolldown } from "rolldown";
-import { DEFINE } from "../support/release.ts";
+import { pathToFileURL } from "node:url";
+import { type InputOptions, type Plugin, rolldown } from "rolldown";
 
 /** A change to a source file, its path below `src`: a text that occurs there exactly once, and another for it. */
 export interface Edit {
@@ -32,16 +32,18 @@ export async function buildMutant(edits: readonly Edit[], folder: string): Promi
     },
   };
   const input = { main: path.join(ROOT, "src/cli/app/main.ts") };
-  const bundle = await rolldown({
-    input,
-    platform: "node",
-    transform: { define: DEFINE },
-    plugins: [mutate],
-    preserveEntrySignatures: "allow-extension",
-  });
+  const { output: _output, ...options } = await buildOptions();
+  const texts = options.plugins.filter(({ name }) => name === "raw-texts");
+  const bundle = await rolldown({ ...options, input, plugins: [mutate, ...texts] });
   const names = { entryFileNames: "[name].cjs", chunkFileNames: "chunks/[name]-[hash].cjs" };
   await bundle.write({ dir: path.join(folder, "dist"), format: "cjs", ...names });
   await bundle.close();
   for (const edit of edits) if (!made.has(edit)) throw new Error(`${edit.file} is not a part of the program`);
   await cp(path.join(ROOT, "bin"), path.join(folder, "bin"), { recursive: true });
+}
+
+/** How the program itself is built. */
+async function buildOptions(): Promise<InputOptions & { plugins: Plugin[]; output: unknown }> {
+  const config = await import(pathToFileURL(path.join(ROOT, ".rolldown.config.js")).href);
+  return config.default;
 }
