@@ -57,7 +57,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
 
   it("when the resume crashed as well", { timeout }, async () => {
     const { plain, noWait, nameTaken } = SCENARIOS;
-    const pairs = await tryPairs([plain, noWait, nameTaken], 200, seed, program);
+    const pairs = await tryPairs([plain, noWait, nameTaken], 80, seed, program);
     expectSound(`pairs of crashes, seed ${seed}`, pairs);
   });
 
