@@ -9,18 +9,18 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 // what a command needs to check a request; the ledger; and what buys. Each takes along what it imports and no
 // file before it has taken.
 const TOGETHER = {
-  start: "cli/app/(main|words)",
+  start: "cli/(app/(main|words)|output/wrap)",
   command:
-    "(cli/(commands/generate|flags/generate-flags|app/session|output/failure-lines)|client/(failure|report-json))",
+    "(cli/(commands/generate|flags/generate-flags|app/session|output/(failure-lines|symbols))|client/(failure|report-json))",
   account: "(client/account|cli/output/colors|lib/redact)",
   early: "cli/tasks/open-early",
-  // Apart from what checks a request and from what submits, because it takes longer to start than all of either.
-  columns: "cli/output/columns",
   ledger: "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/task/(history|report))",
   // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
   wire: "(cli/(tasks/generate|output/render)|api/public-address)",
   // What the API's own file holds would be exported from it beside the API.
   library: "client/create-client",
+  // Only for terminals: how wide a text is on one takes longer to load than the program itself.
+  terminal: "cli/output/(columns|live-line|saved-lines)",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,

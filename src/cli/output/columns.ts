@@ -1,3 +1,4 @@
+// Apart from what else is known of a terminal: `string-width` takes longer to start than the program itself.
 import stringWidth from "string-width";
 
 /** How many columns of a terminal a text takes. */
@@ -18,9 +19,4 @@ export function cutTo(text: string, width: number, cut: "start" | "end" = "end")
     fitting = cut === "start" ? grapheme + fitting : fitting + grapheme;
   }
   return cut === "start" ? `…${fitting}` : `${fitting}…`;
-}
-
-/** The columns that text on a stream may take: any number where it is no terminal. */
-export function roomOn({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
-  return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }

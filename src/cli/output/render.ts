@@ -3,11 +3,8 @@ import { describeFailure, resumeCommand } from "../../client/failure.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../app/session.ts";
-import { columnsOf, roomOn } from "./columns.ts";
 import { failureLines } from "./failure-lines.ts";
-import { shortPath } from "./short-path.ts";
-import { hasSymbols, SAVED_MARK } from "./symbols.ts";
-import { creditsText } from "./text.ts";
+import { creditsText, savedWord } from "./text.ts";
 
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {
@@ -31,7 +28,10 @@ export async function renderReport(report: TaskReport, session: Session, which =
   for (const { path } of isOneScreen ? [] : report.files)
     if (path !== null) await console.resultLine({ path });
   for (const warning of report.warnings) await console.warn(which + warning);
-  if (isOneScreen && report.files.length > 0) await console.note(savedLines(report, session, which));
+  if (isOneScreen && report.files.length > 0) {
+    const { savedLines } = await import("./saved-lines.ts");
+    await console.note(savedLines(report, session, which));
+  }
   if (report.error) return renderFailure(report.error, report, session, which);
   if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
 }
@@ -50,37 +50,9 @@ async function renderFailure(
   await session.console.error(failureLines(describeFailure(error, report), which));
 }
 
-/** What was saved, for a person at a terminal: each image, and for several what they cost together. */
-function savedLines(
-  { files, credits, elapsedMs }: TaskReport,
-  { context }: Session,
-  which: string,
-): string[] {
-  const mark = hasSymbols(context.env) ? `${SAVED_MARK} ` : "";
-  const costs = [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
-  const lines = files.flatMap(({ path, width, height }) => {
-    const name = path === null ? "to standard output" : shortPath(path, context);
-    const facts = [...(width ? [`${width}×${height}`] : []), ...(files.length === 1 ? costs : [])];
-    return withFacts(`${mark}${which}${savedWord(which)} ${name}`, facts.join(", "), roomOn(context.stderr));
-  });
-  return files.length === 1 ? lines : [...lines, `${files.length} images, ${costs.join(", ")}`];
-}
-
-/** Facts in brackets after a text, or below it where there is no room beside it. */
-function withFacts(text: string, facts: string, columns: number): string[] {
-  if (facts === "") return [text];
-  const beside = `${text} (${facts})`;
-  return columnsOf(beside) <= columns ? [beside] : [text, `  ${facts}`];
-}
-
 function savedLine({ files, credits, elapsedMs }: TaskReport, which: string): string {
   const count = files.length === 1 ? "1 image" : `${files.length} images`;
   const size = files[0]?.width ? `, ${files[0].width}×${files[0].height}` : "";
   const time = elapsedMs === null ? "" : `, ${formatDuration(elapsedMs)}`;
   return `${savedWord(which)} ${count}${size}, ${creditsText(credits)}${time}.`;
-}
-
-/** Small where something stands before it. */
-function savedWord(which: string): string {
-  return which === "" ? "Saved" : "saved";
 }

@@ -1,8 +1,7 @@
 import type { Session } from "../app/session.ts";
 import type { StyleName } from "./colors.ts";
-import { roomOn } from "./columns.ts";
 import { BETWEEN, type Column, layOut } from "./table-layout.ts";
-import { wrapWords } from "./wrap.ts";
+import { roomOn, wrapWords } from "./wrap.ts";
 
 /** The style that a cell's text is shown in, without its padding; null for none. */
 export type CellStyle = (cell: string, column: Column) => StyleName | null;

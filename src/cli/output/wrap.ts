@@ -1,3 +1,8 @@
+/** The columns that text on a stream may take: any number where it is no terminal. */
+export function roomOn({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
+  return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
+}
+
 export interface Wrapping {
   columns: number;
   /** Blanks before each line. */

@@ -1,9 +1,8 @@
 import type { Model } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
-import { roomOn } from "../../output/columns.ts";
 import { showTable } from "../../output/table.ts";
 import type { Column } from "../../output/table-layout.ts";
-import { wrapWords } from "../../output/wrap.ts";
+import { roomOn, wrapWords } from "../../output/wrap.ts";
 
 const COLUMNS: readonly Column[] = [
   { heading: "MODEL", keep: true },
