@@ -45,7 +45,7 @@ export class EffectiveSettings {
     this.#read = read;
   }
 
-  /** The value that applies; undefined if nobody set one. @throws SettingsError */
+  /** The value that applies; undefined if it is not set. @throws SettingsError */
   async get(
     name: SettingName,
     flag?: { value: string | undefined; label: string },

@@ -1,10 +1,11 @@
 import type { HistoryFilter, HistoryStatus } from "../core/task/history-filter.ts";
-import { reportOf, reportStatus } from "../core/task/report.ts";
+import { reportOf } from "../core/task/report.ts";
 import { UsageError } from "../lib/errors.ts";
 import { parseSince } from "../lib/local-time.ts";
 import { resolveModel } from "../models/find.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import type { TaskRecord } from "../task/record.ts";
+import { taskFacts } from "./report-json.ts";
 import type { HistoryEntry } from "./results.ts";
 
 /** How many tasks are shown by default. */
@@ -52,24 +53,12 @@ function sinceOf(text: string, nowMs: number, label: string): number {
   const ms = parseSince(text.trim(), nowMs);
   if (ms !== null) return ms;
   throw new UsageError(`${label} ${JSON.stringify(text)} is neither a date nor an age.`, {
-    hint: "Dates look like 2026-01-31 or 2026-01-31T12:05, ages like 30m, 12h, 7d or 2w.",
+    hint: "Use a date such as 2026-01-31 or 2026-01-31T12:05, or an age such as 30m, 12h, 7d or 2w.",
   });
 }
 
 /** A task of the ledger as scripts get it. */
 export function historyEntry(record: TaskRecord): HistoryEntry {
   const report = reportOf(record);
-  const { ledgerId, taskId, request, credits, charged, files, submittedAt, completedAt } = report;
-  return {
-    id: ledgerId,
-    taskId,
-    status: reportStatus(report),
-    request,
-    credits,
-    charged,
-    files,
-    submittedAt,
-    completedAt,
-    service: record.intent.service.baseUrl,
-  };
+  return { id: report.ledgerId, ...taskFacts(report), service: record.intent.service.baseUrl };
 }

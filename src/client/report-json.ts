@@ -1,7 +1,7 @@
 import { reportStatus, type TaskReport } from "../core/task/report.ts";
 import type { Failure } from "./failure.ts";
 import { describeFailure } from "./failure.ts";
-import type { ErrorDetail, Failed, StatusResult, TaskResult } from "./results.ts";
+import type { ErrorDetail, Failed, StatusResult, TaskFacts, TaskResult } from "./results.ts";
 
 /** A task's report as scripts get it: the success object, or the failure object. */
 export function reportJson(report: TaskReport): TaskResult {
@@ -9,22 +9,15 @@ export function reportJson(report: TaskReport): TaskResult {
     const { files, warnings } = report;
     return { ...failureJson(describeFailure(report.error, report)), files, warnings };
   }
-  const { taskId, request, credits, charged, files } = report;
-  const { submittedAt, completedAt, elapsedMs, warnings } = report;
-  return {
-    ok: true,
-    taskId,
-    status: reportStatus(report),
-    request,
-    credits,
-    charged,
-    files,
-    submittedAt,
-    completedAt,
-    elapsedMs,
-    warnings,
-    ...(report.reused && { reused: true }),
-  };
+  const { elapsedMs, warnings, reused } = report;
+  return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...(reused && { reused: true }) };
+}
+
+/** What is known of a task, in the order in which scripts get it. */
+export function taskFacts(report: TaskReport): TaskFacts {
+  const { taskId, request, credits, charged, files, submittedAt, completedAt } = report;
+  const status = reportStatus(report);
+  return { taskId, status, request, credits, charged, files, submittedAt, completedAt };
 }
 
 /**

@@ -7,9 +7,8 @@ import type { ExitCode } from "./exit-codes.ts";
 
 // Results and failures in the shape of the command line's JSON output, which is documented and stays.
 
-/** What became of one task that went as it was asked to. */
-export interface TaskSuccess {
-  ok: true;
+/** What is known of a task. */
+export interface TaskFacts {
   /** The service's id. */
   taskId: string | null;
   status: ReportStatus;
@@ -22,6 +21,11 @@ export interface TaskSuccess {
   /** ISO 8601, as all times. */
   submittedAt: string | null;
   completedAt: string | null;
+}
+
+/** What became of one task that went as it was asked to. */
+export interface TaskSuccess extends TaskFacts {
+  ok: true;
   elapsedMs: number | null;
   warnings: string[];
   /** An earlier task answers for the request: nothing was charged now. */
@@ -111,17 +115,9 @@ export interface ResumeResult {
 }
 
 /** A task as the ledger has it. */
-export interface HistoryEntry {
+export interface HistoryEntry extends TaskFacts {
   /** The ledger's name for it, which `resume` takes as well as the service's id. */
   id: string | null;
-  taskId: string | null;
-  status: ReportStatus;
-  request: GenerationRequest | null;
-  credits: number | null;
-  charged: Charged;
-  files: SavedFile[];
-  submittedAt: string | null;
-  completedAt: string | null;
   /** The base URL of the service, or `sandbox`. */
   service: string;
 }

@@ -74,7 +74,7 @@ async function refuseForeign(page: string): Promise<void> {
   });
 }
 
-/** What each image was made from; null where nobody knows. The ledger is read in one pass. */
+/** What each image was made from; null if that is not known. The ledger is read in one pass. */
 async function originsOf(
   images: readonly ThumbnailedImage[],
   ledger: GalleryOptions["ledger"],

@@ -21,7 +21,7 @@ function twoDigits(number: number): string {
 }
 
 /**
- * The moment that somebody means who asks for what came since: an age (`30m`, `12h`, `7d`, `2w`), a day, or a time as
+ * The moment that `--since` names: an age (`30m`, `12h`, `7d`, `2w`), a day, or a time as
  * `2026-01-31T12:05`; without a zone, here.
  * @returns milliseconds since the epoch, or null for anything else
  */

@@ -1,7 +1,7 @@
 import type { TaskSuccess } from "../client/results.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/task/progress-events.ts";
 
-/** One request under way. It outlasts the call that began it: the image is saved even if nobody asks again. */
+/** One request under way. It outlasts the call that began it: the image is saved even if the client never asks again. */
 export class Job {
   /** What was asked for: the same request again is the same job. */
   readonly key: string;
@@ -12,7 +12,7 @@ export class Job {
   constructor(key: string, work: (onProgress: OnTaskProgress) => Promise<TaskSuccess>) {
     this.key = key;
     this.result = work((event) => this.#tell(event));
-    // Whoever waits for it is told; nobody may be waiting any more.
+    // Every call that waits for it gets the error; there may be none, and that must not end the program.
     this.result.catch(() => {});
   }
 

@@ -11,7 +11,7 @@ import {
 /** Where messages come from and go to, a line each. */
 export interface Lines {
   input: AsyncIterable<Buffer | string>;
-  /** @returns false once nobody reads any more */
+  /** @returns false once the client is gone */
   write(message: JSONRPCMessage): Promise<boolean>;
 }
 
@@ -72,7 +72,7 @@ export class LineTransport implements Transport {
     }
   }
 
-  /** A line that is no message is passed over: there is nobody to answer it to. */
+  /** A line that is no message is passed over: it has no id that an answer could name. */
   #deliver(buffer: ReadBuffer): void {
     for (;;) {
       try {

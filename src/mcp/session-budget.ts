@@ -4,7 +4,7 @@ import type { Estimate, TaskSuccess } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
 import { HIGHEST_COST } from "../models/cost.ts";
 
-/** What one session may spend where nobody says, in credits. */
+/** What one session may spend by default, in credits. */
 export const DEFAULT_MAX_CREDITS = 20;
 
 /** What the session has spent, as every answer tells it. */

@@ -37,7 +37,7 @@ export class SettingsStore {
 
   /**
    * Removes what processes that were killed while writing left beside the settings, which may contain the key.
-   * @returns whether there was anything
+   * @returns false if there was nothing to remove
    * @throws SettingsError
    */
   async removeLeftovers(): Promise<boolean> {

@@ -17,7 +17,7 @@ export type TaskState =
   | ({ name: "refused" } & Facts["refused"])
   /** It was sent, and its reply was lost. */
   | { name: "unknown"; why: string; excerpt: string | null }
-  /** The user has stopped tracking what nobody can know. */
+  /** The user has stopped tracking it, although it is not known whether it was charged. */
   | ({ name: "dismissed" } & Facts["dismissed"])
   | ({ name: "accepted" } & Accepted)
   /** The service has finished it. Its images are still to be saved, some of them perhaps. */

@@ -2,9 +2,10 @@ import { type Command, CommanderError } from "commander";
 import type { Description } from "../help/describe.ts";
 import { MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
 import type { Console } from "../output/console.ts";
+import { isCommand } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
-import { buildProgram, isCommand, namedCommand } from "./program.ts";
+import { buildProgram, namedCommand } from "./program.ts";
 
 /**
  * Parses a command line and runs the command that it names.

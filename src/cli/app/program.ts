@@ -2,106 +2,12 @@ import { Command } from "commander";
 import { UsageError } from "../../lib/errors.ts";
 import { VERSION } from "../../lib/version.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
-import type { CommandModule, RunWith } from "./command.ts";
+import type { RunWith } from "./command.ts";
+import { COMMANDS } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { GLOBAL_OPTIONS, HELP_LAYOUT, helpColumns } from "./help-layout.ts";
 import type { GlobalOptions } from "./session.ts";
 import { plainWords } from "./words.ts";
-
-interface CommandEntry {
-  group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox" | "Agents" | "Setup";
-  summary: string;
-  load: () => Promise<CommandModule>;
-}
-
-/** The command tree, in the order of the help. A command's code is loaded when it is the one to run. */
-const COMMANDS: Record<string, CommandEntry> = {
-  generate: {
-    group: "Create",
-    summary: "generate an image from a prompt and save it",
-    load: () => import("../commands/generate.ts"),
-  },
-  batch: {
-    group: "Create",
-    summary: "generate many images from a manifest; run it again to resume",
-    load: () => import("../commands/batch/batch.ts"),
-  },
-  compare: {
-    group: "Create",
-    summary: "generate one prompt with several models, ratios and qualities",
-    load: () => import("../commands/compare/compare.ts"),
-  },
-  rerun: {
-    group: "Create",
-    summary: "submit the request of an image or task again (charged again)",
-    load: () => import("../commands/rerun.ts"),
-  },
-  status: {
-    group: "Tasks",
-    summary: "show the status of tasks",
-    load: () => import("../commands/status.ts"),
-  },
-  resume: {
-    group: "Tasks",
-    summary: "finish charged tasks that were not saved",
-    load: () => import("../commands/resume/resume.ts"),
-  },
-  history: {
-    group: "Tasks",
-    summary: "list the tasks charged from this machine",
-    load: () => import("../commands/history/history.ts"),
-  },
-  show: {
-    group: "Tasks",
-    summary: "show an image in the terminal",
-    load: () => import("../commands/show.ts"),
-  },
-  gallery: {
-    group: "Tasks",
-    summary: "make an HTML page of saved images",
-    load: () => import("../commands/gallery.ts"),
-  },
-  models: {
-    group: "Models",
-    summary: "show what each model can do, and what it costs",
-    load: () => import("../commands/models/models.ts"),
-  },
-  login: {
-    group: "Account",
-    summary: "store the API key and the base URL",
-    load: () => import("../commands/login.ts"),
-  },
-  logout: {
-    group: "Account",
-    summary: "remove the API key and the base URL",
-    load: () => import("../commands/logout.ts"),
-  },
-  config: {
-    group: "Account",
-    summary: "show and change settings",
-    load: () => import("../commands/config.ts"),
-  },
-  sandbox: {
-    group: "Sandbox",
-    summary: "serve the whole API on this machine, free",
-    load: () => import("../commands/sandbox.ts"),
-  },
-  mcp: {
-    group: "Agents",
-    summary: "serve agents over the Model Context Protocol",
-    load: () => import("../commands/mcp.ts"),
-  },
-  skill: {
-    group: "Agents",
-    summary: "print or install a skill that teaches a coding agent imggen",
-    load: () => import("../commands/skill.ts"),
-  },
-  completion: {
-    group: "Setup",
-    summary: "print a script that completes commands in a shell",
-    load: () => import("../commands/completion.ts"),
-  },
-};
 
 /** What the parser answers by itself. */
 const BUILT_IN: readonly string[] = ["help", "version"];
@@ -163,11 +69,6 @@ export async function buildProgram(
   }
   addBuiltIn(program, onText);
   return program;
-}
-
-/** Whether there is a command of this name. */
-export function isCommand(name: string): boolean {
-  return Object.hasOwn(COMMANDS, name);
 }
 
 function addBuiltIn(program: Command, onText: (text: string) => void): void {

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { shellWord } from "../../lib/shell-word.ts";
 
 /**
- * The command line of somebody who forgot the quotes around a prompt, with them: ready to paste.
+ * The same command line with quotes around a prompt that was typed without them, ready to paste.
  * @param argv the whole line, of which `command` has read its options
  */
 export function withQuotedPrompt(argv: readonly string[], command: Command): string {

@@ -80,7 +80,7 @@ function settingName(text: string): SettingName {
   });
 }
 
-/** What applies where nobody set anything; the rest has no default. */
+/** The defaults of settings; those that are not here have none. */
 const DEFAULTS: { [Name in SettingName]?: string } = {
   model: DEFAULT_MODEL,
   output: ".",

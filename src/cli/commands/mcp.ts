@@ -62,7 +62,7 @@ function capOf({ maxCredits }: McpFlags): number | undefined {
   return maxCredits === undefined ? undefined : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
 }
 
-/** Where images go, as a folder, whatever its name; undefined where nobody says. @throws UsageError */
+/** Where images go, as a folder, whatever its name; undefined if it was not given. @throws UsageError */
 async function folderOf({ output }: McpFlags, { settings }: Session): Promise<string | undefined> {
   const folder = await settings.get("output", { value: output, label: "--output" });
   if (folder?.value === "-")

@@ -4,7 +4,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { Context } from "../app/context.ts";
 import type { Candidate } from "./candidates.ts";
 
-/** More than a screen shows helps nobody, and each is a file to read. */
+/** The most task ids that are offered: about a screen of them. Each is a file to read. */
 const MOST_TASKS = 30;
 const MOST_PROMPT_CHARACTERS = 40;
 

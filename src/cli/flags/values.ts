@@ -8,7 +8,7 @@ export function durationOption(label: string, text: string, limits: { minMs?: nu
   const ms = parseDuration(text);
   if (ms === null) {
     throw new UsageError(`${label} ${JSON.stringify(text)} is not a duration.`, {
-      hint: "Durations look like 90, 90s, 1500ms or 5m, and end at 7 days.",
+      hint: "Use a duration such as 90, 90s, 1500ms or 5m, of at most 7 days.",
     });
   }
   if (ms < (limits.minMs ?? 0)) throw new UsageError(`${label} must be at least ${limits.minMs} ms.`);
@@ -20,7 +20,7 @@ export function timeoutOption(label: string, text: string): number {
   const ms = durationOption(label, text);
   if (ms > 0) return ms;
   throw new UsageError(`${label} must be more than 0.`, {
-    hint: "Durations look like 90, 90s, 1500ms or 5m.",
+    hint: "Use a duration such as 90, 90s, 1500ms or 5m.",
   });
 }
 

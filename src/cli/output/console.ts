@@ -117,7 +117,7 @@ export class Console {
     return this.#result(jsonSafe(JSON.stringify(value)));
   }
 
-  /** @returns whether somebody reads it @throws OutputError */
+  /** @returns false if its reader is gone @throws OutputError */
   async #result(safe: string): Promise<boolean> {
     answered.add(this.#streams);
     const error = await this.#inTurn("stdout", () => this.#write("stdout", `${safe}\n`));
@@ -166,7 +166,7 @@ export class Console {
     await this.note(`warning: ${message}`);
   }
 
-  /** A JSON document on a line of standard error, also under `--quiet`: somebody has asked for it. */
+  /** A JSON document on a line of standard error, also under `--quiet`: the user has asked for it. */
   async event(value: object): Promise<void> {
     const line = jsonSafe(JSON.stringify(value));
     await this.#inTurn("stderr", () => this.#write("stderr", `${line}\n`));

@@ -83,7 +83,7 @@ function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: st
 
 const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
 
-/** A file that was not meant to be a manifest has any number of columns; nobody reads them all. */
+/** The most unused columns of a row that are named: a file that is no manifest may have any number of them. */
 const MOST_UNUSED = 10;
 
 function unusedOf(others: OtherColumns, { template = "", name = "" }: RowDefaults): Pick<BatchRow, "unused"> {

@@ -85,7 +85,7 @@ function resumeOne({ id, record }: ResumeTarget, run: Run): Promise<TaskReport> 
   if (record && isResumable(record.state.name)) return resumeCharged(record, run);
   if (id !== null) return resumeNamed(id, record, options, deps);
   if (record) return saves.run(() => resumeRecord(record, options, deps));
-  throw new TypeError("a task that nobody names and the ledger does not have");
+  throw new TypeError("a task with neither an id nor a place in the ledger");
 }
 
 /** Waits for a task that the service has, and claims it once there is something to save or to record. */

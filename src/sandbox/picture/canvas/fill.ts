@@ -82,6 +82,6 @@ function flood(row: Row, color: Rgb, opacity: number): void {
       pixels[at + 2] = blue;
     }
   }
-  // What lies right of the frame is marked past the last pixel; nobody reads it.
+  // What lies right of the frame is marked past the last pixel, where it is never read.
   row.mask.fill(0, row.width);
 }
