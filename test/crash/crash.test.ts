@@ -39,6 +39,18 @@ describe("after a crash, resume leaves each request submitted once and each imag
     expectSound("a generate turned away twice and stopped once", outcomes);
   });
 
+  it("and its sidecar is whole, wherever a generate was stopped while it wrote that", {
+    timeout,
+  }, async () => {
+    const points = await pointsOf(SCENARIOS.sidecar, program, EVERY_KILL);
+    const written = points.filter(({ name }) => / at operation /.test(name));
+    const ofSidecar = written.slice(written.findIndex(({ name }) => /\.png$/.test(name)));
+    const outcomes = await mapConcurrent(ofSidecar, WORKERS, (point) =>
+      tryPoint(SCENARIOS.sidecar, point, program),
+    );
+    expectSound("a generate stopped once at its sidecar", outcomes);
+  });
+
   it("whatever went wrong between the program and the service", { timeout }, async () => {
     const points = incidentPoints();
     const outcomes = await mapConcurrent(points, WORKERS, (point) => tryPoint(IMPATIENT, point, program));

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import {
   ledgerLeftovers,
   ledgerTasks,
@@ -124,6 +126,7 @@ export function judgeFiles(world: CrashWorld): string[] {
   const names = [...digests.keys()];
   for (const kind of [PROBE, FOLDER_ID, FOLDER_ID_DRAFT])
     digests.delete(names.find((name) => kind.test(name)) ?? "");
+  wrong.push(...judgeSidecars(world, digests));
   // A disk may fail at the very moment of tidying up.
   if (world.diskFailed) digests.delete(names.find((name) => TEMPORARY.test(name)) ?? "");
   for (const [name, digest] of digests) {
@@ -135,6 +138,35 @@ export function judgeFiles(world: CrashWorld): string[] {
   if (new Set(digests.values()).size < digests.size)
     wrong.push(`an image is saved twice: ${[...digests.keys()]}`);
   return wrong;
+}
+
+const SIDECAR = /\.json$/;
+
+/**
+ * Every sidecar is whole and beside the image that it describes, and where they are wanted each saved image has one.
+ * @param digests of the files in the output folder, by name; sidecars are removed from it
+ */
+function judgeSidecars(world: CrashWorld, digests: Map<string, string>): string[] {
+  const sidecars = [...digests.keys()].filter((name) => SIDECAR.test(name));
+  const wrong = sidecars.filter((name) => {
+    digests.delete(name);
+    return sha256In(path.join(world.out, name)) !== digests.get(name.replace(SIDECAR, ""));
+  });
+  const wanted = world.scenario.sidecars && !world.diskFailed ? [...digests.keys()] : [];
+  const missing = wanted.filter((name) => /\.png$/.test(name) && !sidecars.includes(`${name}.json`));
+  return [
+    ...wrong.map((name) => `${name} is no sidecar of the image beside it`),
+    ...missing.map((name) => `${name} was saved without its sidecar`),
+  ];
+}
+
+/** What a sidecar says of its image; null for a file that is not whole. */
+function sha256In(sidecar: string): string | null {
+  try {
+    return JSON.parse(readFileSync(sidecar, "utf8")).sha256;
+  } catch {
+    return null;
+  }
 }
 
 /** The lines of two listings that are in one of them alone. */

@@ -36,6 +36,8 @@ export interface Scenario {
   retryAfter: number;
   /** Path below the output folder of an image, which counts from 1 within its task. */
   place: (charge: { taskId: string; prompt: string }, image: number) => string;
+  /** Whether each saved image has a sidecar. */
+  sidecars: boolean;
   /** Files of the user's in the output folder, by name: nothing may change them. */
   before: Record<string, Buffer>;
   /** Whether the output folder's file system has hard links. */
@@ -67,6 +69,7 @@ export const PLAIN: Scenario = {
     const number = image === 1 ? "" : `-${image}`;
     return `${prompt.replaceAll(" ", "-")}-${taskId.replace("-", "")}${number}.png`;
   },
+  sidecars: false,
   before: {},
   hardLinks: true,
 };
@@ -105,6 +108,12 @@ export const SCENARIOS = {
   nameTaken: NAME_TAKEN,
   noHardLinks: { ...NAME_TAKEN, name: "generate where there are no hard links", hardLinks: false },
   turnedAway: { ...PLAIN, name: "generate that is turned away twice", turnedAway: 2 },
+  sidecar: {
+    ...PLAIN,
+    name: "generate --sidecar",
+    steps: [generate("a fox", "--sidecar")],
+    sidecars: true,
+  },
   severalImages: { ...PLAIN, name: "generate of three images", imagesPerTask: 3 },
   severalImagesResumed: { ...RESUMED, name: "resume of three images", imagesPerTask: 3 },
 } satisfies Record<string, Scenario>;

@@ -12,8 +12,9 @@ const AREAS = JSON.parse(readFileSync(path.join(HERE, "must-be-survived.json"), 
 
 const INTRODUCTION = `# Faults that are survived
 
-Each row is a fault and the title of the test that proves what imggen does about it, against the built program with
-real sockets and real disks. Below each table are the titles of the area's other tests.
+Each row is a fault and the title of the test that proves what imggen does about it: against the built program with
+real sockets and real disks, and for what is only viewed in the test's own process. Below each table are the titles of
+the area's other tests.
 
 \`npm run faults:table\` writes this file from the tests and from \`must-be-survived.json\`, which names the test of
 each fault. Do not edit it by hand.
