@@ -46,7 +46,7 @@ export type PollReply =
       rateLimited: boolean;
       retryAfterMs: number | null;
       /** The network error, if there was no answer at all. */
-      trouble: TransportError | null;
+      connectionError: TransportError | null;
     };
 
 /** Statuses that refuse a submit for certain, with or without an envelope (nothing was charged). */
@@ -86,12 +86,12 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
 
 /** Interprets the reply to a poll (section 4.2). */
 export function readPoll({ status, headers, body, cut }: HttpReply, reading: ReplyContext): PollReply {
-  const retry = (why: string, trouble: TransportError | null = null): PollReply => ({
+  const retry = (why: string, connectionError: TransportError | null = null): PollReply => ({
     outcome: "retry",
     why,
     rateLimited: status === 429,
     retryAfterMs: parseRetryAfter(headers["retry-after"], reading.nowMs),
-    trouble,
+    connectionError,
   });
   if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
   const envelope = readEnvelope(body, reading);

@@ -109,7 +109,7 @@ export class HttpImageService implements ImageService {
         why: this.#maskKey(connectionErrorText(error)),
         rateLimited: false,
         retryAfterMs: null,
-        trouble: error,
+        connectionError: error,
       };
     }
   }

@@ -56,7 +56,7 @@ function messageOf(event: TaskProgressEvent): string {
       return `Accepted as task ${event.taskId}.`;
     case "waiting":
       return `Waiting for task ${event.taskId}${usually(event.usualMs)}.`;
-    case "poll_trouble":
+    case "poll_failed":
       return `Task ${event.taskId} could not be polled: ${event.why}`;
     case "downloading":
       return `Downloading image ${event.index} of ${event.count} of task ${event.taskId}.`;
@@ -66,7 +66,7 @@ function messageOf(event: TaskProgressEvent): string {
       return `An image of task ${event.taskId} could not be downloaded: ${event.why}`;
     case "saved":
       return `Saved ${event.file.path}.`;
-    case "ledger_trouble":
+    case "ledger_warning":
       return event.message;
   }
 }

@@ -38,7 +38,7 @@ interface Accepted {
 
 interface Completed<Time> {
   completedAt: Time;
-  sighting: CompletionTimes;
+  observed: CompletionTimes;
 }
 
 /** When a task was seen to complete, milliseconds from its acceptance; null if that is not known. */
@@ -158,7 +158,7 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
         acceptedAt,
         completedAt: event.at,
         urls: event.urls,
-        sighting: { seenMs: event.seenMs, pendingMs: event.pendingMs },
+        observed: { seenMs: event.seenMs, pendingMs: event.pendingMs },
         partlySaved: state.name === "completed" ? state.partlySaved : [],
       };
     case "partly_saved":
@@ -167,9 +167,9 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
     case "failed":
       return { name: "failed", taskId, acceptedAt, errorCode: event.errorCode };
     case "saved": {
-      const { completedAt, sighting } =
-        state.name === "completed" ? state : { completedAt: null, sighting: NEVER_SEEN };
-      return { name: "saved", taskId, acceptedAt, completedAt, files: event.files, sighting };
+      const { completedAt, observed } =
+        state.name === "completed" ? state : { completedAt: null, observed: NEVER_SEEN };
+      return { name: "saved", taskId, acceptedAt, completedAt, files: event.files, observed };
     }
     case "intent":
     case "rate_limited":

@@ -205,12 +205,17 @@ describe("a poll of a task", () => {
 
   it("with 429 is to be taken again when the service says", async () => {
     const reply = await pollOf(response(429, "", { "retry-after": "3" }));
-    expect(reply).toMatchObject({ outcome: "retry", rateLimited: true, retryAfterMs: 3000, trouble: null });
+    expect(reply).toMatchObject({
+      outcome: "retry",
+      rateLimited: true,
+      retryAfterMs: 3000,
+      connectionError: null,
+    });
   });
 
   it("that met a network error says which", async () => {
     const service = testService(`http://127.0.0.1:${await deadPort()}/api`);
-    expect(await service.poll("t")).toMatchObject({ outcome: "retry", trouble: { sent: false } });
+    expect(await service.poll("t")).toMatchObject({ outcome: "retry", connectionError: { sent: false } });
   });
 
   it("takes no longer than it was given", async () => {

@@ -25,14 +25,14 @@ const image = (digit: number): SavedFile => ({
 });
 
 function saved(files: SavedFile[], credits: number | null = 8): TaskRecord {
-  const sighting = { seenMs: 8000, pendingMs: null };
+  const observed = { seenMs: 8000, pendingMs: null };
   const state = {
     name: "saved",
     taskId: "task-1",
     acceptedAt: AT,
     completedAt: AT,
     files,
-    sighting,
+    observed,
   } as const;
   return { id: ID, intent: { ...INTENT, credits }, owner: identity(1), submittedAt: AT, state };
 }

@@ -89,7 +89,7 @@ describe("a task's state", () => {
       acceptedAt: AT,
       completedAt: later.at,
       files: [],
-      sighting: { seenMs: later.seenMs, pendingMs: later.pendingMs },
+      observed: { seenMs: later.seenMs, pendingMs: later.pendingMs },
     });
   });
 

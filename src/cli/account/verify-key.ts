@@ -19,10 +19,10 @@ export async function pollForNothing(baseUrl: string, apiKey: string, session: S
       signal,
     );
     signal.throwIfAborted();
-    if (answer.outcome !== "retry" || answer.trouble === null) return answer;
+    if (answer.outcome !== "retry" || answer.connectionError === null) return answer;
     const next = "Nothing was stored. Try again, or store the key unchecked with --no-verify.";
-    const { message, hint } = describeConnectionError(answer.trouble, new URL(baseUrl), next);
-    throw new NetworkError(message, { hint, cause: answer.trouble });
+    const { message, hint } = describeConnectionError(answer.connectionError, new URL(baseUrl), next);
+    throw new NetworkError(message, { hint, cause: answer.connectionError });
   } finally {
     await http.close();
   }

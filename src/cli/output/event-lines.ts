@@ -30,7 +30,7 @@ function eventLine(event: TaskProgressEvent): EventLine {
       return { type: "accepted", taskId: event.taskId };
     case "waiting":
       return { type: "polling", taskId: event.taskId, usualMs: event.usualMs };
-    case "poll_trouble":
+    case "poll_failed":
       return { type: "retry", taskId: event.taskId, message: event.why, delayMs: null };
     case "downloading":
       return { type: "downloading", taskId: event.taskId, bytes: 0 };
@@ -42,7 +42,7 @@ function eventLine(event: TaskProgressEvent): EventLine {
       const { path, mediaType, bytes, sha256 } = event.file;
       return { type: "saved", taskId: event.taskId, path, mediaType, bytes, sha256 };
     }
-    case "ledger_trouble":
+    case "ledger_warning":
       return { type: "warning", message: event.message };
   }
 }

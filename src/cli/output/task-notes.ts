@@ -22,12 +22,12 @@ export class TaskNotes {
   show(event: TaskProgressEvent): void {
     if (event.type === "accepted" || event.type === "waiting") this.#taskId = event.taskId;
     // Even under --quiet: the screen may be the only place that has the task's id.
-    if (event.type === "ledger_trouble") void this.#console.error(`warning: ${event.message}`);
+    if (event.type === "ledger_warning") void this.#console.error(`warning: ${event.message}`);
     const line = this.#lineOf(event);
     if (line !== null) void this.#console.note(line);
   }
 
-  /** On a terminal the id is shown once, when it may soon be needed: the task is slow, or there is trouble. */
+  /** On a terminal the id is shown once, when it may soon be needed: the task is slow, or a poll has failed. */
   grow({ taskId, verb, usualMs }: TaskView, ageMs: number): void {
     if (!this.#isLive || this.#isIdShown || taskId === null || verb !== "Generating") return;
     if (ageMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;
@@ -45,8 +45,8 @@ export class TaskNotes {
         return `Stopping. Waiting up to ${formatDuration(event.waitMs)} for the task id of the request under way…`;
       case "accepted":
         return this.#isLive ? null : `Task ${event.taskId} accepted.`;
-      case "poll_trouble":
-        return this.#trouble(event.why);
+      case "poll_failed":
+        return this.#pollFailed(event.why);
       case "download_retry":
         return `Download: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`;
       default:
@@ -54,7 +54,7 @@ export class TaskNotes {
     }
   }
 
-  #trouble(why: string): string | null {
+  #pollFailed(why: string): string | null {
     if (!this.#isLive || this.#isIdShown || this.#taskId === null) return null;
     this.#isIdShown = true;
     return `Task ${this.#taskId}: ${why}. Still waiting.`;

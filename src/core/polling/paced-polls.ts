@@ -56,9 +56,15 @@ export async function pollAtPace(
 
 function tooBusy(retryAfterMs: number): PollReply {
   const why = "the service is busy (HTTP 429)";
-  return { outcome: "retry", why, rateLimited: true, retryAfterMs, trouble: null };
+  return { outcome: "retry", why, rateLimited: true, retryAfterMs, connectionError: null };
 }
 
 function interrupted(): PollReply {
-  return { outcome: "retry", why: "interrupted", rateLimited: false, retryAfterMs: null, trouble: null };
+  return {
+    outcome: "retry",
+    why: "interrupted",
+    rateLimited: false,
+    retryAfterMs: null,
+    connectionError: null,
+  };
 }

@@ -22,9 +22,10 @@ function unseen(
   charged: Charged,
   service: URL,
 ): ImggenError {
-  const { trouble, why } = reply;
-  if (trouble === null) return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
+  const { connectionError, why } = reply;
+  if (connectionError === null)
+    return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
   const next = "The task itself is not affected. Check the network and try again.";
-  const { message, hint } = describeConnectionError(trouble, service, next);
-  return new NetworkError(message, { hint, charged, cause: trouble });
+  const { message, hint } = describeConnectionError(connectionError, service, next);
+  return new NetworkError(message, { hint, charged, cause: connectionError });
 }

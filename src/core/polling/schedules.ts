@@ -88,7 +88,7 @@ export class PollingSchedules {
       const records = await this.#ledger.recentOfKind(kind, this.#service);
       const intervals = records.flatMap(({ state }) => {
         const { seenMs, pendingMs } =
-          "sighting" in state ? state.sighting : { seenMs: null, pendingMs: null };
+          "observed" in state ? state.observed : { seenMs: null, pendingMs: null };
         return seenMs === null ? [] : [{ seenMs, pendingMs }];
       });
       return intervals.filter(isInformative);

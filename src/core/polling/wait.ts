@@ -22,7 +22,8 @@ export type WaitResult =
   | { outcome: "failed"; errorCode: string | null }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  | { outcome: "timeout"; trouble: string | null }
+  /** `lastFailure`: why the last poll failed; null if it saw the task running. */
+  | { outcome: "timeout"; lastFailure: string | null }
   | { outcome: "interrupted" };
 
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
@@ -48,7 +49,7 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
   let delay = options.pollAtOnce ? 0 : await untilFirstPoll(options.schedule, age, remaining, deps);
   let failures = 0;
   let pendingMs: number | null = null;
-  let trouble: string | null = null;
+  let lastFailure: string | null = null;
   for (;;) {
     const last = delay >= remaining();
     if (!(await pause(Math.max(0, Math.min(delay, remaining())), deps))) return { outcome: "interrupted" };
@@ -59,13 +60,13 @@ export async function waitForTask(taskId: string, options: WaitOptions, deps: Wa
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
     failures = reply.outcome === "retry" ? failures + 1 : 0;
-    trouble = reply.outcome === "retry" ? reply.why : null;
-    if (trouble !== null) deps.onProgress({ type: "poll_trouble", taskId, why: trouble });
-    if (last) return { outcome: "timeout", trouble };
+    lastFailure = reply.outcome === "retry" ? reply.why : null;
+    if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure });
+    if (last) return { outcome: "timeout", lastFailure };
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer pause than is left; a poll before that would be refused again.
     const asked = askedFor(reply);
-    if (asked > 0 && asked > remaining()) return { outcome: "timeout", trouble };
+    if (asked > 0 && asked > remaining()) return { outcome: "timeout", lastFailure };
   }
 }
 
@@ -101,11 +102,11 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
 
 /** A rejected certificate ends the wait: polling again would not help. */
 function untrusted(reply: PollReply, service: URL): WaitResult | null {
-  if (reply.outcome !== "retry" || !isCertificateError(reply.trouble)) return null;
-  const { message, hint } = describeConnectionError(reply.trouble, service);
+  if (reply.outcome !== "retry" || !isCertificateError(reply.connectionError)) return null;
+  const { message, hint } = describeConnectionError(reply.connectionError, service);
   return {
     outcome: "refused",
-    error: new NetworkError(message, { hint, charged: "yes", cause: reply.trouble }),
+    error: new NetworkError(message, { hint, charged: "yes", cause: reply.connectionError }),
   };
 }
 

@@ -73,7 +73,7 @@ export function leftUnfinished(
   report: TaskReport,
   deps: Pick<TaskDeps, "signal">,
 ): TaskReport {
-  const isRunning = waited.outcome === "timeout" && waited.trouble === null;
+  const isRunning = waited.outcome === "timeout" && waited.lastFailure === null;
   const charged = isRunning ? "yes" : report.charged;
   const error = unfinished(waited, taskId, deps);
   return { ...report, state: "accepted", charged, error };
@@ -87,7 +87,7 @@ function unfinished(waited: EarlyEnd, taskId: string, deps: Pick<TaskDeps, "sign
       return interruption(deps.signal, "yes");
     case "timeout": {
       const state =
-        waited.trouble === null ? "is still running" : `was not seen to finish: ${waited.trouble}`;
+        waited.lastFailure === null ? "is still running" : `was not seen to finish: ${waited.lastFailure}`;
       return new PendingError(`Task ${taskId} ${state}.`, { charged: "yes" });
     }
   }

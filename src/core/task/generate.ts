@@ -64,7 +64,7 @@ export async function submitAndFinish(
   const warnings = [...order.checked.warnings];
   const writer = new TaskWriter(deps.ledger, owned, (message) => {
     warnings.push(message);
-    deps.onProgress({ type: "ledger_trouble", message });
+    deps.onProgress({ type: "ledger_warning", message });
   });
   const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
   const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;

@@ -9,13 +9,13 @@ export type TaskProgressEvent =
   | { type: "accepted"; taskId: string }
   /** `usualMs`: how long such tasks usually take; null if that is not known. */
   | { type: "waiting"; taskId: string; usualMs: number | null }
-  | { type: "poll_trouble"; taskId: string; why: string }
+  | { type: "poll_failed"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }
   /** So many bytes of an image have arrived. Not of every piece: about four times a mebibyte. */
   | { type: "downloaded"; taskId: string; bytes: number }
   | { type: "download_retry"; taskId: string; why: string; delayMs: number }
   | { type: "saved"; taskId: string; file: SavedFile }
   /** The ledger could not take a record; the message holds what must not be lost. */
-  | { type: "ledger_trouble"; message: string };
+  | { type: "ledger_warning"; message: string };
 
 export type OnTaskProgress = (event: TaskProgressEvent) => void;

@@ -127,10 +127,10 @@ export async function finishOwned(
     await letGo();
     throw error;
   }
-  const onTrouble = (message: string) => taskDeps.onProgress({ type: "ledger_trouble", message });
+  const onLedgerWarning = (message: string) => taskDeps.onProgress({ type: "ledger_warning", message });
   const task = {
     taskId,
-    writer: new TaskWriter(deps.ledger, owned, onTrouble),
+    writer: new TaskWriter(deps.ledger, owned, onLedgerWarning),
     destination: options.destination ?? recoveryDestination(intent.destination),
     acceptedAtMs: Date.parse(state.acceptedAt),
     recovering: true,

@@ -109,7 +109,7 @@ describe("a pass through the admission", () => {
       why: "busy",
       rateLimited: true,
       retryAfterMs: 4000,
-      trouble: null,
+      connectionError: null,
     };
     const { admission, sentAtMs } = newGate([TAKEN], [poll, RUNNING]);
     await new AdmittedService(admission, null).poll("task-1", 60_000, never());

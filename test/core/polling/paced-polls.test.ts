@@ -9,7 +9,7 @@ const BUSY: PollReply = {
   why: "429",
   rateLimited: true,
   retryAfterMs: 5_000,
-  trouble: null,
+  connectionError: null,
 };
 const signal = new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -329,8 +329,8 @@ it("a ledger that breaks after the submit is reported with the id, and the image
   const report = await buy("a fox".padEnd(5 + 4000 - intentBytes, "!"));
   expect(report).toMatchObject({ error: null, state: "saved", taskId });
   expect((await readdir(output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
-  const warnings = events.filter(({ type }) => type === "ledger_trouble");
-  expect(warnings).toEqual([{ type: "ledger_trouble", message: expect.stringContaining(taskId) }]);
+  const warnings = events.filter(({ type }) => type === "ledger_warning");
+  expect(warnings).toEqual([{ type: "ledger_warning", message: expect.stringContaining(taskId) }]);
 });
 
 /** Takes all the room of a disk. */

@@ -45,7 +45,7 @@ export async function createBatchProgress(
   return {
     show(event) {
       // Even under --quiet: the screen may be the only place that has the task's id.
-      if (event.type === "ledger_trouble") void console.error(`warning: ${event.message}`);
+      if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
       if (event.type !== "submit_interrupted" || isStopping) return;
       isStopping = true;
       const patience = formatDuration(event.waitMs);

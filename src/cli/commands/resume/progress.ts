@@ -49,7 +49,7 @@ async function severalTasks(session: Session, tasks: number): Promise<Shown> {
   return {
     show(event) {
       // Even under --quiet: the screen may be the only place that has the task's id.
-      if (event.type === "ledger_trouble") void console.error(`warning: ${event.message}`);
+      if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
       const said = lastingLine(event);
       if (said !== null) void console.note(said);
       if (event.type === "waiting") waiting.add(event.taskId);
