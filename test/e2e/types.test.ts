@@ -1,0 +1,87 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const run = promisify(execFile);
+const { resolve } = createRequire(import.meta.url);
+
+const CONSUMER = `
+  import { createClient, ImggenFailure, type TaskResult } from "imggen";
+
+  export async function foxes(): Promise<TaskResult> {
+    await using imggen = createClient({ sandbox: true });
+    try {
+      for await (const row of imggen.batch([{ prompt: "a fox" }], { output: "pictures/" })) console.log(row.row);
+      return await imggen.generate({ prompt: "a fox", model: "gamma-image-2" });
+    } catch (error) {
+      if (error instanceof ImggenFailure && error.error.type === "usage") return fail(error.error.exitCode);
+      throw error;
+    }
+  }
+
+  // An error's type decides its exit code.
+  declare function fail(exitCode: 2): never;
+
+  // @ts-expect-error: a request has a prompt.
+  createClient().generate({ model: "gamma-image-2" });
+`;
+
+let folder: string;
+let tarball: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "imggen-types-"));
+  const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], {
+    cwd: ROOT,
+  });
+  tarball = path.join(folder, JSON.parse(packed.stdout)[0].filename);
+  await run("tar", ["xzf", tarball], { cwd: folder });
+  await mkdir(path.join(folder, "node_modules/@types"), { recursive: true });
+  await symlink("../package", path.join(folder, "node_modules/imggen"));
+  await symlink(
+    path.dirname(resolve("@types/node/package.json")),
+    path.join(folder, "node_modules/@types/node"),
+  );
+  await symlink(
+    path.dirname(resolve("undici-types/package.json")),
+    path.join(folder, "node_modules/undici-types"),
+  );
+  await writeFile(path.join(folder, "package.json"), '{ "type": "module" }');
+  await writeFile(path.join(folder, "consumer.ts"), CONSUMER);
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+// The older compiler is the one that the checker below brings.
+const COMPILERS = { older: createRequire(resolve("@arethetypeswrong/core")).resolve, current: resolve };
+
+it.each([
+  ["older", "bundler"],
+  ["current", "nodenext"],
+] as const)(
+  "the types stand alone for a consumer with the %s compiler and modules of %s",
+  async (compiler, how) => {
+    const flags = ["--strict", "--skipLibCheck", "false", "--noEmit", "--target", "es2022"];
+    flags.push("--lib", "es2022,esnext.disposable", "--types", "node");
+    flags.push("--module", how === "bundler" ? "esnext" : "nodenext", "--moduleResolution", how);
+    const tsc = run(process.execPath, [COMPILERS[compiler]("typescript/bin/tsc"), ...flags, "consumer.ts"], {
+      cwd: folder,
+    });
+    expect(await tsc.catch(({ stdout }) => ({ stdout }))).toMatchObject({ stdout: "" });
+  },
+);
+
+it("the types are found wherever an ES module may be imported from", async () => {
+  const { problems = [] } = (await checkPackage(createPackageFromTarballData(await readFile(tarball)))) as {
+    problems?: { kind: string }[];
+  };
+  // The package is an ES module: `require` of it needs a Node that can, and Node 10 knows no `exports`.
+  const allowed = new Set(["CJSResolvesToESM", "NoResolution"]);
+  expect(problems.filter(({ kind }) => !allowed.has(kind))).toEqual([]);
+});
