@@ -59,7 +59,7 @@ describe("a request that never left", () => {
     expect(answer).toMatchObject({ sent: false, timedOut: true });
   });
 
-  it("met a certificate that nobody trusts, and told it nothing", async () => {
+  it("met an untrusted certificate, and sent nothing", async () => {
     const { server, heard } = untrustedServer();
     const port = await listenForTest(server);
     const answer = await exchange(post(`https://127.0.0.1:${port}/`));

@@ -227,7 +227,7 @@ describe("a download", () => {
     });
   });
 
-  it("that found nobody there may be tried again", async () => {
+  it("that reached no server may be tried again", async () => {
     const url = `http://127.0.0.1:${await deadPort()}/`;
     expect(await fetching(url)).toMatchObject({ reply: { outcome: "retry", retryAfterMs: null } });
   });

@@ -73,7 +73,7 @@ describe("a connection that was opened early", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it("and spoken on by the service, which nobody has asked anything, is not used", async () => {
+  it("and spoken on by the service, which has sent no request, is not used", async () => {
     const { sockets, origin } = await answeringServer((socket) =>
       socket.write("HTTP/1.1 408 Request Timeout\r\n\r\n"),
     );
@@ -90,7 +90,7 @@ describe("a connection that was opened early", () => {
     expect(one.sockets[0]?.bytesRead).toBe(0);
   });
 
-  it("is closed where nobody needed it", async () => {
+  it("is closed where it is not needed", async () => {
     const { sockets, origin } = await answeringServer();
     const early = new EarlyConnection(new URL(origin));
     await turn();

@@ -23,7 +23,7 @@ const inPieces = (...pieces: readonly (string | Buffer)[]): Behaviour => {
 const submitTo = async (behave: Behaviour) =>
   testService((await liveServer(behave)).baseUrl, { submitTimeoutMs: 1000 }).submit(REQUEST);
 
-describe("a submit is accepted after an interim response that nobody has asked for", () => {
+describe("a submit is accepted after an unsolicited interim response", () => {
   it.each([
     ["100 Continue", replies(`${CONTINUE}${ACCEPTED}`)],
     ["100 Continue, on its own", inPieces(CONTINUE, ACCEPTED)],
@@ -68,7 +68,7 @@ describe("a submit may have been accepted", () => {
     ["an interim response alone", inPieces(CONTINUE)],
     ["a part of one", inPieces("HTTP/1.1 100 Conti")],
     ["less than a status", inPieces("HTTP/1.")],
-    ["a protocol change that nobody has asked for", replies("HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n")],
+    ["an unsolicited protocol change", replies("HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n")],
     ["an interim head without an end", replies(`HTTP/1.1 100 Continue\r\nx: ${"x".repeat(20_000)}`)],
     ["what is no HTTP after an interim response", replies(`${CONTINUE}220 smtp.example ESMTP\r\n`)],
     ["a refusal of another protocol", replies("HTTQ/1.1 200 OK\r\n\r\n")],

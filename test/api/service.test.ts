@@ -39,7 +39,7 @@ describe("a submit", () => {
     expect(JSON.parse(body)).toEqual({ ...REQUEST, ratio: "1:1", maxImages: 2 });
   });
 
-  it("is accepted with any 2xx that holds a task id, and with fields that nobody knows", async () => {
+  it("is accepted with any 2xx that holds a task id, and with unknown fields", async () => {
     const reply = { ...ENVELOPE, data: { taskId: "t", eta: 5 }, traceId: "x" };
     expect(await submitTo(json(reply, 201))).toEqual({ outcome: "accepted", taskId: "t" });
   });
@@ -115,7 +115,7 @@ describe("a submit", () => {
     ["more than 1 MiB", json({ ...ENVELOPE, padding: "x".repeat(1024 * 1024) })],
     ["what is no HTTP", "220 smtp.example ESMTP\r\n"],
     ["an undocumented 2xx code with a negative status", json({ code: 5 }, 299)],
-    ["an HTTP status that nobody knows", json(ENVELOPE, 418)],
+    ["an unknown HTTP status", json(ENVELOPE, 418)],
   ])("answered with %s may have been accepted", async (_what, bytes) => {
     expect(await submitTo(bytes)).toMatchObject({ outcome: "unknown", why: expect.stringMatching(/./) });
   });
@@ -147,7 +147,7 @@ describe("a submit", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("that found nobody there was not sent", async () => {
+  it("that reached no server was not sent", async () => {
     const service = testService(`http://127.0.0.1:${await deadPort()}/api`);
     expect(await service.submit(REQUEST)).toMatchObject({ outcome: "not_sent", cause: { sent: false } });
   });

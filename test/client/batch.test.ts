@@ -71,7 +71,7 @@ describe("a client's batch", () => {
 
   it.each([
     ["its own budget", { maxCredits: 5 }],
-    ["what nobody has agreed to", {}],
+    ["what was not agreed to", {}],
   ])("sends nothing beyond %s", async (_what, options) => {
     const { client, output, server, home } = await clientWorld();
     await runCommand(["config", "set", "confirmAbove", "5"], { home });

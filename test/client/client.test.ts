@@ -137,7 +137,7 @@ describe("a failure", () => {
     expect(thrown.message).toBe(thrown.error.message);
   });
 
-  it("says that nobody knows whether it was charged, and what is known, where the reply was lost", async () => {
+  it("says that it may have been charged, and what is known, where the reply was lost", async () => {
     const { client, output, server } = await clientWorld({ submit: reset });
     const thrown = await failureOf(client().generate({ ...SOON, output }));
     expect(thrown).toMatchObject({ charged: "unknown", taskId: null, error: { type: "outcome_unknown" } });

@@ -288,7 +288,7 @@ it("a folder in the place of an exact path takes the image inside", async () => 
 });
 
 it.each(["file", "folder", "link", "pipe"])(
-  "a %s that has the default name gets out of nobody's way: a number is added",
+  "a %s that has the default name is left as it is: the image's name gets a number",
   async (kind) => {
     const world = await programWorld(await liveService(PICTURE));
     const taken = path.join(world.out, "a-fox-task1.png");
@@ -334,7 +334,7 @@ it.each([
   ["..", /^[^.]+\.png$/],
   [".hidden", /^hidden\.png$/],
   ["a:b*c?d", /^a-b-c-d\.png$/],
-])("--name %j, which some system reserves, becomes a name that all take", async (name, expected) => {
+])("--name %j, which some systems reserve, becomes a name that all take", async (name, expected) => {
   const world = await programWorld(await liveService(PICTURE));
   const { files } = await world.aftermath(await world.generate(["--name", name]));
   expect(files).toHaveLength(1);

@@ -57,7 +57,7 @@ const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 it.each([
   ["100 Continue", "HTTP/1.1 100 Continue\r\n\r\n"],
   ["103 Early Hints", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"],
-])("%s before every reply, which nobody has asked for, is ignored", async (_what, interim) => {
+])("%s before every reply, unsolicited, is ignored", async (_what, interim) => {
   const server = await liveService(PICTURE, {
     submit: replies(`${interim}${ACCEPTED}`),
     poll: (request, socket) => {
@@ -304,7 +304,7 @@ it("a Retry-After beyond the wait ends it at once", async () => {
   );
 });
 
-it("a poll's Retry-After beyond the wait ends it at once, with the way on", async () => {
+it("a poll's Retry-After beyond the wait ends it at once, with the command that continues", async () => {
   const busy = response(429, "", { "retry-after": "3600" });
   const server = await liveService(PICTURE, { poll: inTurn(replies(busy), completedAt("/1.png")) });
   const world = await programWorld(server);

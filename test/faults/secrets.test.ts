@@ -36,7 +36,7 @@ it("settings that others could read are narrowed when they are read", async () =
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
 });
 
-it("login stores the key for nobody else's eyes, whatever the umask", async () => {
+it("login stores the key so that only its owner can read it, whatever the umask", async () => {
   const world = await programWorld(null, { IMGGEN_API_KEY: undefined });
   const run = await world.run(["login", "--no-verify", "--base-url", "https://service.example/api"], {
     input: CANARY,

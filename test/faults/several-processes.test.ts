@@ -100,7 +100,7 @@ it("login beside logout: the settings are one or the other, never damaged", asyn
   expect(await readdir(path.dirname(file))).toEqual(["config.json"]);
 });
 
-it("a settings change whose process was killed holds up nobody", async () => {
+it("a settings change whose process was killed blocks no later one", async () => {
   const world = await programWorld(null);
   for (let delay = 90; delay <= 170; delay += 40) {
     const program = world.start(["config", "set", "model", "z-image"]);

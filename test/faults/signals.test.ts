@@ -250,7 +250,7 @@ const LONG_WAITING = [
 ] as const;
 
 describe.each(LONG_WAITING)("%s that is a named pipe", (_name, argsOf) => {
-  it.each(SIGNALS)("ends with %s while nobody writes to it, exit %i", async (signal, code) => {
+  it.each(SIGNALS)("ends with %s while it has no writer, exit %i", async (signal, code) => {
     const { world, fifo } = await worldWithPipe();
     const program = world.start(argsOf(fifo));
     const end = finished(program);
@@ -278,7 +278,7 @@ describe.each(LONG_WAITING)("%s that is a named pipe", (_name, argsOf) => {
 it.each([
   ["generate --prompt-file", ["generate", "--dry-run", "--json", "--prompt-file"], "a fox\na hen"],
   ["batch --dry-run --json", ["batch", "--dry-run", "--json"], "a fox"],
-])("%s reads a named pipe, once, as soon as somebody writes to it", async (_name, args, prompt) => {
+])("%s reads a named pipe, once, as soon as it is written to", async (_name, args, prompt) => {
   const { world, fifo } = await worldWithPipe();
   const end = world.run([...args, fifo]);
   await pause(300);
@@ -288,7 +288,7 @@ it.each([
   expect(jsonLines(run.stdout)[0]).toMatchObject({ ok: true, dryRun: true, request: { prompt } });
 });
 
-it("a second SIGINT ends a program whose output nobody reads, exit 130", async () => {
+it("a second SIGINT ends a program whose output is not read, exit 130", async () => {
   const world = await programWorld(null);
   const manifest = path.join(world.folder, "rows.txt");
   await writeFile(manifest, "a fox\n".repeat(20_000));

@@ -70,10 +70,7 @@ describe("a terminal's protocol", () => {
   });
 
   it.each([
-    [
-      "over SSH, where the answer might come when nobody waits for it any more",
-      { TERM: "xterm", SSH_CONNECTION: "1" },
-    ],
+    ["over SSH, where the answer might come too late", { TERM: "xterm", SSH_CONNECTION: "1" }],
     ["that is as simple as the Linux console", { TERM: "linux" }],
     ["that is dumb", { TERM: "dumb" }],
     ["of which nothing is known", {}],

@@ -91,7 +91,7 @@ describe("where the platform tells neither boot ids nor start times", () => {
     expect(isSameProcess(first, second)).toBe(true);
   });
 
-  it("a number that is in use again after a reboot is nobody's former owner", async () => {
+  it("a number that is in use again after a reboot is not taken for its former owner", async () => {
     const { self, isAlive } = withoutProc();
     const child = await running();
     const other = { ...self, pid: child.pid ?? 0 };
@@ -99,7 +99,7 @@ describe("where the platform tells neither boot ids nor start times", () => {
     expect(isAlive({ ...other, boot: bootedAgo(30 * 24 * 3_600_000) })).toBe(false);
   });
 
-  it("a clock that was corrected by seconds makes nobody dead", () => {
+  it("a clock that was corrected by seconds makes no process dead", () => {
     const { self, isAlive } = withoutProc();
     const boot = Number(self.boot?.slice("time:".length));
     for (const seconds of [-30, 30]) {

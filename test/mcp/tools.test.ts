@@ -169,7 +169,7 @@ describe("generate_image", () => {
 });
 
 describe("an agent's mistakes cost no more than the session's cap", () => {
-  it("which is 20 credits where nobody says", async () => {
+  it("which is 20 credits by default", async () => {
     const { call } = await sandboxAgent();
     const prompts = ["1", "2", "3"].map((prompt) =>
       call("generate_image", { ...FOX, quality: "4K", prompt }),

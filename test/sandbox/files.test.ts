@@ -138,7 +138,7 @@ it("the address of a task that is gone from the disk is not found", async () => 
   expect((await fetch(url)).status).toBe(404);
 });
 
-it("a client that hangs up in the middle of an image stops its drawing and harms nobody else", async () => {
+it("a client that hangs up in the middle of an image stops its drawing and affects no other", async () => {
   const notes: (string | null)[] = [];
   const { made } = await liveSandbox({ onRequest: ({ note }) => notes.push(note) });
   const [url = ""] = await made({ prompt: "a fox", ratio: "16:9", quality: "4K" });

@@ -118,7 +118,7 @@ describe("what is no request of the API", () => {
     expect((await submit({ prompt: "a fox" })).body.code).toBe(0);
   });
 
-  it("a client that hangs up in the middle of its body harms nobody", async () => {
+  it("a client that hangs up in the middle of its body affects no other", async () => {
     const { port, submit } = await liveSandbox();
     const head = "POST /api/generate-image HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sk-a\r\n";
     await raw(port, `${head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{"prompt":"a`);

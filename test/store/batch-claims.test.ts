@@ -102,7 +102,7 @@ describe("an attempt that is claimed with a task's file", () => {
     expect(await as().claim(ROW, 2, ID)).toBe(LATER);
   });
 
-  it("is known to be shared by everybody once somebody has said so, any number of times", async () => {
+  it("is known to all processes as shared once one has marked it, however often", async () => {
     const { as } = await newClaims();
     await as().claim(ROW, 1, ID);
     expect(as().attempt(ROW, 1).isShared()).toBe(false);

@@ -136,7 +136,7 @@ describe("claiming a thing", () => {
   });
 });
 
-it("what is left of a finished task's claims is removed, and nobody else's", async () => {
+it("what is left of a finished task's claims is removed, and no other claim", async () => {
   const folder = await temporaryFolder();
   for (const name of ["a.claim-1", "a.claim-2", "b.claim-1", "a.jsonl"])
     await writeFile(path.join(folder, name), "");

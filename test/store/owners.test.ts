@@ -92,7 +92,7 @@ describe("a task that waits out a 429", () => {
     expect(await ledger.creditsSince(atMs, INTENT.service.keyId)).toBe(2);
   });
 
-  it("is nobody's, and has cost nothing, once its owner is dead", async () => {
+  it("has no owner, and has cost nothing, once its owner is dead", async () => {
     const { ledger, claim } = await taskOf(identity(9), here.as(1), rate_limited);
     expect(await ledger.unfinished()).toMatchObject([{ record: { state: { isOwnerGone: true } } }]);
     expect(await ledger.creditsSince(atMs, INTENT.service.keyId)).toBe(0);

@@ -46,7 +46,7 @@ describe("what an account was charged since a moment", () => {
     expect(await ledger.creditsSince(since, KEY)).toBe(127);
   });
 
-  it("leaves out what was refused or never sent, and what nobody can price", async () => {
+  it("leaves out what was refused or never sent, and what has no documented cost", async () => {
     const { ledger, clock } = await newLedger();
     const since = clock.now();
     await task(ledger, {}, refused);
@@ -137,7 +137,7 @@ describe("what an account was charged, asked again and again", () => {
     expect(await spent()).toBe(5);
   });
 
-  it("has what nobody has announced some seconds later", async () => {
+  it("has what was not announced some seconds later", async () => {
     const { clock, other, spent } = await twoLedgers();
     await task(other, { credits: 3 }, ...end);
     await task(other, { credits: 4 }, accepted);

@@ -72,7 +72,7 @@ describe("beginning a task under a name that several processes know", () => {
     }
   });
 
-  it("is taken where another has begun it, be that one dead by now: what it sent nobody knows", async () => {
+  it("is taken where another has begun it, even if that one is dead by now: what it sent is not known", async () => {
     const { as, world } = await newLedger(2);
     const id = as(1).newId();
     await begun(as(2), id);

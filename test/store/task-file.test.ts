@@ -19,7 +19,7 @@ describe("a task's file", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it("that exists belongs to somebody else, and is left alone", async () => {
+  it("that exists belongs to another task, and is left alone", async () => {
     const file = await newPath();
     await writeFile(file, "theirs");
     await expect(TaskFile.create(file, intent, noRoom)).rejects.toMatchObject({ code: "EEXIST" });

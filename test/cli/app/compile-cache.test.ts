@@ -61,7 +61,7 @@ it.each<[string, (world: World) => void]>([
   expect(enabled(used)).toEqual([]);
 });
 
-it("a home that all can write to is used where nobody can rename another user's folder in it", async () => {
+it("a home that all can write to is used where users cannot rename the folders of others", async () => {
   const used = await world();
   chmodSync(path.dirname(used.state), 0o1777);
   expect(enabled(used)).toEqual([used.cache]);

@@ -42,12 +42,12 @@ describe("the bar of a batch", () => {
     expect(lines(98, { ended: 30, endedNow: 0, left: 10 })[1]).not.toContain("left");
   });
 
-  it("rounds the time left, as nobody knows it to the second", () => {
+  it("rounds the time left, as it is not known to the second", () => {
     expect(lines(98, { endedNow: 10, left: 9, elapsedMs: 30_100 })[1]).toContain("about 25 s left");
     expect(lines(98, { endedNow: 10, left: 1, elapsedMs: 3000 })[1]).toContain("about 5 s left");
   });
 
-  it("says nothing of credits that nobody knows, and has a bar of letters where there are no symbols", () => {
+  it("says nothing of credits that are not known, and has a bar of letters where there are no symbols", () => {
     expect(lines(98, { budget: null })[1]).not.toContain("credits");
     expect(batchLines(VIEW, 60, false)[0]).toMatch(/^#+-+ 12 of 40 rows/);
   });

@@ -112,7 +112,7 @@ describe("--max-credits", () => {
 describe("confirmAbove", () => {
   const COSTLY = 51;
 
-  it("asks nobody for 100 credits or less", async () => {
+  it("does not ask for 100 credits or less", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", ...foxes(2));
     expect((await world.run(BATCH)).code).toBe(0);

@@ -221,7 +221,7 @@ describe("a folder whose id this ledger does not know", () => {
     expect(world.server.submits()).toHaveLength(6);
   });
 
-  it("is refused where the id cannot be read: nobody knows which batch it is", async () => {
+  it("is refused where the id cannot be read: it is not known which batch it is", async () => {
     const { world, at } = await savedBatch();
     const file = path.join(at("out"), ID_FILE);
     for (const damage of ["", "scribble\n", "../../../x\n"]) {

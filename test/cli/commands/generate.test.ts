@@ -191,7 +191,7 @@ describe("generate", () => {
     },
   );
 
-  it("--max-credits refuses what costs more, or nobody knows what, before anything is sent", async () => {
+  it("--max-credits refuses what costs more, or has no documented cost, before anything is sent", async () => {
     const world = await commandWorld();
     const gamma = ["generate", "a fox", "-m", "gamma-image-2", "-q", "4K"];
     const { code, document } = await world.json([...gamma, "--max-credits", "7"]);

@@ -230,7 +230,7 @@ describe("login", () => {
     }
   });
 
-  it("takes any other answer for a key that works, and --no-verify asks nobody", async () => {
+  it("takes any other answer for a key that works, and --no-verify sends no request", async () => {
     const world = await commandWorld({ poll: replies(failure("image_generation.error.unknown_error")) });
     const args = ["login", "--base-url", world.server.baseUrl];
     expect((await world.run(args, { ...accepted, input: "sk-canary-new" })).code).toBe(0);

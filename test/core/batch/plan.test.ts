@@ -110,7 +110,7 @@ describe("a batch's plan", () => {
     expect([toSubmit.rows, charged]).toEqual([0, { rows: 2, credits: 5, undocumented: 0 }]);
   });
 
-  it("counts what nobody can price apart", async () => {
+  it("counts what has no documented cost apart", async () => {
     const { attempt, plan } = await newBatch();
     const [fox, hen] = rowsOf("a fox", "a hen");
     await attempt(fox, 1, { credits: null }, accepted);

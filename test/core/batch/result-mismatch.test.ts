@@ -53,7 +53,7 @@ describe("a warning that what came is not what was asked for", () => {
     expect(warningsOf({ maxImages: came }, ...files)).toEqual([]);
   });
 
-  it("is not given where nothing came, or nobody knows what was asked for", () => {
+  it("is not given where nothing came, or the request is not known", () => {
     expect(warningsOf({ ratio: "1:1", maxImages: 4 })).toEqual([]);
     expect(mismatchWarnings({ request: null, files: [image(1, 9)] })).toEqual([]);
   });

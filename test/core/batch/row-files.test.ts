@@ -32,7 +32,7 @@ const named = (...outputs: (string | null)[]): PlannedRow[] =>
   }));
 
 describe("a file that another process saves for a row just as the batch is planned", () => {
-  it("is in nobody's way", async () => {
+  it("blocks no other row", async () => {
     const { root, place } = await newPlace();
     const ledger = new Ledger(root, fakeClock(), someProcesses(1).as(1));
     const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());

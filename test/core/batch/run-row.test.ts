@@ -212,7 +212,7 @@ describe("a row of unknown outcome", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("is nobody's any more: no process waits for the one that has noted it, though that goes on", async () => {
+  it("has no owner any more: no process waits for the one that recorded it, although that is still alive", async () => {
     const { run, row, other, server } = await lost();
     const elsewhere = { ...run, deps: other.deps };
     expect(await runRow(again(row), elsewhere)).toMatchObject({ state: "unknown" });
@@ -423,7 +423,7 @@ describe("a row that was submitted", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("with another key says what is needed, and stops nobody else", async () => {
+  it("with another key says what is needed, and stops no other row", async () => {
     const batch = await newRun();
     const row = newRow();
     const task = await begunByOther(batch, row);

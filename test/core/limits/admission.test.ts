@@ -142,7 +142,7 @@ describe("a pass through the admission", () => {
 });
 
 describe("an admission that was stopped", () => {
-  it("lets nobody through any more, with the first reason, and polls go on", async () => {
+  it("lets no request through any more, with the first reason, and polls go on", async () => {
     const { admission, sentAtMs } = newGate([TAKEN]);
     const first = new BudgetExceededError("first");
     admission.stop(first);

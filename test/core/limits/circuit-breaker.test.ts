@@ -40,7 +40,7 @@ describe("while the service answers", () => {
     expect(outages).toEqual([]);
   });
 
-  it("one lost submit, or two, stop nobody; an answer between makes them no row", async () => {
+  it("one lost submit, or two, stop no other; an answer between makes them no row", async () => {
     const { breaker, outages } = newBreaker();
     for (let round = 0; round < 3; round++) {
       for (let lost = 0; lost < 2; lost++) breaker.lost(await entered(breaker), "reset");
@@ -51,7 +51,7 @@ describe("while the service answers", () => {
 });
 
 describe("while the service cannot be reached", () => {
-  it("one at a time tries, and nobody else is let through", async () => {
+  it("one at a time tries, and no other is let through", async () => {
     const { breaker, clock, outages } = newBreaker();
     breaker.unreachable(await entered(breaker), "refused");
     expect(outages).toEqual([true]);
@@ -66,7 +66,7 @@ describe("while the service cannot be reached", () => {
     expect(inside).toHaveLength(1);
   });
 
-  it("failures of those that were under way already make nobody else try, and count for no try", async () => {
+  it("failures of submits that were under way already cause no new try, and count as none", async () => {
     const { breaker, clock } = newBreaker();
     const tickets = await Promise.all(Array.from({ length: 8 }, () => entered(breaker)));
     const inside = crowd(breaker, 8);
@@ -109,7 +109,7 @@ describe("while the service cannot be reached", () => {
     expect(await breaker.enter(never)).toBeNull();
   });
 
-  it("all go on when it answers, and nobody waits out what is left of a pause", async () => {
+  it("all go on when it answers, and none waits out the rest of a pause", async () => {
     const { breaker, clock, outages } = newBreaker();
     const underWay = await entered(breaker);
     breaker.unreachable(await entered(breaker), "refused");

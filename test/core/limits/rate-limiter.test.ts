@@ -31,7 +31,7 @@ async function entered(pace: RateLimiter, count: number): Promise<number> {
 }
 
 describe("the pace of a batch", () => {
-  it("lets everybody through while nobody was refused", async () => {
+  it("lets all through while none was refused", async () => {
     const { pace, clock } = newPace();
     expect(await entered(pace, 50)).toBe(50);
     expect(clock.waits).toEqual([]);
@@ -57,7 +57,7 @@ describe("the pace of a batch", () => {
     expect(pace.leftMs).toBe(1);
   });
 
-  it("waits on where it was asked to while somebody was waiting already", async () => {
+  it("goes on waiting where another was waiting already", async () => {
     const { pace, clock } = newPace();
     pace.slowDown(1000);
     const poll = pace.pause(never);

@@ -214,7 +214,7 @@ describe("the source of a manifest in CSV", () => {
     await expect(reading()).rejects.toThrow("the disk is gone");
   });
 
-  it("is closed when nobody reads on", async () => {
+  it("is closed when it is not read to the end", async () => {
     let closed = false;
     async function* source() {
       try {

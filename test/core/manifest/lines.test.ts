@@ -93,7 +93,7 @@ describe("a manifest's lines", () => {
     expect(most).toBeLessThan(200 * 1024 * 1024);
   });
 
-  it("close the source when nobody reads on", async () => {
+  it("close the source when they are not read to the end", async () => {
     let closed = false;
     async function* source() {
       try {

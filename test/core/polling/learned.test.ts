@@ -169,7 +169,7 @@ it("a history of durations that cannot be teaches nothing", () => {
   expect(learnedSchedule([])).toBe(defaultSchedule);
 });
 
-it("tasks that nobody waited for teach nothing of how long they took", () => {
+it("tasks that were not waited for say nothing of how long they took", () => {
   const late = [
     { pendingMs: null, seenMs: 86_400_000 },
     { pendingMs: null, seenMs: 15_001 },

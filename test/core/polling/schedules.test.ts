@@ -87,7 +87,7 @@ describe("the schedule of a request", () => {
     expect(polls(await schedules.of({ ...FOX, model: "z-image" }))).toEqual(none);
   });
 
-  it("passes over tasks that nobody saw complete", async () => {
+  it("passes over tasks that were not seen to complete", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: null, pendingMs: null }, ...many(10), { seenMs: null, pendingMs: null });
     expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule(many(10))));
@@ -117,7 +117,7 @@ describe("the schedule of a request", () => {
     expect(await schedules.of(FOX)).toBe(second);
   });
 
-  it("learns nothing from tasks that nobody waited for", async () => {
+  it("learns nothing from tasks that were not waited for", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: 86_400_000, pendingMs: null });
     await schedules.learn(FOX, { seenMs: 600_000, pendingMs: 3000 });

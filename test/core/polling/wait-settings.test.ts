@@ -14,7 +14,7 @@ describe("how long a result is waited for", () => {
     [undefined, 180_000],
     ["2K", 180_000],
     ["4K", 600_000],
-  ])("with quality %s, where nobody said, is %i ms, at a resume too", (quality, ms) => {
+  ])("with quality %s, by default, is %i ms, at a resume too", (quality, ms) => {
     expect(waitTimeoutMs({ timeoutMs: null, schedule }, request(quality))).toBe(ms);
   });
 

@@ -61,7 +61,7 @@ describe("waiting for a task", () => {
     expect(pollTimes).toEqual([0]);
   });
 
-  it("goes on through status words that nobody knows, and a completion without a URL", async () => {
+  it("goes on through unknown status words, and a completion without a URL", async () => {
     const odd = [
       success({ status: "COMPLETED" }),
       success({}),

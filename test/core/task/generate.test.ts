@@ -148,7 +148,7 @@ describe("the order of writes", () => {
     });
   });
 
-  it("has the refusal, or that nobody knows, on disk when it is reported", async () => {
+  it("has the refusal, or the unknown outcome, on disk when it is reported", async () => {
     const refused = await generating({
       submit: (_request, socket) => void socket.write(failure("login_required")),
     });

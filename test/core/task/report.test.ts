@@ -31,7 +31,7 @@ describe("a report on a task of the ledger", () => {
     expect(report.error?.charged ?? charged).toBe(charged);
   });
 
-  it("that nobody will submit again after a 429 says that it cost nothing", () => {
+  it("that will not be submitted again after a 429 says that it cost nothing", () => {
     const until = EVENTS.rate_limited.until;
     const state: TaskState = { name: "rate_limited", why: "busy", until, isOwnerGone: true };
     const report = reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, state });
@@ -49,7 +49,7 @@ describe("a report on a task of the ledger", () => {
   });
 });
 
-it("a report says submitted where nobody was to wait, whatever is known of the task", () => {
+it("a report without a wait says submitted, whatever is known of the task", () => {
   expect(reportStatus({ ...reportAfter(accepted), isAwaited: false })).toBe("submitted");
 });
 

@@ -187,7 +187,7 @@ describe("resuming a task that was accepted", () => {
     });
   });
 
-  it("saves in its folder what was to go to standard output: there is nobody left to listen", async () => {
+  it("saves in its folder what was to go to standard output, which has no reader any more", async () => {
     const { resume, output, written } = await leftBehind({
       events: [accepted],
       destination: { kind: "stdout" },

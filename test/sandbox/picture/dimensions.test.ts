@@ -26,7 +26,7 @@ describe("the size of a picture", () => {
     },
   );
 
-  test("falls back to 1K for a quality nobody defined", () => {
+  test("falls back to 1K for an unknown quality", () => {
     expect(pictureDimensions("1:1", "8K")).toEqual({ width: 1024, height: 1024 });
   });
 
