@@ -77,7 +77,7 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    // One that fails to close must neither keep the others open nor lose a result.
+    // If one fails to close, the others are closed all the same, and no result is lost.
     await Promise.allSettled(this.#closers.map((close) => close()));
   }
 

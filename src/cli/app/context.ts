@@ -13,7 +13,7 @@ export interface InputStream extends AsyncIterable<Buffer | string> {
   destroy(): void;
 }
 
-/** Everything a command knows of the world around it. A test hands it another world. */
+/** All that a command needs from its process and terminal. Tests pass a double. */
 export interface Context extends ProcessContext {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
@@ -41,7 +41,7 @@ export interface Context extends ProcessContext {
 }
 
 /**
- * The real world. `process` is the global one: importing it would open all three
+ * The context of the real process. `process` is the global one: importing it would open all three
  * streams at once, which takes longer than reading the command line.
  */
 export function processContext(): Context {
@@ -155,7 +155,7 @@ function onSuspend(before: () => void, after: () => void): () => void {
 const LINGER_MS = 100;
 
 /**
- * Everything is said and done: what still holds the process (a name being looked up, a connection being made
+ * The command has ended: what still holds the process (a name being looked up, a connection being made
  * for a request that was given up) is not waited for. Where nothing does, the process ends by itself before.
  */
 export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {

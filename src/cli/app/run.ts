@@ -7,11 +7,11 @@ import type { Context } from "./context.ts";
 const VERSION_WORDS: ReadonlySet<string | undefined> = new Set(["--version", "-V", "version"]);
 
 /**
- * Runs one command line. Whatever happens ends here: as an exit code, with the result on standard output and
- * one clear word on standard error.
+ * Runs one command line. Every outcome ends here: as an exit code, with the result on standard output and a failure
+ * as one message on standard error.
  */
 export async function run(argv: readonly string[], context: Context): Promise<number> {
-  // Read by hand, because an error in the command line must be told in JSON too.
+  // Read by hand, because an error in the command line itself is reported as JSON too.
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
   const json = flags.includes("--json");
@@ -50,7 +50,7 @@ async function reportFailure(error: unknown, json: boolean, console: Console): P
   if (json) {
     const { failureJson } = await import("../../client/report-json.ts");
     const told = console.json(failureJson(failure));
-    // Standard output itself is what failed: standard error is left.
+    // Standard output itself failed, so standard error is used.
     await told.catch(() => console.error(failureLines(failure)));
   } else {
     await console.error(failureLines(failure));

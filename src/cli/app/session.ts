@@ -16,11 +16,11 @@ export interface GlobalOptions {
   color?: boolean;
   sandbox?: boolean;
   profile?: string;
-  /** `json`: of the commands that wait, what happens is told to a program. */
+  /** `json`: commands that wait report what happens as JSON lines on standard error. */
   progress?: string;
 }
 
-/** What one run of a command works with: the world, the global flags, and what both lead to. */
+/** What one run of a command works with: its context, the global flags, and what follows from both. */
 export class Session {
   readonly context: Context;
   readonly options: GlobalOptions;

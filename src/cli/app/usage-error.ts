@@ -3,7 +3,7 @@ import { UsageError } from "../../lib/errors.ts";
 import { withQuotedPrompt } from "./quoted-prompt.ts";
 import { plainWords } from "./words.ts";
 
-/** The parser's complaint in our form. @param words of `argv` before `--` */
+/** The parser's error as one of ours. @param words of `argv` before `--` */
 export function usageError(
   error: CommanderError,
   words: readonly string[],
