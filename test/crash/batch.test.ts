@@ -1,17 +1,17 @@
 import { afterAll, describe, it } from "vitest";
+import { ProgramHost } from "../support/program-host.ts";
 import { BATCHES, BATCHES_TOGETHER, STALLED } from "./batch-scenarios.ts";
 import { soakBatch } from "./batch-soak.ts";
 import { BUILT } from "./build-mutant.ts";
 import { shuffled } from "./manifest-edits.ts";
 import { UNDISTURBED } from "./points.ts";
 import { chosenSeed, randomFrom } from "./random.ts";
-import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { tryBatchPoint, tryBatchSingles } from "./try-batch.ts";
 
 // The crash tests of `batch` in small; `npm run crash` runs all of them, from new seeds. A seed that it printed
 // can be tried again with IMGGEN_CRASH_SEED.
-const program = { folder: BUILT, recovery: new Recovery(BUILT) };
+const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 const seed = chosenSeed();
 const timeout = 240_000;
 const POINTS_EACH = 3;

@@ -1,10 +1,10 @@
 import { afterAll, describe, it } from "vitest";
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
+import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
 import { tryPairs, tryPowerCutsAfter } from "./pairs.ts";
 import { EVERY_KILL, EVERY_STATE, incidentAt, incidentPoints, UNDISTURBED } from "./points.ts";
 import { chosenSeed } from "./random.ts";
-import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
 import { soak } from "./soak.ts";
@@ -12,7 +12,7 @@ import { pointsOf, tryPoint, trySingles, WORKERS } from "./try-point.ts";
 
 // The crash tests in small; `npm run crash` runs all of them, from new seeds. A seed that it printed
 // can be tried again with IMGGEN_CRASH_SEED.
-const program = { folder: BUILT, recovery: new Recovery(BUILT) };
+const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 const seed = chosenSeed();
 const timeout = 180_000;
 

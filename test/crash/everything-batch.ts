@@ -1,14 +1,14 @@
 import { afterAll, describe, it } from "vitest";
+import { ProgramHost } from "../support/program-host.ts";
 import { BATCHES } from "./batch-scenarios.ts";
 import { type BatchSoakSize, soakBatch } from "./batch-soak.ts";
 import { BUILT } from "./build-mutant.ts";
 import { chosenSeed } from "./random.ts";
-import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { totalOf } from "./soak.ts";
 import { tryBatchSingles } from "./try-batch.ts";
 
-const program = { folder: BUILT, recovery: new Recovery(BUILT) };
+const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 const seed = chosenSeed();
 
 afterAll(() => program.recovery.close());

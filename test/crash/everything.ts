@@ -1,14 +1,14 @@
 import { afterAll, describe, it } from "vitest";
+import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
 import { tryPairs } from "./pairs.ts";
 import { chosenSeed } from "./random.ts";
-import { Recovery } from "./recovery.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { soak } from "./soak.ts";
 import { trySingles } from "./try-point.ts";
 
-const program = { folder: BUILT, recovery: new Recovery(BUILT) };
+const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 const seed = chosenSeed();
 
 afterAll(() => program.recovery.close());

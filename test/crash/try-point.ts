@@ -1,8 +1,8 @@
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
+import type { ProgramHost } from "../support/program-host.ts";
 import { judgeRecovery, type Recover } from "./judge-recovery.ts";
 import { judgeRun } from "./judge-run.ts";
 import { diskPoints, EVERY_MODE, type Point, stagePoints } from "./points.ts";
-import type { Recovery } from "./recovery.ts";
 import type { Scenario } from "./scenarios.ts";
 import { CrashWorld, type Run, type Strike } from "./world.ts";
 
@@ -21,7 +21,7 @@ export interface Program {
   /** Holds its `bin` and `dist`. */
   folder: string;
   /** Runs what is not struck; null: each in a process of its own. */
-  recovery: Recovery | null;
+  recovery: ProgramHost | null;
 }
 
 /** Works in a world of its own, gone after it. */

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { finished, NODE_FLAGS } from "../support/program.ts";
+import type { ProgramHost } from "../support/program-host.ts";
 import { type OperationLog, readOperations } from "./operations.ts";
 import { cutPower } from "./power-cut.ts";
-import type { Recovery } from "./recovery.ts";
 import type { Places, Scenario, Step } from "./scenarios.ts";
 import { CrashService } from "./service.ts";
 import { type Stage, type StageStrike, StageWatch } from "./stages.ts";
@@ -135,10 +135,10 @@ export class CrashWorld implements Places {
   }
 
   /** Runs a command to its end in the process that recoveries share. */
-  async recover(argv: readonly string[], recovery: Recovery): Promise<Run> {
+  async recover(argv: readonly string[], recovery: ProgramHost): Promise<Run> {
     this.service.watch = new StageWatch(null);
     const ended = await recovery.run({ argv, env: this.environment(), cwd: this.out });
-    return { argv, signal: null, struck: false, ...ended };
+    return { argv, struck: false, ...ended };
   }
 
   /** A clean environment: only what is named here reaches the program. */

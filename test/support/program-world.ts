@@ -5,7 +5,8 @@ import { expect } from "vitest";
 import { FOLDER_ID_FILE } from "../../src/store/folder-id.ts";
 import { inspect } from "../lib/image/builders.ts";
 import { CANARY, filesWithKey } from "./canary.ts";
-import { type ProgramOptions, type ProgramResult, runProgram, startProgram } from "./program.ts";
+import { type ProgramOptions, type ProgramResult, ROOT, runProgram, startProgram } from "./program.ts";
+import { ProgramHost } from "./program-host.ts";
 import type { ScriptedServer } from "./scripted-server.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -32,6 +33,27 @@ export interface Aftermath {
   done: string[];
 }
 
+/** What runs the commands that need no process of their own; all test files of a worker share it. */
+let host: ProgramHost | undefined;
+
+/** What the program itself reads of its environment, when a command begins. All else is read when a process starts. */
+const READ_BY_COMMAND = /^IMGGEN_|_PROXY$/;
+
+/** A task that is left on purpose is for a process that finds its first one gone. */
+const LEAVES_UNFINISHED = /^--(?:no-wait|timeout)$/;
+
+/**
+ * Whether a command may run in a process that has run others: it needs nothing that a process gets only when it
+ * starts, no other is under way there, and it leaves nothing behind that the next one is to find abandoned.
+ */
+function canShare(args: readonly string[], { env = {}, input, through }: ProgramOptions): boolean {
+  if (args.some((arg) => LEAVES_UNFINISHED.test(arg))) return false;
+  const { NODE_OPTIONS, ...others } = env;
+  const set = Object.keys(others).filter((name) => others[name] !== undefined);
+  const isPlain = NODE_OPTIONS === SHORTEST_BACKOFF && set.every((name) => READ_BY_COMMAND.test(name));
+  return isPlain && input === undefined && through === undefined && host?.isIdle !== false;
+}
+
 /** A home, an output folder, and the built program between them and one service. */
 export class ProgramWorld {
   readonly folder: string;
@@ -54,8 +76,15 @@ export class ProgramWorld {
     };
   }
 
+  /**
+   * Runs a command to its end, in the process that such commands share where it can: to start one costs four times
+   * what a command does. How a process ends is not seen there; `start` always gives one of its own.
+   */
   run(args: readonly string[], options: ProgramOptions = {}): Promise<ProgramResult> {
-    return runProgram(args, this.#options(options));
+    const whole = this.#options(options);
+    if (!canShare(args, whole)) return runProgram(args, whole);
+    host ??= new ProgramHost(ROOT);
+    return host.run({ argv: args, env: whole.env ?? {}, cwd: whole.cwd ?? this.out });
   }
 
   start(args: readonly string[], options: ProgramOptions = {}): ChildProcess {

@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expectNoKeyShown } from "./canary.ts";
 
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+/** Holds the built program's `bin` and `dist`. */
+export const ROOT = path.resolve(import.meta.dirname, "../..");
+
+const BIN = path.join(ROOT, "bin/imggen.js");
 
 /** What a finished run of the built program left behind. */
 export interface ProgramResult {

@@ -1,27 +1,29 @@
-// Runs the built program's commands one after the other in this one process, each in the world that its
-// message names: starting a process costs more than most recoveries. Only what ends by itself is run here.
+// Runs the built program's commands one after the other in this one process, each in the world that its message names:
+// starting a process costs more than most commands. Only what ends by itself is run here.
 const fs = require("node:fs");
 const path = require("node:path");
+const { Readable } = require("node:stream");
 
 const { main } = require(path.join(process.argv[2], "dist", "main.cjs"));
 
 Math.random = () => 0;
 // The program leaves by its own will once it is done; this process stays for the next command.
+const { exit } = process;
 process.exit = () => {};
+process.on("disconnect", () => exit());
 const untouched = { ...process.env };
-let said = { stdout: "", stderr: "" };
+let said = { stdout: [], stderr: [] };
 
 // The program writes to both streams by their numbers.
 const { write, writeSync } = fs;
 const STREAMS = { 1: "stdout", 2: "stderr" };
 fs.writeSync = (fd, data, ...rest) => {
   if (!(fd in STREAMS)) return writeSync(fd, data, ...rest);
-  said[STREAMS[fd]] += data.toString();
-  return data.length;
+  return said[STREAMS[fd]].push(Buffer.from(data)) && data.length;
 };
 fs.write = (fd, data, ...rest) => {
   if (!(fd in STREAMS)) return write(fd, data, ...rest);
-  said[STREAMS[fd]] += data.toString();
+  said[STREAMS[fd]].push(Buffer.from(data));
   rest.at(-1)(null, data.length);
 };
 
@@ -46,8 +48,11 @@ process.on("message", async ({ argv, env, cwd }) => {
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, untouched, env);
   process.chdir(cwd);
-  said = { stdout: "", stderr: "" };
+  // Nothing is piped in.
+  Object.defineProperty(process, "stdin", { value: Readable.from([]), configurable: true });
+  said = { stdout: [], stderr: [] };
+  const { stdout, stderr } = said;
   const code = await main(argv);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);
-  process.send({ code, ...said });
+  process.send({ code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) });
 });
