@@ -1,10 +1,12 @@
 import { UsageError } from "../lib/errors.ts";
 import { findModels } from "../models/find.ts";
+import type { Matrix } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
 import type { Batch, Client } from "./client.ts";
 import type { ClientContext } from "./context.ts";
 import { orFailure } from "./failed-call.ts";
 import { Handover } from "./handover.ts";
+import { matrixInEffect } from "./matrix-in-effect.ts";
 import type { Operations } from "./operations.ts";
 import { type CallOptions, checkOptions, type OPTIONS } from "./options.ts";
 import { checkedFrom } from "./request.ts";
@@ -13,10 +15,12 @@ import type { BatchRow, BatchSummary } from "./results.ts";
 /** A client for a context, which is the command line's or that of a program that uses the package. */
 export function clientOf(context: ClientContext, requestTimeoutMs?: number): Client {
   const calls = new Calls();
+  let known: Matrix | undefined;
+  const matrix = () => (known ??= matrixInEffect(context));
   let operations: Promise<Operations> | null = null;
   const open = () => {
     operations ??= import("./operations.ts").then(
-      (loaded) => new loaded.Operations(context, requestTimeoutMs),
+      (loaded) => new loaded.Operations(context, matrix, requestTimeoutMs),
     );
     return operations;
   };
@@ -53,11 +57,11 @@ export function clientOf(context: ClientContext, requestTimeoutMs?: number): Cli
         return does.status(taskId, options, signal);
       }),
     history: (options = {}) => call("history", options, (does) => does.history(options)),
-    models: (filter = {}) => findModels(filter).matching,
+    models: (filter = {}) => orFailure(() => findModels(filter, matrix()).matching),
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request);
+        return checkedFrom(request, matrix());
       }),
     close,
     [Symbol.asyncDispose]: close,

@@ -107,9 +107,16 @@ export class Connections {
 
   async #startSandbox(): Promise<Connection> {
     const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
+    const { matrixInEffect } = await import("./matrix-in-effect.ts");
     const { startInSandboxFolder } = await import("./sandbox-folder.ts");
+    const matrix = matrixInEffect(this.#context);
     const sandbox = await startInSandboxFolder(this.#context, (folder) =>
-      startSandbox({ folder, latencyMs: EMBEDDED_LATENCY_MS, onRefill: this.#context.onRefill }),
+      startSandbox({
+        folder,
+        latencyMs: EMBEDDED_LATENCY_MS,
+        matrix,
+        onRefill: this.#context.onRefill,
+      }),
     );
     this.#closers.push(() => sandbox.close());
     const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };

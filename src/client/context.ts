@@ -12,7 +12,7 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" |
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly folders: Folders;
-  readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits" | "confirmAbove">;
+  readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits" | "confirmAbove" | "matrixFile">;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
   /** Called when the embedded sandbox had too few credits left. @param credits its new balance */

@@ -21,7 +21,7 @@ export function createClient(options: ClientOptions = {}): Client {
 }
 
 /** The context of a client: this process, with the options in place of its environment. */
-function contextOf({ baseUrl, apiKey, sandbox, home }: ClientOptions): ClientContext {
+function contextOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): ClientContext {
   if (sandbox && (baseUrl !== undefined || apiKey !== undefined))
     throw new UsageError("createClient: sandbox takes neither baseUrl nor apiKey.");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
@@ -29,7 +29,12 @@ function contextOf({ baseUrl, apiKey, sandbox, home }: ClientOptions): ClientCon
   const { fileMode, resolvePath, ...own } = thisProcess();
   const env = home === undefined ? own.env : { ...own.env, IMGGEN_HOME: home };
   const folders = foldersOf({ env, resolvePath });
-  const account = { ...env, ...given("IMGGEN_BASE_URL", baseUrl), ...given("IMGGEN_API_KEY", apiKey) };
+  const overridden = {
+    ...env,
+    ...given("IMGGEN_BASE_URL", baseUrl),
+    ...given("IMGGEN_API_KEY", apiKey),
+    ...given("IMGGEN_MATRIX", matrix),
+  };
   return {
     env,
     fileMode,
@@ -38,7 +43,7 @@ function contextOf({ baseUrl, apiKey, sandbox, home }: ClientOptions): ClientCon
     processes: systemProcesses(),
     random: Math.random,
     folders,
-    settings: new EffectiveSettings(account, () => readSettings(settingsFile(folders.config))),
+    settings: new EffectiveSettings(overridden, () => readSettings(settingsFile(folders.config))),
     isSandbox: sandbox === true,
     onExchange: undefined,
     onRefill() {},

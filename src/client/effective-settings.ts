@@ -19,6 +19,7 @@ export const VARIABLES: Partial<Record<SettingName, string>> = {
   model: "IMGGEN_MODEL",
   output: "IMGGEN_OUTPUT",
   timeout: "IMGGEN_TIMEOUT",
+  matrix: "IMGGEN_MATRIX",
 };
 
 /** Settings that are on or off. */
@@ -51,6 +52,15 @@ export class EffectiveSettings {
     flag?: { value: string | undefined; label: string },
   ): Promise<Effective | undefined> {
     if (flag?.value !== undefined) return { value: flag.value, source: "flag", label: flag.label };
+    return this.#lookUp(name);
+  }
+
+  /** The matrix file that applies, if any; at once, because a client tells its models at once. @throws SettingsError */
+  matrixFile(): Effective | undefined {
+    return this.#lookUp("matrix");
+  }
+
+  #lookUp(name: SettingName): Effective | undefined {
     const variable = VARIABLES[name];
     const fromEnv = variable && this.#env[variable];
     if (variable && fromEnv) return { value: fromEnv, source: "environment", label: variable };

@@ -3,6 +3,7 @@ import { reportOf } from "../core/task/report.ts";
 import { UsageError } from "../lib/errors.ts";
 import { parseSince } from "../lib/local-time.ts";
 import { resolveModel } from "../models/find.ts";
+import type { Matrix } from "../models/matrix.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { taskFacts } from "./report-json.ts";
@@ -23,6 +24,8 @@ export interface HistoryQuery {
 }
 
 interface Asking {
+  /** Called only where a model is asked for. */
+  matrix: () => Matrix | Promise<Matrix>;
   nowMs: number;
   isSandbox: boolean;
   /** How messages name what was given. */
@@ -30,14 +33,14 @@ interface Asking {
 }
 
 /** Play money and real money are never in one list. @throws UsageError */
-export function historyFilter(
+export async function historyFilter(
   { search, status, model, since }: HistoryQuery,
-  { nowMs, isSandbox, labelOf }: Asking,
-): HistoryFilter {
+  { matrix, nowMs, isSandbox, labelOf }: Asking,
+): Promise<HistoryFilter> {
   return {
     search,
     status: status === undefined ? undefined : statusOf(status, labelOf("status")),
-    model: model === undefined ? undefined : (resolveModel(model)?.id ?? model),
+    model: model === undefined ? undefined : (resolveModel(model, await matrix())?.id ?? model),
     sinceMs: since === undefined ? undefined : sinceOf(since, nowMs, labelOf("since")),
     isOfService: ({ baseUrl }) => (baseUrl === SANDBOX_SERVICE) === isSandbox,
   };

@@ -9,6 +9,7 @@ import type { TaskReport } from "../core/task/report.ts";
 import { resumeMany } from "../core/task/resume-many.ts";
 import { reuseEarlier } from "../core/task/reuse.ts";
 import { taskStatus } from "../core/task/status.ts";
+import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
 import type { CheckedRequest } from "../task/request.ts";
 import type { ClientContext } from "./context.ts";
@@ -43,17 +44,19 @@ import { type CallerDeps, Workspace } from "./workspace.ts";
 /** What a client's calls do. A module of its own, so that a client is created without loading any of it. */
 export class Operations {
   readonly #context: ClientContext;
+  readonly #matrix: () => Matrix;
   readonly #workspace: Workspace;
 
-  constructor(context: ClientContext, requestTimeoutMs: number | undefined) {
+  constructor(context: ClientContext, matrix: () => Matrix, requestTimeoutMs: number | undefined) {
     this.#context = context;
+    this.#matrix = matrix;
     this.#workspace = new Workspace(context, { requestTimeoutMs });
   }
 
   /** @throws ImggenFailure if the image is not there, or what `submitRequest` throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
     const { maxCredits, reuse, validate } = options;
-    const checked = checkedFrom(options);
+    const checked = checkedFrom(options, this.#matrix());
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const deps = this.#depsFor(options, signal);
     const earlier = reuse ? await earlierTask(checked, wait, deps) : null;
@@ -68,7 +71,11 @@ export class Operations {
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<TaskSuccess | null> {
     const wait = waitFrom("reuse", options);
-    const earlier = await earlierTask(checkedFrom(options), wait, this.#depsFor(options, signal));
+    const earlier = await earlierTask(
+      checkedFrom(options, this.#matrix()),
+      wait,
+      this.#depsFor(options, signal),
+    );
     return earlier && succeeded(earlier);
   }
 
@@ -80,6 +87,7 @@ export class Operations {
   ): Promise<BatchSummary> {
     const { settings } = this.#context;
     const surroundings = {
+      matrix: this.#matrix(),
       resolvePath: this.#context.resolvePath,
       confirmAbove: () => settings.confirmAbove(),
     };
@@ -114,7 +122,8 @@ export class Operations {
   async history(options: HistoryOptions): Promise<HistoryResult> {
     const { limit = HISTORY_LIMIT } = options;
     const { clock, isSandbox } = this.#context;
-    const filter = historyFilter(options, {
+    const filter = await historyFilter(options, {
+      matrix: this.#matrix,
       nowMs: clock.now(),
       isSandbox,
       labelOf: (name) => `history: ${name}`,

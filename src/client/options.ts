@@ -13,6 +13,8 @@ export interface ClientOptions {
   sandbox?: boolean | undefined;
   /** The folder of settings, ledger and sandbox. Default: IMGGEN_HOME, else the platform's own places. */
   home?: string | undefined;
+  /** A JSON file that adds or changes models. Default: IMGGEN_MATRIX, else the setting `matrix`; else none. */
+  matrix?: string | undefined;
   /** Ends a submit (default 120 s), a poll (15 s) or an idle download (30 s), milliseconds. */
   requestTimeoutMs?: number | undefined;
 }
@@ -122,6 +124,7 @@ export const OPTIONS = {
     apiKey: "text",
     sandbox: "flag",
     home: "text",
+    matrix: "text",
     requestTimeoutMs: "number",
   },
   estimate: REQUEST,

@@ -3,6 +3,7 @@ import type { WaitSettings } from "../core/polling/wait-settings.ts";
 import { UsageError } from "../lib/errors.ts";
 import { checkRequest } from "../models/check.ts";
 import type { Labels } from "../models/labels.ts";
+import type { Matrix } from "../models/matrix.ts";
 import type { CheckedRequest, RequestDraft } from "../task/request.ts";
 import { FIELD_NAMES, fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { RequestOptions, WaitOptions } from "./options.ts";
@@ -18,9 +19,9 @@ export function draftFrom(options: RequestOptions): RequestDraft {
 }
 
 /** @throws InvalidRequestError for the first rule of the service's document that a request breaks */
-export function checkedFrom(options: RequestOptions): CheckedRequest {
+export function checkedFrom(options: RequestOptions, matrix: Matrix): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
-  return checkRequest(draftFrom(options), { validate: options.validate !== false, labels: LABELS });
+  return checkRequest(draftFrom(options), matrix, { validate: options.validate !== false, labels: LABELS });
 }
 
 const SHORTEST_POLL_INTERVAL_MS = 100;

@@ -10,6 +10,7 @@ import { DEFAULT_TEMPLATE, templateProblem } from "../core/images/file-name.ts";
 import { likelyCredits } from "../core/limits/batch-budget.ts";
 import { readManifest } from "../core/manifest/read.ts";
 import { UsageError } from "../lib/errors.ts";
+import type { Matrix } from "../models/matrix.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { type BatchOptions, type BatchRowOptions, checkOptions } from "./options.ts";
 import { draftFrom, LABELS, waitFrom } from "./request.ts";
@@ -19,6 +20,7 @@ export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOption
 
 /** What a batch needs from the process that runs it. */
 export interface BatchSurroundings {
+  matrix: Matrix;
   resolvePath: (file: string) => string;
   /** Above this many credits the cost must be confirmed. */
   confirmAbove: () => Promise<number>;
@@ -51,7 +53,10 @@ export async function runBatch(
       throw new UsageError(foreign.message, { hint });
     },
     async agreeOnCosts({ toSubmit }) {
-      const [credits, limit] = [likelyCredits(toSubmit), await surroundings.confirmAbove()];
+      const [credits, limit] = [
+        likelyCredits(toSubmit, surroundings.matrix),
+        await surroundings.confirmAbove(),
+      ];
       if (options.yes || order.cap !== null || credits <= limit) return;
       throw new BudgetExceededError(
         `The batch may cost ${credits} credits, more than ${limit} (confirmAbove).`,
@@ -82,7 +87,13 @@ async function orderOf(
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = draftFrom({ ...options, prompt: "" });
   return {
-    rows: await checkedRows(rows, { values, labels: LABELS, validate, shard: null }),
+    rows: await checkedRows(rows, {
+      matrix: surroundings.matrix,
+      values,
+      labels: LABELS,
+      validate,
+      shard: null,
+    }),
     place: { folder, template: name ?? DEFAULT_TEMPLATE, overwrite },
     wait: waitFrom("batch", options),
     concurrency,

@@ -7,7 +7,7 @@ import { createServer } from "./server.ts";
 import type { SessionBudget } from "./session-budget.ts";
 import type { Toolbox } from "./tool.ts";
 
-export interface ServeOptions extends Lines, Pick<Toolbox, "defaults" | "output"> {
+export interface ServeOptions extends Lines, Pick<Toolbox, "matrix" | "defaults" | "output"> {
   client: Client;
   budget: SessionBudget;
   clock: Clock;
@@ -25,8 +25,8 @@ const LAST_CALLS_MS = 1000;
  * charged stays in the ledger, for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { input, write, client, budget, clock, defaults, output, signal, onTrouble } = options;
-  const toolbox: Toolbox = { client, budget, clock, defaults, output, jobs: new Jobs() };
+  const { input, write, client, budget, matrix, clock, defaults, output, signal, onTrouble } = options;
+  const toolbox: Toolbox = { client, budget, matrix, clock, defaults, output, jobs: new Jobs() };
   const transport = new LineTransport({ input, write });
   const server = serveStdio(() => createServer(toolbox), { transport, onerror: onTrouble });
   const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);

@@ -6,6 +6,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod/v4";
 import { VERSION } from "../lib/version.ts";
+import type { Matrix } from "../models/matrix.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import { progressOf } from "./progress.ts";
 import type { SessionCosts } from "./session-budget.ts";
@@ -17,7 +18,9 @@ import { history } from "./tools/history.ts";
 import { listModels } from "./tools/list-models.ts";
 import { resumeTasks } from "./tools/resume-tasks.ts";
 
-const TOOLS: readonly Tool[] = [generateImage, getTask, listModels, estimateCost, resumeTasks, history];
+function toolsFor(matrix: Matrix): readonly Tool[] {
+  return [generateImage(matrix), getTask, listModels, estimateCost(matrix), resumeTasks, history(matrix)];
+}
 
 const INSTRUCTIONS =
   "imggen generates images over a paid service. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
@@ -26,9 +29,10 @@ const INSTRUCTIONS =
 export function createServer(toolbox: Toolbox): Server {
   const info = { name: "imggen", title: "imggen", version: VERSION };
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
-  server.setRequestHandler("tools/list", () => ({ tools: TOOLS.map(described) }));
+  const tools = toolsFor(toolbox.matrix);
+  server.setRequestHandler("tools/list", () => ({ tools: tools.map(described) }));
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const run = prepared(params.name, params.arguments ?? {});
+    const run = prepared(tools, params.name, params.arguments ?? {});
     const { signal } = context.mcpReq;
     const { onProgress, stop } = progressOf(context, toolbox.clock);
     const answer = await run({ signal, onProgress }, toolbox).catch(failureAnswer).finally(stop);
@@ -45,8 +49,8 @@ function described({ name, title, description, annotations, input }: Tool): Tool
 }
 
 /** A call whose arguments fit its tool. @throws ProtocolError where they do not; nothing was done then */
-function prepared(name: string, args: unknown): ReturnType<Tool["prepare"]> {
-  const tool = TOOLS.find((each) => each.name === name);
+function prepared(tools: readonly Tool[], name: string, args: unknown): ReturnType<Tool["prepare"]> {
+  const tool = tools.find((each) => each.name === name);
   if (tool === undefined) throw invalid(`There is no tool ${JSON.stringify(name)}.`);
   try {
     return tool.prepare(args);

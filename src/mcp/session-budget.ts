@@ -2,7 +2,6 @@ import type { Client } from "../client/client.ts";
 import { ImggenFailure } from "../client/failed-call.ts";
 import type { Estimate, TaskSuccess } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
-import { HIGHEST_COST } from "../models/cost.ts";
 
 /** What one session may spend by default, in credits. */
 export const DEFAULT_MAX_CREDITS = 20;
@@ -22,11 +21,16 @@ export interface SessionCosts {
  */
 export class SessionBudget {
   readonly #maxCredits: number;
+  readonly #undocumentedCost: number;
   #credits = 0;
   #undocumentedRequests = 0;
 
-  /** @param maxCredits above the default, requests of undocumented cost need no argument of their own */
-  constructor(maxCredits = DEFAULT_MAX_CREDITS) {
+  /**
+   * @param undocumentedCost what a request of undocumented cost counts as, in credits
+   * @param maxCredits above the default, requests of undocumented cost need no argument of their own
+   */
+  constructor(undocumentedCost: number, maxCredits = DEFAULT_MAX_CREDITS) {
+    this.#undocumentedCost = undocumentedCost;
     this.#maxCredits = maxCredits;
   }
 
@@ -61,10 +65,10 @@ export class SessionBudget {
   check({ request, credits }: Estimate, allowUndocumentedCost: boolean): void {
     if (credits === null && !allowUndocumentedCost && this.#maxCredits <= DEFAULT_MAX_CREDITS) {
       throw new BudgetExceededError(`What ${request.model} costs is not documented.`, {
-        hint: `Nothing was sent. Choose a model with a documented cost (list_models), or pass allowUndocumentedCost: true; it then counts as ${HIGHEST_COST} credits.`,
+        hint: `Nothing was sent. Choose a model with a documented cost (list_models), or pass allowUndocumentedCost: true; it then counts as ${this.#undocumentedCost} credits.`,
       });
     }
-    const cost = credits ?? HIGHEST_COST;
+    const cost = credits ?? this.#undocumentedCost;
     if (this.#credits + cost <= this.#maxCredits) return;
     throw new BudgetExceededError(
       `This session has spent ${this.#credits} of ${this.#maxCredits} credits, and this request counts as ${cost}.`,
@@ -73,7 +77,7 @@ export class SessionBudget {
   }
 
   #count({ credits }: Estimate, times: 1 | -1): void {
-    this.#credits += times * (credits ?? HIGHEST_COST);
+    this.#credits += times * (credits ?? this.#undocumentedCost);
     if (credits === null) this.#undocumentedRequests += times;
   }
 }

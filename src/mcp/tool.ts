@@ -4,6 +4,7 @@ import type { Client } from "../client/client.ts";
 import type { RequestOptions } from "../client/options.ts";
 import type { OnTaskProgress } from "../core/task/progress-events.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Matrix } from "../models/matrix.ts";
 import type { Answer } from "./answer.ts";
 import type { Jobs } from "./jobs.ts";
 import type { SessionBudget } from "./session-budget.ts";
@@ -12,6 +13,7 @@ import type { SessionBudget } from "./session-budget.ts";
 export interface Toolbox {
   client: Client;
   budget: SessionBudget;
+  matrix: Matrix;
   jobs: Jobs;
   clock: Clock;
   /** What applies where a call leaves it out. */

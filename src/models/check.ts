@@ -3,7 +3,7 @@ import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
 import { FLAG_LABELS, type Labels } from "./labels.ts";
-import { DEFAULT_MODEL } from "./matrix.ts";
+import { DEFAULT_MODEL, type Matrix } from "./matrix.ts";
 import { imageCount, imagesOverHttps, imageUrls } from "./rules/images.ts";
 import { maxImages } from "./rules/max-images.ts";
 import { modelListed, unknownModelRefusal } from "./rules/model.ts";
@@ -41,18 +41,22 @@ const RULES: readonly Rule[] = [
  *
  * @throws InvalidRequestError for the first broken rule
  */
-export function checkRequest(draft: RequestDraft, options: CheckOptions = {}): CheckedRequest {
+export function checkRequest(
+  draft: RequestDraft,
+  matrix: Matrix,
+  options: CheckOptions = {},
+): CheckedRequest {
   const labels = { ...FLAG_LABELS, ...options.labels };
   const empty = emptyPromptRefusal(draft.prompt, labels.prompt);
   if (empty !== undefined) throw refused(empty);
 
   const name = draft.model ?? DEFAULT_MODEL;
-  const model = resolveModel(name);
+  const model = resolveModel(name, matrix);
   if (model !== undefined) {
-    const subject = { draft, model, labels };
+    const subject = { draft, model, matrix, labels };
     return options.validate === false ? sentAsGiven(subject) : validated(subject);
   }
-  const unknown = unknownModelRefusal(name, labels.model);
+  const unknown = unknownModelRefusal(name, labels.model, matrix);
   if (options.validate !== false) throw refused(unknown);
   return { request: toRequest(draft, name), credits: null, warnings: unchecked([unknown]) };
 }

@@ -1,4 +1,4 @@
-import { MODELS, type Model } from "./matrix.ts";
+import type { Matrix, Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
 
 export interface Cost {
@@ -28,7 +28,7 @@ export function estimateCost(model: Model, quality: string | undefined): Cost {
   return { credits: Math.min(...Object.values(model.credits)), estimate: true };
 }
 
-/** The highest documented price of a request, in credits. */
-export const HIGHEST_COST = Math.max(
-  ...MODELS.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits))),
-);
+/** The highest documented price of a request, in credits. What a request of undocumented cost is counted as. */
+export function highestCost(matrix: Matrix): number {
+  return Math.max(0, ...matrix.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits))));
+}

@@ -1,9 +1,6 @@
 import { editDistance } from "./edit-distance.ts";
-import { type Kind, MODELS, type Model } from "./matrix.ts";
+import { type Kind, LONGEST_ID, type Matrix, type Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
-
-/** No id is longer; a long text pasted by mistake need not be compared to its end. */
-const LONGEST_NAME = 64;
 
 /** The filters of `imggen models`; an absent field filters nothing. */
 export interface ModelFilter {
@@ -16,12 +13,12 @@ export interface ModelFilter {
 }
 
 /** Finds a model by name: its exact id, else the id in any case, else the unique part after the slash (`alpha-2`). */
-export function resolveModel(name: string): Model | undefined {
+export function resolveModel(name: string, matrix: Matrix): Model | undefined {
   const lower = name.toLowerCase();
-  const tails = MODELS.filter((model) => tail(model.id.toLowerCase()) === lower);
+  const tails = matrix.filter((model) => tail(model.id.toLowerCase()) === lower);
   return (
-    MODELS.find((model) => model.id === name) ??
-    MODELS.find((model) => model.id.toLowerCase() === lower) ??
+    matrix.find((model) => model.id === name) ??
+    matrix.find((model) => model.id.toLowerCase() === lower) ??
     (tails.length === 1 ? tails[0] : undefined)
   );
 }
@@ -30,9 +27,11 @@ export function resolveModel(name: string): Model | undefined {
  * The ids nearest to an unknown name, best first: those that contain it, then by the edit distance to a part of the id
  * (`gama`: `gamma-image-2`), then by the edit distance to the whole id.
  */
-export function nearestModels(name: string, count = 3): string[] {
-  const wanted = name.toLowerCase().slice(0, LONGEST_NAME);
-  return MODELS.map(({ id }) => ({ id, ...likeness(wanted, id.toLowerCase()) }))
+export function nearestModels(name: string, matrix: Matrix, count = 3): string[] {
+  // A long text pasted by mistake need not be compared to its end.
+  const wanted = name.toLowerCase().slice(0, LONGEST_ID);
+  return matrix
+    .map(({ id }) => ({ id, ...likeness(wanted, id.toLowerCase()) }))
     .sort((a, b) => a.rank - b.rank || a.partDistance - b.partDistance || a.distance - b.distance)
     .slice(0, count)
     .map(({ id }) => id);
@@ -40,12 +39,15 @@ export function nearestModels(name: string, count = 3): string[] {
 
 /**
  * The models that match a filter according to the service's document, and those that may match because the document
- * leaves a part of the answer open. Both in the document's order.
+ * leaves a part of the answer open. Both in the matrix's order.
  */
-export function findModels(filter: ModelFilter): { matching: Model[]; undocumented: Model[] } {
+export function findModels(
+  filter: ModelFilter,
+  matrix: Matrix,
+): { matching: Model[]; undocumented: Model[] } {
   const matching: Model[] = [];
   const undocumented: Model[] = [];
-  for (const model of MODELS) {
+  for (const model of matrix) {
     const given = answers(model, filter);
     if (given.includes(false)) continue;
     (given.includes(null) ? undocumented : matching).push(model);

@@ -1,7 +1,7 @@
 import { resolveModel } from "./find.ts";
-import { DEFAULT_MODEL, RATIOS } from "./matrix.ts";
+import { DEFAULT_MODEL, type Matrix } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
-import { isWellFormedRatio } from "./ratio.ts";
+import { isKnownRatio, isWellFormedRatio } from "./ratio.ts";
 import { unknownModelRefusal } from "./rules/model.ts";
 import { unknownQualityRefusal } from "./rules/quality.ts";
 import { malformedRatioRefusal, unknownRatioRefusal } from "./rules/ratio.ts";
@@ -9,8 +9,8 @@ import type { Refusal } from "./rules/rule.ts";
 
 // Values that are wrong by themselves, whatever they are combined with: most likely mistyped.
 
-export function unknownModel(name: string, label: string): Refusal | null {
-  return resolveModel(name) === undefined ? unknownModelRefusal(name, label) : null;
+export function unknownModel(name: string, label: string, matrix: Matrix): Refusal | null {
+  return resolveModel(name, matrix) === undefined ? unknownModelRefusal(name, label, matrix) : null;
 }
 
 export function unknownQuality(value: string, label: string): Refusal | null {
@@ -24,9 +24,10 @@ export function unknownQuality(value: string, label: string): Refusal | null {
 export function unknownRatio(
   value: string,
   label: string,
+  matrix: Matrix,
   models: readonly string[] = [DEFAULT_MODEL],
 ): Refusal | null {
   if (!isWellFormedRatio(value)) return malformedRatioRefusal(value, label);
-  const anyMayDo = models.some((name) => resolveModel(name)?.ratios === null);
-  return anyMayDo || RATIOS.includes(value) ? null : unknownRatioRefusal(value, label);
+  const anyMayDo = models.some((name) => resolveModel(name, matrix)?.ratios === null);
+  return anyMayDo || isKnownRatio(value, matrix) ? null : unknownRatioRefusal(value, label);
 }

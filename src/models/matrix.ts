@@ -1,5 +1,6 @@
 /** Section 2.4: what a model does. */
-export type Kind = "text-to-image" | "edit";
+export const KINDS = ["text-to-image", "edit"] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** The values of the `quality` field (section 2.2), over all models. */
 export const QUALITIES = ["basic", "high", "1K", "2K", "4K"] as const;
@@ -36,8 +37,14 @@ export interface Model {
   readonly notes: readonly string[];
 }
 
+/** The models that one run knows, in the order in which they are shown. No id occurs twice. */
+export type Matrix = readonly Model[];
+
 /** Section 2.2: what a request without a `model` gets. */
 export const DEFAULT_MODEL = "vendor1/alpha-2";
+
+/** No id is longer, in characters. */
+export const LONGEST_ID = 128;
 
 /** Section 2.2: the bounds of `maxImages` for any model. */
 export const MAX_IMAGES = { min: 1, max: 15 } as const;
@@ -48,7 +55,8 @@ export const RATIOS: readonly string[] = (
   "2:1 1:2 3:1 1:3 9:21 27:16 16:27 9:8 8:9"
 ).split(" ");
 
-type Cells = Partial<Omit<Model, "id">>;
+/** Some of what is known of a model. */
+export type Cells = Partial<Omit<Model, "id">>;
 
 const ratios = (list: string) => list.split(", ");
 const EIGHT_RATIOS = ratios("1:1, 4:3, 3:4, 16:9, 9:16, 3:2, 2:3, 21:9");
@@ -101,14 +109,15 @@ const UNSAID: Omit<Model, "id"> = {
   notes: [],
 };
 
-function model(id: string, ...cells: Cells[]): Model {
+/** A model of which the later cells go before the earlier ones, and all of them before what is usual. */
+export function model(id: string, ...cells: readonly Cells[]): Model {
   const row: Model = { id, ...UNSAID };
   for (const part of cells) Object.assign(row, part);
   return row;
 }
 
 /** Every model that the service's document names, in its order; the one outside its list comes last. */
-export const MODELS: readonly Model[] = [
+export const MODELS: Matrix = [
   model("vendor1/alpha-pro", ALPHA_PRO, EDIT_ONLY),
   model("vendor1/alpha-2", ALPHA_2, { promptLimit: 10_000, notes: ["the service's default model"] }),
   model("vendor2/beta-v4", BETA_V4, { notes: ["makes 4 images unless maxImages says otherwise"] }),

@@ -1,5 +1,5 @@
 import { greatestCommonDivisor } from "../lib/greatest-common-divisor.ts";
-import { RATIOS } from "./matrix.ts";
+import { type Matrix, RATIOS } from "./matrix.ts";
 
 const WELL_FORMED = /^[1-9]\d*:[1-9]\d*$/;
 const TWO_NUMBERS = /^0*([1-9]\d{0,9})\s*[:x×*/,_-]\s*0*([1-9]\d{0,9})$/;
@@ -7,6 +7,11 @@ const TWO_NUMBERS = /^0*([1-9]\d{0,9})\s*[:x×*/,_-]\s*0*([1-9]\d{0,9})$/;
 /** Whether a ratio is `auto` or `w:h` in positive whole numbers. */
 export function isWellFormedRatio(value: string): boolean {
   return value === "auto" || WELL_FORMED.test(value);
+}
+
+/** Whether the service's document names a ratio, or a model of the matrix takes it. */
+export function isKnownRatio(value: string, matrix: Matrix): boolean {
+  return RATIOS.includes(value) || matrix.some(({ ratios }) => ratios?.includes(value));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { estimateCost } from "../models/cost.ts";
-import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
+import { DEFAULT_MODEL, type Matrix, type Model } from "../models/matrix.ts";
 import { areSentFields, isJsonObject, type SentFields } from "../task/request-fields.ts";
 import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 import { brokenRule } from "./rules.ts";
@@ -27,14 +27,14 @@ const UNDOCUMENTED_CREDITS = 1;
  * Reads a request body by sections 2.2 to 2.5 and 8. Ids, ratios and qualities count only in the document's
  * own spelling. Two refusals have keys of section 7; for the rest the document shows none.
  */
-export function readOrder(body: unknown): { order: Order } | { refused: SandboxReply } {
+export function readOrder(body: unknown, matrix: Matrix): { order: Order } | { refused: SandboxReply } {
   const refused = (reply: SandboxReply) => ({ refused: reply });
   if (!isJsonObject(body)) return refused(invalidRequest("the body is no JSON object"));
   if (isBlank(body.prompt)) return refused(refusal("image_generation.error.empty_prompt"));
   if (!isRequestBody(body)) return refused(invalidRequest("a field has the wrong type"));
 
   const { prompt, model: id = DEFAULT_MODEL } = body;
-  const model = MODELS.find((candidate) => candidate.id === id);
+  const model = matrix.find((candidate) => candidate.id === id);
   if (model === undefined) return refused(invalidRequest("no such model"));
   if (Array.from(prompt).length > model.promptLimit) {
     return refused(refusal("image_generation.error.prompt_too_long"));

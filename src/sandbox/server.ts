@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { Clock } from "../lib/clock.ts";
 import { systemClock } from "../lib/clock.ts";
+import { type Matrix, MODELS } from "../models/matrix.ts";
 import { createListener, type RequestLine } from "./http.ts";
 import { openState } from "./state/state.ts";
 
@@ -29,6 +30,8 @@ export interface SandboxOptions {
    * absent, such an account is refused.
    */
   onRefill?: (credits: number) => void;
+  /** The models that it has. Default: those of the document. */
+  matrix?: Matrix;
   clock?: Pick<Clock, "now">;
   /** Called for every request after its reply was sent. */
   onRequest?: (line: RequestLine) => void;
@@ -62,13 +65,13 @@ export interface Sandbox {
  * @throws the system's error if the port is taken or the folder cannot be used
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { folder, credits, latencyMs = DEFAULT_LATENCY_MS, clock = systemClock } = options;
+  const { folder, credits, latencyMs = DEFAULT_LATENCY_MS, matrix = MODELS, clock = systemClock } = options;
   const now = () => clock.now();
   const state = await openState(folder, { credits, now });
   const server = createServer();
   const port = await listen(server, options.port ?? 0);
   const origin = `http://${LOOPBACK}:${port}`;
-  const service = { ...state, origin, latencyMs, now, onRefill: options.onRefill };
+  const service = { ...state, origin, latencyMs, matrix, now, onRefill: options.onRefill };
   server.on("request", createListener(service, options.onRequest));
   try {
     // Only after listening: a sandbox that cannot start must not change the balances of the one that has the port.

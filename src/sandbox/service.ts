@@ -1,3 +1,4 @@
+import type { Matrix } from "../models/matrix.ts";
 import type { State } from "./state/state.ts";
 
 /** What the handlers of a running sandbox share. */
@@ -6,6 +7,8 @@ export interface SandboxService extends State {
   origin: string;
   /** How long a task takes, in milliseconds. */
   latencyMs: number;
+  /** The models that it has. */
+  matrix: Matrix;
   /** Called when an account was refilled; where it is absent, none is. */
   onRefill: ((credits: number) => void) | undefined;
   /** Milliseconds since the epoch. */

@@ -24,7 +24,7 @@ export async function submit(
   }
   const body = await readBody(request);
   if ("problem" in body) return invalidRequest(body.problem);
-  const read = readOrder(body.json);
+  const read = readOrder(body.json, service.matrix);
   if ("refused" in read) return read.refused;
   const { order } = read;
   const directives = readDirectives(order.prompt);

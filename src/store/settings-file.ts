@@ -18,6 +18,7 @@ export const SETTING_NAMES = [
   "preview",
   "confirmAbove",
   "dailyCredits",
+  "matrix",
 ] as const;
 
 export type SettingName = (typeof SETTING_NAMES)[number];

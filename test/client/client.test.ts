@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, expectTypeOf, it, onTestFinished, vi } from "vitest";
 import { createClient, type ErrorDetail, ImggenFailure, type TaskResult } from "../../src/client/index.ts";
@@ -121,6 +121,37 @@ describe("a client", () => {
       request: { quality: "4K", image: "https://example.com/a.png" },
       credits: 8,
     });
+  });
+});
+
+describe("a matrix file", () => {
+  it("adds models for one client, and not for another", async () => {
+    const { client, home, output, server } = await clientWorld();
+    const matrix = path.join(home, "models.json");
+    await writeFile(matrix, '[{ "id": "new/one", "credits": { "default": 5 } }]');
+    const imggen = client({ matrix });
+    expect(imggen.models().at(-1)).toMatchObject({ id: "new/one", maxImages: null });
+    expect(imggen.estimate({ prompt: "a fox", model: "one" }).credits).toBe(5);
+    const { credits } = await imggen.generate({ prompt: "a fox", model: "one", output, pollIntervalMs: 100 });
+    expect({ credits, submits: server.submits().length }).toEqual({ credits: 5, submits: 1 });
+    expect(() => client().estimate({ prompt: "a fox", model: "one" })).toThrow(/not a known model/);
+  });
+
+  it("that is wrong is a usage error of every call that needs models", async () => {
+    const { client, home, server } = await clientWorld();
+    const matrix = path.join(home, "models.json");
+    await writeFile(matrix, '[{ "id": "new/one", "credits": { "default": -5 } }]');
+    const imggen = client({ matrix });
+    const message = `The model matrix ${matrix} cannot be used: models[0].credits.default must be a whole number of 0 or more, not -5.`;
+    expect(() => imggen.models()).toThrow(ImggenFailure);
+    expect(() => imggen.models()).toThrow(message);
+    expect(await failureOf(imggen.generate(FOX))).toMatchObject({
+      message,
+      error: { type: "usage" },
+      charged: "no",
+    });
+    expect(server.submits()).toEqual([]);
+    expect(await imggen.resume()).toMatchObject({ ok: true });
   });
 });
 

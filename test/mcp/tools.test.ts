@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { withPreviews } from "../../src/mcp/preview.ts";
-import { HIGHEST_COST } from "../../src/models/cost.ts";
+import { highestCost } from "../../src/models/cost.ts";
 import { MODELS } from "../../src/models/matrix.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";
 import { inspect } from "../lib/image/builders.ts";
@@ -52,6 +52,37 @@ describe("the tools", () => {
     const { call, client: connected } = await agent({ ...folders, client });
     expect(connected.getNegotiatedProtocolVersion()).toBe("2026-07-28");
     expect((await call("list_models")).document.models).toHaveLength(MODELS.length);
+  });
+});
+
+describe("a matrix file", () => {
+  it("adds models to every tool, and its highest cost is what an undocumented one counts as", async () => {
+    const folders = await mcpFolders();
+    const entries = [{ id: "new/one", credits: { default: 15 } }, { id: "new/two" }];
+    await writeFile(path.join(folders.cwd, "models.json"), JSON.stringify(entries));
+    const env = { IMGGEN_MATRIX: "models.json" };
+    const { call, client } = await agent({ ...folders, flags: ["--sandbox"], env });
+    const { tools } = await client.listTools();
+    for (const tool of ["generate_image", "estimate_cost", "history"]) {
+      const { inputSchema } = tools.find(({ name }) => name === tool) ?? {};
+      expect(inputSchema?.properties?.model).toMatchObject({ enum: expect.arrayContaining(["new/one"]) });
+    }
+    expect((await call("list_models")).document.models).toHaveLength(MODELS.length + 2);
+    const undocumented = { prompt: "a fox", model: "new/two", allowUndocumentedCost: true };
+    expect((await call("generate_image", undocumented)).document).toMatchObject({ session: { credits: 15 } });
+    const { isError, document } = await call("generate_image", { prompt: "a fox", model: "new/one" });
+    expect({ isError, document }).toMatchObject({ isError: true, document: { session: { credits: 15 } } });
+  });
+
+  it("that is wrong ends the server before it serves", async () => {
+    const folders = await mcpFolders();
+    const { code, stderr } = await runCommand(["mcp", "--sandbox"], {
+      ...folders,
+      env: { IMGGEN_MATRIX: "none.json" },
+      input: "",
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain("none.json cannot be used: no such file or folder (ENOENT).");
   });
 });
 
@@ -221,14 +252,14 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
     const allowed = await call("generate_image", { prompt: "a fox", allowUndocumentedCost: true });
     expect(allowed.document).toMatchObject({
       credits: null,
-      session: { credits: HIGHEST_COST, undocumentedRequests: 1 },
+      session: { credits: highestCost(MODELS), undocumentedRequests: 1 },
     });
   });
 
   it("or a cap above the default", async () => {
     const { call } = await sandboxAgent(["--max-credits", "21"]);
     const { document } = await call("generate_image", { prompt: "a fox" });
-    expect(document).toMatchObject({ ok: true, session: { maxCredits: 21, credits: HIGHEST_COST } });
+    expect(document).toMatchObject({ ok: true, session: { maxCredits: 21, credits: highestCost(MODELS) } });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkRequest } from "../../src/models/check.ts";
 import { InvalidRequestError } from "../../src/models/errors.ts";
+import { checkRequest } from "./built-in.ts";
 import { DOCUMENT, neededImages } from "./document.ts";
 import { refusalOf } from "./refusal.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { documentedCost, estimateCost } from "../../src/models/cost.ts";
-import { resolveModel } from "../../src/models/find.ts";
 import type { Model } from "../../src/models/matrix.ts";
+import { resolveModel } from "./built-in.ts";
 import { ALL_QUALITIES, DOCUMENT } from "./document.ts";
 
 function known(id: string): Model {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findModels, nearestModels, resolveModel } from "../../src/models/find.ts";
 import type { Model } from "../../src/models/matrix.ts";
+import { findModels, nearestModels, resolveModel } from "./built-in.ts";
 import { DOCUMENT } from "./document.ts";
 
 const ids = (models: Model[]) => models.map(({ id }) => id);

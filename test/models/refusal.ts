@@ -1,6 +1,7 @@
-import { type CheckOptions, checkRequest } from "../../src/models/check.ts";
+import type { CheckOptions } from "../../src/models/check.ts";
 import { InvalidRequestError } from "../../src/models/errors.ts";
 import type { RequestDraft } from "../../src/task/request.ts";
+import { checkRequest } from "./built-in.ts";
 
 /** The message (without its full stop) and hint of a draft's refusal; throws where the draft is accepted. */
 export function refusalOf(draft: Partial<RequestDraft>, options?: CheckOptions) {

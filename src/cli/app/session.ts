@@ -3,6 +3,7 @@ import { type Folders, foldersOf } from "../../client/folders.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import { RunFileNames } from "../../core/images/published-names.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { type Matrix, MODELS } from "../../models/matrix.ts";
 import type { SettingsStore } from "../../store/settings.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import { Console } from "../output/console.ts";
@@ -31,6 +32,7 @@ export class Session {
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;
+  #matrix: Promise<Matrix> | undefined;
 
   constructor(context: Context, options: GlobalOptions, argv: readonly string[]) {
     this.context = context;
@@ -70,6 +72,20 @@ export class Session {
   get folders(): Folders {
     this.#folders ??= foldersOf(this.context);
     return this.#folders;
+  }
+
+  /** The models of this run. Read when they are first needed: what only finishes tasks needs none. @throws UsageError */
+  matrix(): Promise<Matrix> {
+    this.#matrix ??= this.#readMatrix();
+    return this.#matrix;
+  }
+
+  /** What reads a matrix file is loaded only where there is one. */
+  async #readMatrix(): Promise<Matrix> {
+    const { settings, context } = this;
+    if (settings.matrixFile() === undefined) return MODELS;
+    const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
+    return matrixInEffect({ settings, resolvePath: context.resolvePath });
   }
 
   /** The command that is running, as it can be pasted into a shell. @param flag added if it is not there */

@@ -35,15 +35,22 @@ export function register(command: Command, runWith: RunWith): void {
   command.command("path").description("Print where the settings are stored.").action(runWith(runPath));
 }
 
+/** @returns the value as it is stored @throws UsageError */
+type Check = (value: string, session: Session) => string | Promise<string>;
+
 /** What may be stored under each name; the key is login's to store. @throws UsageError */
-const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> = {
+const CHECKS: Record<Exclude<SettingName, "apiKey">, Check> = {
   baseUrl: (value) => checkBaseUrl(value, "baseUrl"),
-  model: (value) => {
-    refuse(unknownModel(value, "model"), "To see all models: imggen models");
-    return resolveModel(value)?.id ?? value;
+  model: async (value, session) => {
+    const matrix = await session.matrix();
+    refuse(unknownModel(value, "model", matrix), "To see all models: imggen models");
+    return resolveModel(value, matrix)?.id ?? value;
   },
-  ratio: (value) => {
-    refuse(unknownRatio(value, "ratio"), "Ratios that models take: imggen models <model>");
+  ratio: async (value, session) => {
+    refuse(
+      unknownRatio(value, "ratio", await session.matrix()),
+      "Ratios that models take: imggen models <model>",
+    );
     return value;
   },
   quality: (value) => {
@@ -59,6 +66,13 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, (value: string) => string> 
   preview: (value) => switchValue("preview", value),
   confirmAbove: (value) => String(wholeNumberOption("confirmAbove", value, { min: 0 })),
   dailyCredits: (value) => String(wholeNumberOption("dailyCredits", value, { min: 0 })),
+  // Commands are run in other folders, so a relative path would lead elsewhere.
+  matrix: async (value, { context }) => {
+    const file = context.resolvePath(notBlank("matrix", value));
+    const { readMatrix } = await import("../../models/matrix-file/read.ts");
+    readMatrix(file, "Nothing was stored. Its form: imggen help json");
+    return file;
+  },
 };
 
 /** @throws UsageError if there is a refusal */
@@ -138,7 +152,7 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
       hint: "Use imggen login, which asks for it or reads it from standard input.",
     });
   }
-  const checked = CHECKS[name](value);
+  const checked = await CHECKS[name](value, session);
   session.requireProfile();
   await (await session.settingsStore()).update({ [name]: checked });
   if (session.options.json) await session.json({ ok: true, name, value: checked });

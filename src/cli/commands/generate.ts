@@ -50,7 +50,8 @@ async function runGenerate(
 ): Promise<number> {
   const { values, labels } = await readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
-  const checked = checkRequest({ ...values, prompt: text }, { validate: flags.validate, labels });
+  const options = { validate: flags.validate, labels };
+  const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);
 }
 

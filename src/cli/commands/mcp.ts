@@ -4,6 +4,7 @@ import { exitCodeOf } from "../../client/exit-codes.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
+import { highestCost } from "../../models/cost.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { readRequestFlags } from "../flags/request-flags.ts";
@@ -35,7 +36,8 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
   if (session.options.json)
     throw new UsageError("mcp takes no --json: its standard output carries the protocol.");
-  const budget = new SessionBudget(capOf(flags));
+  const matrix = await session.matrix();
+  const budget = new SessionBudget(highestCost(matrix), capOf(flags));
   const output = await folderOf(flags, session);
   const { values: defaults } = await readRequestFlags({}, session);
   const { serve } = await import("../../mcp/serve.ts");
@@ -45,6 +47,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   await serve({
     client: clientOf(clientContext(session)),
     budget,
+    matrix,
     defaults,
     output,
     clock,

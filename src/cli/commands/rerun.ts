@@ -43,7 +43,9 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const ledger = openLedger(clientContext(session));
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
-  const checked = checkRequest(draftOf(earlier.request), { validate: flags.validate });
+  const checked = checkRequest(draftOf(earlier.request), await session.matrix(), {
+    validate: flags.validate,
+  });
   return runRequest(checked, flags, session, earlier.record);
 }
 

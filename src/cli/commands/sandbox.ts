@@ -61,12 +61,14 @@ async function runSandbox(session: Session, flags: SandboxFlags): Promise<number
 async function start(session: Session, { port, latency, credits }: SandboxFlags) {
   const { console, context } = session;
   const { clock } = context;
+  const matrix = await session.matrix();
   const number = port === undefined ? 0 : wholeNumberOption("--port", port, { min: 0, max: 65_535 });
   try {
     return await startInSandboxFolder(session, (folder) =>
       startSandbox({
         folder,
         port: number,
+        matrix,
         ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
         ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
         onRequest: (request) => void console.note(logLine(request, clock.now()), logPaint(request)),

@@ -27,7 +27,16 @@ export async function answerShell(
       const { profileNames } = await import("../../client/profiles.ts");
       return profileNames(foldersOf(context).config);
     };
-    const { paths, candidates } = await offer(words, at.slice(1), { tree, findTasks, findProfiles });
+    const findModels: Sources["findModels"] = async (profile) => {
+      const { Session } = await import("../app/session.ts");
+      return new Session(context, profile === undefined ? {} : { profile }, []).matrix();
+    };
+    const { paths, candidates } = await offer(words, at.slice(1), {
+      tree,
+      findTasks,
+      findModels,
+      findProfiles,
+    });
     const lines = candidates.map(({ value, description }) =>
       description === "" ? value : `${value}  ${description.split("\n")[0]}`,
     );

@@ -1,3 +1,4 @@
+import type { Matrix } from "../../models/matrix.ts";
 import type { ArgumentNode, OptionNode } from "../help/command-tree.ts";
 import type { Description } from "../help/describe.ts";
 import { among, type Candidate, NOTHING, type Offer } from "./candidates.ts";
@@ -8,6 +9,8 @@ export interface Sources {
   tree: Description;
   /** Tasks of the ledger, newest first. Asked only where a task is wanted. */
   findTasks: (which: "unfinished" | "all") => Promise<readonly Candidate[]>;
+  /** The models of a profile, or of the settings without a name. Asked only where a value depends on them. */
+  findModels: (profile: string | undefined) => Promise<Matrix>;
   /** Names of profiles. Asked only where one is wanted. */
   findProfiles: () => Promise<readonly string[]>;
 }
@@ -43,9 +46,10 @@ async function singleValue(kind: Kind, current: string, line: CommandLine, from:
     case "ratio":
     case "quality": {
       const { modelCandidates, allowedBy } = await import("./model-values.ts");
-      if (kind.type === "model") return modelCandidates(current);
+      const matrix = await from.findModels(line.given.get("--profile")?.at(-1));
+      if (kind.type === "model") return modelCandidates(current, matrix);
       const models = (line.given.get("--model") ?? []).flatMap((names) => names.split(","));
-      return among((allowedBy(models, kind.type) ?? kind.values ?? []).map(plain), current);
+      return among((allowedBy(models, kind.type, matrix) ?? kind.values ?? []).map(plain), current);
     }
     case "profile":
       return among((await from.findProfiles()).map(plain), current);

@@ -86,7 +86,7 @@ export async function runRequest(
   const wait = await waitSettings(flags, session);
   const output = await session.settings.get("output", { value: flags.output, label: "--output" });
   const toStandardOutput = output?.value === "-";
-  if (toStandardOutput) requireOneImageOut(checked, flags, session, output.label);
+  if (toStandardOutput) await requireOneImageOut(checked, flags, session, output.label);
   const sidecar = await session.settings.isOn("sidecar", flags.sidecar);
   const viewing = await viewingOf(flags, session);
   const { name, overwrite = false } = flags;

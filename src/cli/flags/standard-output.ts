@@ -8,12 +8,13 @@ import type { Session } from "../app/session.ts";
  * @param label what asked for it: the flag, or the setting
  * @throws UsageError
  */
-export function requireOneImageOut(
+export async function requireOneImageOut(
   { request }: CheckedRequest,
   flags: { wait: boolean; sidecar?: boolean },
-  { options, context }: Session,
+  session: Session,
   label: string,
-): void {
+): Promise<void> {
+  const { options, context } = session;
   const refuse = (why: string, hint?: string): never => {
     throw new UsageError(`${label} - ${why}.`, { hint });
   };
@@ -21,6 +22,6 @@ export function requireOneImageOut(
   if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
   if (flags.sidecar) refuse("has no place for a sidecar");
   if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
-  const most = request.maxImages ?? resolveModel(request.model)?.maxImages ?? 1;
+  const most = request.maxImages ?? resolveModel(request.model, await session.matrix())?.maxImages ?? 1;
   if (most > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
 }

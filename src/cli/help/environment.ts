@@ -14,6 +14,7 @@ export const SETTINGS: Readonly<Record<SettingName, string>> = {
   preview: "true: show images in the terminal, as --preview does (default: false)",
   confirmAbove: "above so many credits batch and compare ask first (default: 100)",
   dailyCredits: "what a key may spend in a day, in credits, over all commands and processes",
+  matrix: "a JSON file that adds or changes models, see imggen help json",
 };
 
 const OTHERS: Readonly<Record<string, string>> = {

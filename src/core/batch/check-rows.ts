@@ -1,6 +1,7 @@
 import { ImggenError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
+import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
@@ -9,8 +10,9 @@ import { fillTemplate, missingProblem, namesIn, type OtherColumns } from "../man
 import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { inShard, rowDigest, type Shard } from "./shard.ts";
 
-/** Values for rows that do not set their own. */
+/** Values for rows that do not set their own, and what rows are checked against. */
 export interface RowDefaults {
+  matrix: Matrix;
   values: Omit<RequestDraft, "prompt">;
   /** Where the defaults come from, for messages about them. */
   labels: Partial<Labels>;
@@ -102,7 +104,7 @@ function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaul
   const draft: RequestDraft = { ...defaults.values, ...own };
   const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
   try {
-    return checkRequest(draft, { validate: defaults.validate, labels });
+    return checkRequest(draft, defaults.matrix, { validate: defaults.validate, labels });
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
     return error.hint === null ? error.message : `${error.message} ${error.hint}`;

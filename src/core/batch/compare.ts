@@ -2,7 +2,7 @@ import { ImggenError, UsageError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
 import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
 import { FLAG_LABELS } from "../../models/labels.ts";
-import { DEFAULT_MODEL } from "../../models/matrix.ts";
+import { DEFAULT_MODEL, type Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
 import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { rowDigest } from "./shard.ts";
@@ -21,6 +21,12 @@ export interface Cell {
   quality: string | undefined;
 }
 
+/** How cells are checked. */
+export interface CellCheck {
+  matrix: Matrix;
+  validate: boolean;
+}
+
 export interface Comparison {
   rows: BatchRow[];
   /** Cells that the model matrix rules out, and why. */
@@ -32,11 +38,11 @@ export interface Comparison {
  * value that is only invalid in combination with another is not rejected here; its cell is skipped.
  * @throws UsageError for the first
  */
-export function requireKnownValues({ models, ratios, qualities }: Axes): void {
+export function requireKnownValues({ models, ratios, qualities }: Axes, matrix: Matrix): void {
   const compared = models.length === 0 ? [DEFAULT_MODEL] : models;
   const refusals = [
-    ...models.map((name) => unknownModel(name, FLAG_LABELS.model)),
-    ...ratios.map((value) => unknownRatio(value, FLAG_LABELS.ratio, compared)),
+    ...models.map((name) => unknownModel(name, FLAG_LABELS.model, matrix)),
+    ...ratios.map((value) => unknownRatio(value, FLAG_LABELS.ratio, matrix, compared)),
     ...qualities.map((value) => unknownQuality(value, FLAG_LABELS.quality)),
   ];
   const first = refusals.find((refusal) => refusal !== null);
@@ -52,13 +58,13 @@ export function compareCells(
   prompt: string,
   axes: Axes,
   shared: Omit<RequestDraft, "prompt" | keyof Cell>,
-  validate: boolean,
+  check: CellCheck,
 ): Comparison {
   const comparison: Comparison = { rows: [], skipped: [] };
   const seen = new Set<string>();
   const keys = new RowKeys();
   for (const cell of cellsOf(axes)) {
-    const checked = checkCell({ ...shared, prompt, ...cell }, validate);
+    const checked = checkCell({ ...shared, prompt, ...cell }, check);
     if (typeof checked === "string") {
       comparison.skipped.push({ cell, reason: checked });
       continue;
@@ -80,9 +86,9 @@ function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
 }
 
 /** @returns why the matrix rules it out, in words, in place of a request */
-function checkCell(draft: RequestDraft, validate: boolean): CheckedRequest | string {
+function checkCell(draft: RequestDraft, { matrix, validate }: CellCheck): CheckedRequest | string {
   try {
-    return checkRequest(draft, { validate });
+    return checkRequest(draft, matrix, { validate });
   } catch (error) {
     if (error instanceof ImggenError) return error.message;
     throw error;

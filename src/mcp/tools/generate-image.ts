@@ -1,52 +1,56 @@
 import { z } from "zod/v4";
 import type { RequestOptions } from "../../client/options.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
+import type { Matrix } from "../../models/matrix.ts";
 import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
-import { REQUEST_SCHEMA } from "../request-schema.ts";
+import { requestSchema } from "../request-schema.ts";
 import { type Call, type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
 
-const INPUT = z.strictObject({
-  ...REQUEST_SCHEMA,
-  output: z
-    .string()
-    .optional()
-    .describe("A file; or a folder, which exists or ends in /. A file that exists is never replaced."),
-  reuse: z
-    .boolean()
-    .default(true)
-    .describe(
-      "Return the earlier task of an identical request, with its files where they are, at no charge. false submits it again, at a new charge.",
-    ),
-  allowUndocumentedCost: z
-    .boolean()
-    .default(false)
-    .describe("Submit to a model whose cost is not documented. Ask the user first."),
-  ...WAIT_SCHEMA,
-  ...PREVIEW_SCHEMA,
-});
+const inputOf = (matrix: Matrix) =>
+  z.strictObject({
+    ...requestSchema(matrix),
+    output: z
+      .string()
+      .optional()
+      .describe("A file; or a folder, which exists or ends in /. A file that exists is never replaced."),
+    reuse: z
+      .boolean()
+      .default(true)
+      .describe(
+        "Return the earlier task of an identical request, with its files where they are, at no charge. false submits it again, at a new charge.",
+      ),
+    allowUndocumentedCost: z
+      .boolean()
+      .default(false)
+      .describe("Submit to a model whose cost is not documented. Ask the user first."),
+    ...WAIT_SCHEMA,
+    ...PREVIEW_SCHEMA,
+  });
 
-type Input = z.output<typeof INPUT>;
+type Input = z.output<ReturnType<typeof inputOf>>;
 
-export const generateImage = tool({
-  name: "generate_image",
-  title: "Generate an image",
-  description:
-    "Submits a prompt, waits, saves the image, and returns its path. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge. Where the task takes longer than waitSeconds, the answer holds its id: go on with get_task.",
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  input: INPUT,
-  async run({ waitSeconds, preview, ...args }, call, toolbox) {
-    const { client, jobs, defaults } = toolbox;
-    const { output, reuse, allowUndocumentedCost, ...fields } = args;
-    const request = { ...defaults, ...fields };
-    const estimate = client.estimate(request);
-    const key = JSON.stringify(estimate.request);
-    const running = reuse ? jobs.withKey(key) : undefined;
-    const order = { request, estimate, reuse, allowUndocumentedCost, output };
-    const job = running ?? jobs.start(key, (onProgress) => taskFor(order, { ...call, onProgress }, toolbox));
-    return withPreviews(await jobAnswer(job, waitSeconds, call, toolbox), preview);
-  },
-});
+export const generateImage = (matrix: Matrix) =>
+  tool({
+    name: "generate_image",
+    title: "Generate an image",
+    description:
+      "Submits a prompt, waits, saves the image, and returns its path. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge. Where the task takes longer than waitSeconds, the answer holds its id: go on with get_task.",
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    input: inputOf(matrix),
+    async run({ waitSeconds, preview, ...args }, call, toolbox) {
+      const { client, jobs, defaults } = toolbox;
+      const { output, reuse, allowUndocumentedCost, ...fields } = args;
+      const request = { ...defaults, ...fields };
+      const estimate = client.estimate(request);
+      const key = JSON.stringify(estimate.request);
+      const running = reuse ? jobs.withKey(key) : undefined;
+      const order = { request, estimate, reuse, allowUndocumentedCost, output };
+      const job =
+        running ?? jobs.start(key, (onProgress) => taskFor(order, { ...call, onProgress }, toolbox));
+      return withPreviews(await jobAnswer(job, waitSeconds, call, toolbox), preview);
+    },
+  });
 
 interface Order extends Pick<Input, "reuse" | "allowUndocumentedCost" | "output"> {
   request: RequestOptions;

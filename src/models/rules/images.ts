@@ -1,5 +1,5 @@
 import { findModels } from "../find.ts";
-import type { Model, References } from "../matrix.ts";
+import type { Matrix, Model, References } from "../matrix.ts";
 import { type Rule, refuse } from "./rule.ts";
 import { modelList, shownUrl } from "./wording.ts";
 
@@ -8,19 +8,19 @@ const WINDOWS_DRIVE = /^[a-z]:/i;
 const FETCHED: ReadonlySet<string> = new Set(["http:", "https:", "data:"]);
 
 /** Sections 2.2, 2.4 and 8: how many reference images a model takes. */
-export const imageCount: Rule = ({ draft, model, labels }) => {
+export const imageCount: Rule = ({ draft, model, matrix, labels }) => {
   const count = draft.image?.length ?? 0;
   if (model.references === null) return undefined;
   const { min, max } = model.references;
   if (count < min) {
     const message = `${labels.image} is missing: ${model.id} needs ${needed(model.references)}`;
-    return refuse(message, `give an image's URL; models that need none: ${modelList(openTo(0))}`);
+    return refuse(message, `give an image's URL; models that need none: ${modelList(openTo(0, matrix))}`);
   }
   if (max === null || count <= max) return undefined;
   const most = max === 0 ? "no reference images" : `at most ${max} reference images`;
   const [times, many] = count === 1 ? ["once", "one"] : [`${count} times`, `as many as ${count}`];
   const message = `${labels.image} is given ${times}: ${model.id} takes ${most}`;
-  return refuse(message, `models that take ${many}: ${modelList(openTo(count))}`);
+  return refuse(message, `models that take ${many}: ${modelList(openTo(count, matrix))}`);
 };
 
 /** Section 2.2: the field holds URLs, which the service itself fetches from the web (`data:` holds the image itself). */
@@ -34,12 +34,14 @@ export const imageUrls: Rule = ({ draft, labels }) => {
 };
 
 /** Sections 2.2 and 8: models that fetch over HTTPS only. */
-export const imagesOverHttps: Rule = ({ draft, model, labels }) => {
+export const imagesOverHttps: Rule = ({ draft, model, matrix, labels }) => {
   const images = draft.image ?? [];
   if (model.references?.httpsOnly !== true) return undefined;
   const value = images.find((image) => !/^https:/i.test(image.trim()));
   if (value === undefined) return undefined;
-  const others = modelList(openTo(images.length).filter((other) => other.references?.httpsOnly === false));
+  const others = modelList(
+    openTo(images.length, matrix).filter((other) => other.references?.httpsOnly === false),
+  );
   return refuse(
     `${labels.image} ${shownUrl(value)}: ${model.id} takes https:// URLs only`,
     `give an https:// URL; models that take others: ${others}`,
@@ -51,8 +53,8 @@ function needed({ min, max }: References): string {
 }
 
 /** The models that are documented to take a number of reference images. */
-function openTo(count: number): Model[] {
-  return findModels({ references: count }).matching;
+function openTo(count: number, matrix: Matrix): Model[] {
+  return findModels({ references: count }, matrix).matching;
 }
 
 /** `C:\fox.png` and `localhost:8080/fox.png` parse as URLs too, of the schemes `c:` and `localhost:`. */

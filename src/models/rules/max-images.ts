@@ -1,10 +1,10 @@
-import { MAX_IMAGES, MODELS } from "../matrix.ts";
+import { MAX_IMAGES } from "../matrix.ts";
 import { dropsMaxImages } from "../wire.ts";
 import { type Rule, refuse, warning } from "./rule.ts";
 import { modelList } from "./wording.ts";
 
 /** Sections 2.2, 2.4 and 2.5: the field's bounds for any model, then the model's own. */
-export const maxImages: Rule = ({ draft, model, labels }) => {
+export const maxImages: Rule = ({ draft, model, matrix, labels }) => {
   const value = draft.maxImages;
   if (value === undefined) return undefined;
   const given = `${labels.maxImages} ${value}`;
@@ -18,9 +18,8 @@ export const maxImages: Rule = ({ draft, model, labels }) => {
   if (dropsMaxImages(draft, model))
     return warning(`${given} is left out: ${model.id} always makes one image`);
   if (model.maxImages === null || value <= model.maxImages) return undefined;
-  const several = modelList(MODELS.filter((other) => (other.maxImages ?? 0) >= value));
-  return refuse(
-    `${given}: ${model.id} makes only one image`,
-    `leave it out; models that make ${value}: ${several}`,
-  );
+  const several = modelList(matrix.filter((other) => (other.maxImages ?? 0) >= value));
+  const most = model.maxImages === 1 ? "only one image" : `at most ${model.maxImages} images`;
+  const hint = several === "" ? `no model makes ${value}` : `models that make ${value}: ${several}`;
+  return refuse(`${given}: ${model.id} makes ${most}`, `leave it out; ${hint}`);
 };

@@ -1,4 +1,4 @@
-import { MODELS } from "../matrix.ts";
+import type { Matrix } from "../matrix.ts";
 import { type Refusal, type Rule, refuse, warning } from "./rule.ts";
 import { modelList } from "./wording.ts";
 
@@ -24,14 +24,14 @@ export const promptText: Rule = ({ draft, labels }) => {
  * Section 8, prompt length. The document counts "characters": code points here, as that is the reading that
  * refuses least; a prompt that is too long by the other reading (UTF-16 units) is warned of.
  */
-export const promptLength: Rule = ({ draft, model, labels }) => {
+export const promptLength: Rule = ({ draft, model, matrix, labels }) => {
   const { prompt } = draft;
   const { id, promptLimit } = model;
   if (prompt.length <= promptLimit) return undefined;
   const length = charactersIn(prompt);
   if (length > promptLimit) {
     const message = `${labels.prompt} has ${length} characters, and ${id} takes at most ${promptLimit}`;
-    return refuse(message, roomFor(length));
+    return refuse(message, roomFor(length, matrix));
   }
   return warning(
     `${labels.prompt} has ${length} characters, but ${prompt.length} if the service counts UTF-16 units; ` +
@@ -39,8 +39,8 @@ export const promptLength: Rule = ({ draft, model, labels }) => {
   );
 };
 
-function roomFor(length: number): string {
-  const larger = modelList(MODELS.filter((model) => model.promptLimit >= length));
+function roomFor(length: number, matrix: Matrix): string {
+  const larger = modelList(matrix.filter((model) => model.promptLimit >= length));
   return larger === ""
     ? "make it shorter; no model takes as many"
     : `make it shorter, or use one of ${larger}`;

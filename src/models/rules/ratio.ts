@@ -1,19 +1,19 @@
 import { findModels } from "../find.ts";
-import { RATIOS } from "../matrix.ts";
-import { intendedRatio, isWellFormedRatio, nearestRatio } from "../ratio.ts";
+import { type Matrix, RATIOS } from "../matrix.ts";
+import { intendedRatio, isKnownRatio, isWellFormedRatio, nearestRatio } from "../ratio.ts";
 import { type Refusal, type Rule, refuse, type Warning, warning } from "./rule.ts";
 import { modelList, shown } from "./wording.ts";
 
 /** Section 2.5: a ratio has to be in the model's row; a model without a row may take any. */
-export const ratio: Rule = ({ draft, model, labels }) => {
+export const ratio: Rule = ({ draft, model, matrix, labels }) => {
   const value = draft.ratio;
   if (value === undefined) return undefined;
   if (!isWellFormedRatio(value)) return malformedRatioRefusal(value, labels.ratio);
   if (model.ratios === null)
-    return RATIOS.includes(value) ? undefined : unlisted(value, model.id, labels.ratio);
+    return isKnownRatio(value, matrix) ? undefined : unlisted(value, model.id, labels.ratio);
   if (model.ratios.includes(value)) return undefined;
   const message = `${labels.ratio} ${value}: ${model.id} takes only ${model.ratios.join(", ")}`;
-  return refuse(message, otherwise(value, model.ratios, model.id));
+  return refuse(message, otherwise(value, model.ratios, model.id, matrix));
 };
 
 /** Section 2.2: the form of `ratio`. */
@@ -44,11 +44,11 @@ function unlisted(value: string, id: string, label: string): Warning {
 }
 
 /** The same shape in a form the model takes; else the nearest shape, and the models that take this one. */
-function otherwise(value: string, list: readonly string[], id: string): string {
+function otherwise(value: string, list: readonly string[], id: string, matrix: Matrix): string {
   const intended = intendedRatio(value);
   if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write it so`;
   const nearest = nearestRatio(value, list);
-  const others = modelList(findModels({ ratio: value }).matching);
+  const others = modelList(findModels({ ratio: value }, matrix).matching);
   return [
     others === ""
       ? `no model is documented to take ${value} (imggen models --ratio ${value} names those that may)`

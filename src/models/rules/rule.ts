@@ -1,11 +1,13 @@
 import type { RequestDraft } from "../../task/request.ts";
 import type { Labels } from "../labels.ts";
-import type { Model } from "../matrix.ts";
+import type { Matrix, Model } from "../matrix.ts";
 
 /** What a rule checks. */
 export interface Subject {
   draft: RequestDraft;
   model: Model;
+  /** All models, for those that a hint names. */
+  matrix: Matrix;
   labels: Labels;
 }
 

@@ -3,6 +3,7 @@ import { offer } from "../../../src/cli/completion/offer.ts";
 import type { Sources } from "../../../src/cli/completion/values.ts";
 import type { Description } from "../../../src/cli/help/describe.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
+import { mergeMatrix } from "../../../src/models/matrix-file/merge.ts";
 import { SETTING_NAMES } from "../../../src/store/settings-file.ts";
 import { describedProgram } from "../../support/description.ts";
 
@@ -14,7 +15,7 @@ beforeAll(async () => {
 const TASKS = ["task_1", "task_2"].map((value) => ({ value, description: "a fox" }));
 
 /** What is offered at the end of a line; `asked` says which tasks were looked for. */
-async function at(line: string) {
+async function at(line: string, matrix = MODELS) {
   const words = line.split(" ");
   const current = words.pop() ?? "";
   const asked: string[] = [];
@@ -25,6 +26,7 @@ async function at(line: string) {
   const { paths, candidates } = await offer(words, current, {
     tree,
     findTasks,
+    findModels: async () => matrix,
     findProfiles: async () => ["home", "work"],
   });
   return { paths, values: candidates.map(({ value }) => value), asked };
@@ -73,6 +75,12 @@ describe("completion offers", () => {
       expect(await values(`generate fox ${model} --quality `)).toEqual([]);
     },
   );
+
+  it("models of a matrix file, and what they take", async () => {
+    const added = mergeMatrix([{ id: "new/one", ratios: ["5:7"], defaultRatio: "5:7" }]);
+    expect((await at("generate -m new", added)).values).toEqual(["new/one"]);
+    expect((await at("generate -m one -r ", added)).values).toEqual(["5:7"]);
+  });
 
   it("every ratio and quality where no model is chosen, or its own are not documented", async () => {
     for (const model of ["", "-m beta/5-lite-text-to-image ", "-m unknown "]) {

@@ -8,8 +8,10 @@ import {
 } from "../../../src/core/batch/check-rows.ts";
 import { parseShard } from "../../../src/core/batch/shard.ts";
 import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
+import { MODELS } from "../../../src/models/matrix.ts";
 
 const DEFAULTS: RowDefaults = {
+  matrix: MODELS,
   values: { model: "z-image", ratio: undefined, quality: undefined, image: undefined, maxImages: undefined },
   labels: { model: "--model" },
   validate: true,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Cost } from "../../../src/core/batch/plan.ts";
 import { BudgetExceededError } from "../../../src/core/errors.ts";
 import { checkBatchBudget, likelyCredits } from "../../../src/core/limits/batch-budget.ts";
+import { MODELS } from "../../../src/models/matrix.ts";
 
 const cost = (credits: number, undocumented = 0): Cost => ({ rows: 3, credits, undocumented });
 const chargedForOthers = cost(0);
@@ -78,6 +79,6 @@ it.each([
 );
 
 it("what is not documented counts as the highest documented cost in the question of consent", () => {
-  expect(likelyCredits(cost(100))).toBe(100);
-  expect(likelyCredits(cost(4, 2))).toBe(4 + 2 * 8);
+  expect(likelyCredits(cost(100), MODELS)).toBe(100);
+  expect(likelyCredits(cost(4, 2), MODELS)).toBe(4 + 2 * 8);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkRequest } from "../../../src/models/check.ts";
+import { checkRequest } from "../built-in.ts";
 import { refusalOf } from "../refusal.ts";
 
 describe("the model", () => {
@@ -17,6 +17,6 @@ describe("the model", () => {
   it("that the document names without listing it passes with a warning", () => {
     const { request, warnings } = checkRequest({ prompt: "a fox", model: "alpha" });
     expect(request.model).toBe("vendor1/alpha");
-    expect(warnings).toEqual([expect.stringContaining("not in its list of models")]);
+    expect(warnings).toEqual([expect.stringContaining("not in the service's list of models")]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkRequest } from "../../../src/models/check.ts";
+import { checkRequest } from "../built-in.ts";
 import { DOCUMENT, neededImages } from "../document.ts";
 import { refusalOf } from "../refusal.ts";
 

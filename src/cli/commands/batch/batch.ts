@@ -68,7 +68,8 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { values, labels } = await readRequestFlags(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const { template, name } = flags;
-  const defaults = { values, labels, validate: flags.validate, shard, template, name };
+  const matrix = await session.matrix();
+  const defaults = { matrix, values, labels, validate: flags.validate, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null }, session.context);
   const order = {
     place: await placeOf(flags, session, { takesColumns: true }),

@@ -2,7 +2,8 @@ import { isRepeat } from "../../../core/batch/batch-row.ts";
 import type { BatchPlan, Cost } from "../../../core/batch/plan.ts";
 import { BudgetExceededError } from "../../../core/errors.ts";
 import { likelyCredits } from "../../../core/limits/batch-budget.ts";
-import { HIGHEST_COST } from "../../../models/cost.ts";
+import { highestCost } from "../../../models/cost.ts";
+import type { Matrix } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
 import { canAsk, confirmed } from "../../input/confirm.ts";
 import { creditsText } from "../../output/text.ts";
@@ -32,9 +33,10 @@ export async function agreeOnCosts(
   allowed: Pick<Allowance, "cap" | "yes">,
   session: Session,
 ): Promise<void> {
-  await session.console.note(planText(plan));
+  const matrix = await session.matrix();
+  await session.console.note(planText(plan, matrix));
   const confirmAbove = await session.settings.confirmAbove();
-  const credits = likelyCredits(plan.toSubmit);
+  const credits = likelyCredits(plan.toSubmit, matrix);
   if (allowed.yes || credits <= confirmAbove) return;
   const isEstimate = plan.toSubmit.undocumented > 0;
   if (canAsk(session)) return ask(`Spend ${isEstimate ? "perhaps " : ""}${credits} credits?`, session);
@@ -57,19 +59,19 @@ export function rowsText(rows: number, repeats: number): string {
   return repeats === 0 ? text : `${text} (${repeats} ${repeats === 1 ? "repeats" : "repeat"} an earlier row)`;
 }
 
-function planText({ rows, toSubmit, charged }: BatchPlan): string {
+function planText({ rows, toSubmit, charged }: BatchPlan, matrix: Matrix): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const parts = [rowsText(rows.length, rows.filter(({ key }) => isRepeat(key)).length)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} charged and unfinished`);
   if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
   parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`);
-  return `${parts.join(", ")}.${estimateText(toSubmit)}`;
+  return `${parts.join(", ")}.${estimateText(toSubmit, matrix)}`;
 }
 
 /** How the confirmation counts undocumented costs; empty if there are none. */
-function estimateText(toSubmit: Cost): string {
+function estimateText(toSubmit: Cost, matrix: Matrix): string {
   if (toSubmit.undocumented === 0) return "";
   const each = toSubmit.undocumented === 1 ? "it counts" : "each counts";
-  return ` For confirmAbove ${each} as ${HIGHEST_COST} credits: ${likelyCredits(toSubmit)} in all.`;
+  return ` For confirmAbove ${each} as ${highestCost(matrix)} credits: ${likelyCredits(toSubmit, matrix)} in all.`;
 }

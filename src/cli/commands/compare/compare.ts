@@ -62,9 +62,10 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     ratios: await axis("ratio", flags.ratio, session),
     qualities: await axis("quality", flags.quality, session),
   };
-  if (flags.validate) requireKnownValues(axes);
+  const matrix = await session.matrix();
+  if (flags.validate) requireKnownValues(axes, matrix);
   const shared: SharedFields = { image: flags.image };
-  const comparison = compareCells(prompt, axes, shared, flags.validate);
+  const comparison = compareCells(prompt, axes, shared, { matrix, validate: flags.validate });
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
     for (const warning of checked.warnings) await session.console.warn(warning);

@@ -15,9 +15,14 @@ export function addFilterOptions(command: Command): Command {
 }
 
 /** @throws UsageError */
-export function filterOf(flags: FilterFlags, { options, context }: Session): HistoryFilter {
-  const isSandbox = options.sandbox === true;
-  return historyFilter(flags, { nowMs: context.clock.now(), isSandbox, labelOf: (name) => `--${name}` });
+export function filterOf(flags: FilterFlags, session: Session): Promise<HistoryFilter> {
+  const { options, context } = session;
+  return historyFilter(flags, {
+    matrix: () => session.matrix(),
+    nowMs: context.clock.now(),
+    isSandbox: options.sandbox === true,
+    labelOf: (name) => `--${name}`,
+  });
 }
 
 export function isFiltered({ search, status, model, since }: FilterFlags): boolean {

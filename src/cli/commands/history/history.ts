@@ -35,7 +35,7 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runHistory(session: Session, flags: HistoryFlags): Promise<number> {
   const limit = limitOf(flags);
-  const filter = filterOf(flags, session);
+  const filter = await filterOf(flags, session);
   if (flags.summary) {
     const { showSummary } = await import("./summary.ts");
     const { tasks, elsewhere } = await showSummary(filter, session);

@@ -3,7 +3,7 @@ import { UsageError } from "../../../lib/errors.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, type ModelFilter, nearestModels, resolveModel } from "../../../models/find.ts";
-import type { Kind, Model } from "../../../models/matrix.ts";
+import type { Kind, Matrix, Model } from "../../../models/matrix.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 
@@ -45,8 +45,9 @@ async function runModels(
   name: string | undefined,
   options: ModelsOptions,
 ): Promise<number> {
-  const { matching, undocumented } = findModels(filterOf(options));
-  const chosen = name === undefined ? null : requireModel(name);
+  const matrix = await session.matrix();
+  const { matching, undocumented } = findModels(filterOf(options), matrix);
+  const chosen = name === undefined ? null : requireModel(name, matrix);
   const models = chosen ? matching.filter(({ id }) => id === chosen.id) : matching;
   if (session.options.json) {
     await session.json(models);
@@ -78,10 +79,10 @@ function kindOf(word: string): Kind {
   return kind;
 }
 
-function requireModel(name: string): Model {
-  const model = resolveModel(name);
+function requireModel(name: string, matrix: Matrix): Model {
+  const model = resolveModel(name, matrix);
   if (model) return model;
   throw new InvalidRequestError(`There is no model ${JSON.stringify(name)}.`, {
-    hint: `The nearest are ${nearestModels(name).join(", ")}.`,
+    hint: `The nearest are ${nearestModels(name, matrix).join(", ")}.`,
   });
 }

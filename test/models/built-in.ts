@@ -1,0 +1,15 @@
+import * as check from "../../src/models/check.ts";
+import * as find from "../../src/models/find.ts";
+import { MODELS } from "../../src/models/matrix.ts";
+import type { RequestDraft } from "../../src/task/request.ts";
+
+// What the service's document says is tested with the built-in models.
+
+export const checkRequest = (draft: RequestDraft, options?: check.CheckOptions) =>
+  check.checkRequest(draft, MODELS, options);
+
+export const resolveModel = (name: string) => find.resolveModel(name, MODELS);
+
+export const nearestModels = (name: string, count?: number) => find.nearestModels(name, MODELS, count);
+
+export const findModels = (filter: find.ModelFilter) => find.findModels(filter, MODELS);
