@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 
 export interface HttpRequest {
-  method: "GET" | "POST";
+  method: "GET" | "HEAD" | "POST";
   url: URL;
   headers?: Record<string, string>;
   body?: string;

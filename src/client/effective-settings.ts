@@ -19,6 +19,7 @@ export const VARIABLES: Partial<Record<SettingName, string>> = {
   model: "IMGGEN_MODEL",
   output: "IMGGEN_OUTPUT",
   timeout: "IMGGEN_TIMEOUT",
+  uploadCommand: "IMGGEN_UPLOAD_COMMAND",
   matrix: "IMGGEN_MATRIX",
 };
 

@@ -1,14 +1,19 @@
 import type { TaskDeps } from "../core/deps.ts";
+import { prepareDestination } from "../core/images/destination.ts";
 import { checkDailyLimit } from "../core/limits/daily-limit.ts";
+import type { ReferenceImages } from "../core/references/reference-images.ts";
 import { dismissTask } from "../core/task/dismiss.ts";
 import { type GenerateOrder, generate } from "../core/task/generate.ts";
 import { findUnfinishedDuplicate } from "../core/task/history.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { ImggenError } from "../lib/errors.ts";
 import { isUnknown, type TaskRecord } from "../task/record.ts";
+import type { GenerationRequest } from "../task/request.ts";
 import { resumeCommand } from "./failure.ts";
 
 export interface SubmitOrder extends GenerateOrder {
+  /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
+  references?: Pick<ReferenceImages, "known" | "ready"> | null;
   /** The task that the user asked to submit again: it is not warned about. */
   repeated: TaskRecord | null;
   /** Whether a request without a documented cost may be submitted under a limit. */
@@ -16,27 +21,46 @@ export interface SubmitOrder extends GenerateOrder {
 }
 
 /**
- * Warns about an unfinished task for the same request, checks the daily limit, and generates.
- * @throws BudgetExceededError if the day's limit would be passed, or what `generate` throws; nothing was sent
+ * Warns about an unfinished task for the same request, checks the daily limit, uploads reference images, and generates.
+ * @throws BudgetExceededError if the day's limit would be passed, or what `ReferenceImages.ready` and `generate` throw;
+ *   nothing was sent
  */
 export async function submitRequest(
   order: SubmitOrder,
   deps: TaskDeps,
   onWarning: (message: string) => Promise<void>,
 ): Promise<TaskReport> {
-  const { repeated, checked, allowUndocumented } = order;
+  const { repeated, checked, allowUndocumented, references = null } = order;
   const { ledger, connection } = deps;
   const warnings = [...checked.warnings];
-  const twin = await findUnfinishedDuplicate(ledger, checked.request, connection.identity);
+  const say = async (warning: string) => {
+    warnings.push(warning);
+    await onWarning(warning);
+  };
+  const known = references === null ? checked.request : await references.known(checked.request);
+  const twin = known && (await findUnfinishedDuplicate(ledger, known, connection.identity));
   if (twin && twin.id !== repeated?.id) {
-    warnings.push(twinWarning(twin));
-    await onWarning(twinWarning(twin));
+    await say(twinWarning(twin));
   }
   const { credits } = checked;
   const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
   await checkDailyLimit(cost, connection.identity.keyId, deps, allowUndocumented);
-  const report = await generate({ ...order, checked: { ...checked, warnings } }, deps);
+  const request = references === null ? checked.request : await uploaded(order, references, deps, say);
+  const report = await generate({ ...order, checked: { ...checked, request, warnings } }, deps);
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
+}
+
+/** The request with the URLs of its reference images. Whatever can fail without an upload has been tried before. */
+async function uploaded(
+  { checked, destination }: SubmitOrder,
+  references: Pick<ReferenceImages, "ready">,
+  deps: TaskDeps,
+  say: (warning: string) => Promise<void>,
+): Promise<GenerationRequest> {
+  await prepareDestination(destination, deps.ledger.processes);
+  const { request, warnings } = await references.ready(checked.request, deps);
+  for (const warning of warnings) await say(warning);
+  return request;
 }
 
 /** The user submitted a request of unknown outcome again, so the earlier one is dismissed. */

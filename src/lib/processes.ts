@@ -30,6 +30,15 @@ export function systemProcesses(proc = "/proc"): Processes {
   return { self, isAlive: (other) => isAlive(other, self, proc) };
 }
 
+/** Kills every process of a group, whose id is that of the process that leads it. One that is gone is no error. */
+export function killGroup(id: number): void {
+  try {
+    process.kill(-id, "SIGKILL");
+  } catch (error) {
+    if (errorCode(error) !== "ESRCH") throw error;
+  }
+}
+
 /**
  * Whether two processes are on one machine, so that one can check whether the other is alive: the same host, boot and
  * process id namespace. For records of earlier releases the host alone decides.

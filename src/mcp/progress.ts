@@ -46,6 +46,8 @@ async function repeat(everyMs: number, tell: () => void, clock: Clock, signal: A
 
 function messageOf(event: TaskProgressEvent): string {
   switch (event.type) {
+    case "uploading":
+      return `Uploading ${event.file}.`;
     case "submitting":
       return "Submitting the request.";
     case "submit_retry":

@@ -19,6 +19,11 @@ export interface CheckOptions {
   validate?: boolean;
   /** How messages name the values; by default as the flags of `imggen generate`. */
   labels?: Partial<Labels>;
+  /**
+   * Where reference images may be files: whether they can be uploaded. They stay in the request as they were given, for
+   * whoever uploads them. Absent: only URLs are taken.
+   */
+  uploads?: boolean | undefined;
 }
 
 /** In the order in which problems are most useful to the user. */
@@ -53,7 +58,7 @@ export function checkRequest(
   const name = draft.model ?? DEFAULT_MODEL;
   const model = resolveModel(name, matrix);
   if (model !== undefined) {
-    const subject = { draft, model, matrix, labels };
+    const subject = { draft, model, matrix, labels, uploads: options.uploads };
     return options.validate === false ? sentAsGiven(subject) : validated(subject);
   }
   const unknown = unknownModelRefusal(name, labels.model, matrix);

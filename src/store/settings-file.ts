@@ -16,6 +16,7 @@ export const SETTING_NAMES = [
   "timeout",
   "sidecar",
   "preview",
+  "uploadCommand",
   "confirmAbove",
   "dailyCredits",
   "matrix",

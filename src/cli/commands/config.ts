@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { checkBaseUrl } from "../../client/account.ts";
 import { CONFIRM_ABOVE_CREDITS, type Effective, switchValue } from "../../client/effective-settings.ts";
+import { parseUploadCommand } from "../../core/references/upload-command.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { maskKey } from "../../lib/redact.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
@@ -64,6 +65,7 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, Check> = {
   },
   sidecar: (value) => switchValue("sidecar", value),
   preview: (value) => switchValue("preview", value),
+  uploadCommand: (value) => parseUploadCommand(value, "uploadCommand").text,
   confirmAbove: (value) => String(wholeNumberOption("confirmAbove", value, { min: 0 })),
   dailyCredits: (value) => String(wholeNumberOption("dailyCredits", value, { min: 0 })),
   // Commands are run in other folders, so a relative path would lead elsewhere.

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { UsageError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
+import { isLocalFile } from "../../models/rules/images.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import {
@@ -29,15 +30,22 @@ Examples:
   $ echo "a quiet harbour" | imggen generate --json --sandbox
   $ imggen generate "a red fox" --model gamma-image-2 --dry-run`;
 
+const IMAGE_OR_FILE = {
+  short: "-i",
+  value: "<image>",
+  description: "reference image: a URL, or a file (imggen help uploads); repeat it for several",
+};
+
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
-  addRequestOptions(command)
+  addRequestOptions(command, { image: IMAGE_OR_FILE })
     .option("--prompt-file <path>", "read the prompt from a file")
     .option("--edit", "write the prompt in $EDITOR, beginning with what was given");
   addGenerateOptions(addViewOptions(addOutputOptions(command)))
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--reuse", "reuse an identical request that was already charged")
     .optionsGroup(OPTION_GROUPS.advanced)
+    .option("--no-upload-cache", "upload files given as --image again, uploaded before or not")
     .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runGenerate));
@@ -50,7 +58,10 @@ async function runGenerate(
 ): Promise<number> {
   const { values, labels } = await readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
-  const options = { validate: flags.validate, labels };
+  const uploads = values.image?.some(isLocalFile)
+    ? (await session.settings.get("uploadCommand")) !== undefined
+    : undefined;
+  const options = { validate: flags.validate, labels, uploads };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);
 }

@@ -4,12 +4,15 @@ import { reportJson } from "../../client/report-json.ts";
 import { resolveDestination } from "../../core/images/destination.ts";
 import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { checkBudget } from "../../core/limits/request-budget.ts";
+import type { ReferenceImages } from "../../core/references/reference-images.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
+import { isLocalFile } from "../../models/rules/images.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
-import { creditsText } from "../output/text.ts";
+import { showDryRun } from "../output/dry-run.ts";
+import type { ReferenceFlags } from "../tasks/references.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
 import { requireOneImageOut } from "./standard-output.ts";
 import {
@@ -29,7 +32,7 @@ import {
 } from "./wait-flags.ts";
 
 /** Flags of every command that submits one request. */
-export interface GenerateFlags extends WaitFlags, ViewFlags {
+export interface GenerateFlags extends WaitFlags, ViewFlags, ReferenceFlags {
   output?: string;
   name?: string;
   overwrite?: boolean;
@@ -68,7 +71,10 @@ export function addGenerateOptions(command: Command): Command {
     .optionsGroup(OPTION_GROUPS.waiting)
     .option("--no-wait", "return once the task is accepted");
   addPollOptions(command, "how long to wait for the result");
-  return addRequestTimeout(command.optionsGroup(OPTION_GROUPS.advanced));
+  return addRequestTimeout(command.optionsGroup(OPTION_GROUPS.advanced)).option(
+    "--check-images",
+    "check type and size of reference images with HEAD, before anything is charged",
+  );
 }
 
 /**
@@ -77,11 +83,12 @@ export function addGenerateOptions(command: Command): Command {
  * @returns the exit code
  */
 export async function runRequest(
-  checked: CheckedRequest,
+  given: CheckedRequest,
   flags: GenerateFlags,
   session: Session,
   repeated: TaskRecord | null = null,
 ): Promise<number> {
+  const { references, checked } = await withReferences(given, flags, session);
   const requestTimeoutMs = requestTimeout(flags);
   const wait = await waitSettings(flags, session);
   const output = await session.settings.get("output", { value: flags.output, label: "--output" });
@@ -92,10 +99,11 @@ export async function runRequest(
   const { name, overwrite = false } = flags;
   const { resolvePath } = session.context;
   const place = () => resolveDestination({ output: output?.value, name, overwrite, sidecar, resolvePath });
-  if (flags.reuse && !flags.dryRun) {
+  const known = references === null ? checked.request : await references.known(checked.request);
+  if (flags.reuse && !flags.dryRun && known !== null) {
     const { reuse } = await import("../tasks/reuse.ts");
     const options = { wait: flags.wait ? wait : null, destination: toStandardOutput ? await place() : null };
-    const report = await reuse(checked, options, requestTimeoutMs, session);
+    const report = await reuse(known, options, requestTimeoutMs, session);
     if (report) {
       const isIgnored = flags.output !== undefined && isSavedElsewhere(report, resolvePath(flags.output));
       const warnings = isIgnored ? [...report.warnings, OUTPUT_IGNORED] : report.warnings;
@@ -105,13 +113,28 @@ export async function runRequest(
   checkCap(checked, flags);
   const destination = await place();
   for (const warning of checked.warnings) await session.console.warn(warning);
-  if (flags.dryRun) return showDryRun(checked, session);
+  if (flags.dryRun) return showDryRun(checked, references, flags, session);
   const { openEarly } = await import("../tasks/open-early.ts");
-  const early = await openEarly(session);
+  // An upload may take longer than the service keeps a connection that asks nothing.
+  const early = references === null ? await openEarly(session) : null;
   const { submitShown } = await import("../tasks/generate.ts");
   const terms = { wait: flags.wait ? wait : null, repeated, allowUndocumented: !flags.validate };
-  const order = { checked, destination, ...terms };
+  const order = { checked, destination, references, ...terms };
   return showReport(await submitShown(order, { requestTimeoutMs, early }, session), viewing, session);
+}
+
+/** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
+async function withReferences(
+  checked: CheckedRequest,
+  flags: ReferenceFlags,
+  session: Session,
+): Promise<{ references: ReferenceImages | null; checked: CheckedRequest }> {
+  const images = [checked.request.image ?? []].flat();
+  const isChecked = flags.checkImages === true && images.length > 0;
+  if (!isChecked && !images.some(isLocalFile)) return { references: null, checked };
+  const { openReferences } = await import("../tasks/references.ts");
+  const { references, warnings } = await openReferences(images, flags, session);
+  return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
 }
 
 /** Whether images were saved, and none of them under this path or in this folder. */
@@ -133,19 +156,4 @@ async function showReport(report: TaskReport, viewing: Viewing, session: Session
   else await renderReport(report, session);
   await viewImages(report.files, viewing, session);
   return exitCodeOfReport(report);
-}
-
-async function showDryRun({ request, credits, warnings }: CheckedRequest, session: Session): Promise<number> {
-  if (session.options.json) {
-    const said = warnings.length > 0 ? { warnings } : {};
-    await session.json({ ok: true, dryRun: true, request, credits, ...said });
-    return 0;
-  }
-  const body = JSON.stringify(request, null, 2).split("\n");
-  await session.console.result([
-    "POST /generate-image",
-    ...body,
-    `${creditsText(credits)}, nothing was sent`,
-  ]);
-  return 0;
 }

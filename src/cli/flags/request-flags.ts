@@ -53,15 +53,16 @@ function isFlagName(name: string): name is FlagName {
   return isFieldName(name) && name !== "prompt";
 }
 
-/** Adds those flags to a command. */
-export function addRequestOptions(command: Command): Command {
+/** Adds those flags to a command. @param shown how its help describes a flag that takes more there than elsewhere */
+export function addRequestOptions(command: Command, shown: { [Name in FlagName]?: Flag } = {}): Command {
   command.optionsGroup(OPTION_GROUPS.request);
-  return Object.keys(FLAGS).filter(isFlagName).reduce(addDraftOption, command);
+  for (const name of Object.keys(FLAGS).filter(isFlagName)) addDraftOption(command, name, shown[name]);
+  return command;
 }
 
 /** Adds the flag of one field. */
-export function addDraftOption(command: Command, name: FlagName): Command {
-  const { short, value, description } = FLAGS[name];
+export function addDraftOption(command: Command, name: FlagName, flag: Flag = FLAGS[name]): Command {
+  const { short, value, description } = flag;
   const flags = `${short === undefined ? "" : `${short}, `}${FLAG_LABELS[name]} ${value}`;
   return REQUEST_FIELDS[name] === "texts"
     ? command.option(flags, description, collect)

@@ -12,6 +12,8 @@ export const SETTINGS: Readonly<Record<SettingName, string>> = {
   timeout: "default of --timeout",
   sidecar: "true: write <image>.json beside each image, as --sidecar does (default: false)",
   preview: "true: show images in the terminal, as --preview does (default: false)",
+  uploadCommand:
+    "command that uploads {file} and prints its URL, for --image <path>, see imggen help uploads",
   confirmAbove: "above so many credits batch and compare ask first (default: 100)",
   dailyCredits: "what a key may spend in a day, in credits, over all commands and processes",
   matrix: "a JSON file that adds or changes models, see imggen help json",

@@ -8,6 +8,7 @@ const TOPICS: Readonly<Record<TopicName, () => Promise<{ TOPIC: Topic }>>> = {
   batch: () => import("./topics/batch.ts"),
   sandbox: () => import("./topics/sandbox.ts"),
   scale: () => import("./topics/scale.ts"),
+  uploads: () => import("./topics/uploads.ts"),
 };
 
 /** A topic as it is shown in so many columns. */

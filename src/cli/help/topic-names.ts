@@ -1,7 +1,15 @@
 import { plainWords } from "../app/words.ts";
 
 /** What `imggen help` explains besides commands. `batch` and `sandbox` are commands too: their help comes first. */
-export const TOPIC_NAMES = ["exit-codes", "environment", "json", "batch", "sandbox", "scale"] as const;
+export const TOPIC_NAMES = [
+  "exit-codes",
+  "environment",
+  "json",
+  "batch",
+  "sandbox",
+  "scale",
+  "uploads",
+] as const;
 
 export type TopicName = (typeof TOPIC_NAMES)[number];
 

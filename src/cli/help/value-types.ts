@@ -46,6 +46,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   "i/n": TEXT,
   form: { type: "choice", values: PROGRESS_FORMS },
   id: MODEL,
+  image: { type: "path" },
   ids: { ...MODEL, ...SEVERAL },
   kind: { type: "choice", values: [...KINDS.keys()] },
   n: { type: "integer" },

@@ -5,6 +5,7 @@ import type { Console } from "./console.ts";
 
 /** A line of `--progress json`, as `imggen help json` documents it. Fields may be added, none is changed or removed. */
 export type EventLine =
+  | { type: "uploading"; file: string; bytes: number }
   | { type: "submitted" }
   | { type: "accepted"; taskId: string }
   | { type: "polling"; taskId: string; usualMs: number | null }
@@ -20,6 +21,8 @@ export type EventLine =
 /** The line of a task's event. */
 function eventLine(event: TaskProgressEvent): EventLine {
   switch (event.type) {
+    case "uploading":
+      return { type: "uploading", file: event.file, bytes: event.bytes };
     case "submitting":
       return { type: "submitted" };
     case "submit_retry":

@@ -39,6 +39,8 @@ export class TaskNotes {
 
   #lineOf(event: TaskProgressEvent): string | null {
     switch (event.type) {
+      case "uploading":
+        return this.#isLive ? null : `Uploading ${event.file}…`;
       case "submit_retry":
         return `Not sent yet: ${event.why} Next try in ${formatDuration(event.delayMs)}.`;
       case "submit_interrupted":

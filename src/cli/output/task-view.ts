@@ -26,6 +26,8 @@ export function newView(): TaskView {
 /** Takes an event into what is shown. @returns whether that has changed */
 export function advance(view: TaskView, event: TaskProgressEvent, nowMs: number): boolean {
   switch (event.type) {
+    case "uploading":
+      return begin(view, "Uploading", nowMs);
     case "submitting":
       return begin(view, "Submitting", nowMs);
     case "accepted":

@@ -1,12 +1,12 @@
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { type ReuseOptions, reuseEarlier } from "../../core/task/reuse.ts";
-import type { CheckedRequest } from "../../task/request.ts";
+import type { GenerationRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
 import { withTasks } from "./with-tasks.ts";
 
 /** The already charged task that `--reuse` finds; null if the request is new. */
 export function reuse(
-  { request }: CheckedRequest,
+  request: GenerationRequest,
   options: ReuseOptions,
   requestTimeoutMs: number | undefined,
   session: Session,

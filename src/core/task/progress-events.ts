@@ -2,6 +2,8 @@ import type { SavedFile } from "../../task/saved-file.ts";
 
 /** What happens while a request is submitted, its task awaited and its images saved, for progress output. */
 export type TaskProgressEvent =
+  /** A reference image is uploaded by the user's command. `file` is as the user named it. */
+  | { type: "uploading"; file: string; bytes: number }
   | { type: "submitting" }
   | { type: "submit_retry"; why: string; delayMs: number }
   /** A signal came while the reply to the submit was under way; its id is waited for, for a while. */

@@ -24,9 +24,15 @@ export const imageCount: Rule = ({ draft, model, matrix, labels }) => {
 };
 
 /** Section 2.2: the field holds URLs, which the service itself fetches from the web (`data:` holds the image itself). */
-export const imageUrls: Rule = ({ draft, labels }) => {
-  const value = draft.image?.find((image) => !isRemoteUrl(image.trim()));
+export const imageUrls: Rule = ({ draft, labels, uploads }) => {
+  const value = draft.image?.find((image) => !isRemoteUrl(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
+  if (uploads === false && isLocalFile(value)) {
+    return refuse(
+      `${labels.image} ${shownUrl(value)} is a file on this machine, and the service takes https:// URLs`,
+      "set a command that uploads it and prints its URL: imggen config set uploadCommand '<command with {file}>'\nNothing was charged. Examples: imggen help uploads",
+    );
+  }
   return refuse(
     `${labels.image} ${shownUrl(value)} is not an http(s) URL: the service fetches reference images from the web`,
     "put the image where the service can fetch it, and give its whole URL (https://…)",
@@ -34,10 +40,10 @@ export const imageUrls: Rule = ({ draft, labels }) => {
 };
 
 /** Sections 2.2 and 8: models that fetch over HTTPS only. */
-export const imagesOverHttps: Rule = ({ draft, model, matrix, labels }) => {
+export const imagesOverHttps: Rule = ({ draft, model, matrix, labels, uploads }) => {
   const images = draft.image ?? [];
   if (model.references?.httpsOnly !== true) return undefined;
-  const value = images.find((image) => !/^https:/i.test(image.trim()));
+  const value = images.find((image) => !/^https:/i.test(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
   const others = modelList(
     openTo(images.length, matrix).filter((other) => other.references?.httpsOnly === false),
@@ -47,6 +53,14 @@ export const imagesOverHttps: Rule = ({ draft, model, matrix, labels }) => {
     `give an https:// URL; models that take others: ${others}`,
   );
 };
+
+/** Whether a reference image is given as a file on this machine: a path, or a `file:` URL. */
+export function isLocalFile(image: string): boolean {
+  const text = image.trim();
+  if (text === "" || text === "-") return false;
+  if (WINDOWS_DRIVE.test(text) || /^file:/i.test(text)) return true;
+  return !HOST_AND_PORT.test(text) && !/^[a-z][a-z\d+.-]*:/i.test(text);
+}
 
 function needed({ min, max }: References): string {
   return max === null ? `at least ${min} reference image` : `${min} to ${max} reference images`;

@@ -9,6 +9,8 @@ export interface Subject {
   /** All models, for those that a hint names. */
   matrix: Matrix;
   labels: Labels;
+  /** Whether files among the reference images are uploaded; absent where only URLs are taken. */
+  uploads?: boolean | undefined;
 }
 
 /** A violation of the service's document: the message says what and why, the hint what to do next. */

@@ -68,7 +68,7 @@ describe("imggen <command> --help --json", () => {
     expect(flag("--model")?.values).toContain("gamma-image-2");
     expect(flag("--timeout")).toMatchObject({ type: "duration", default: "180s, 600s for 4K", values: null });
     expect(flag("--timeout")?.description).not.toContain("default");
-    expect(flag("--image")).toMatchObject({ type: "url", repeatable: true });
+    expect(flag("--image")).toMatchObject({ type: "path", repeatable: true });
     expect(flag("--no-wait")).toMatchObject({ type: "boolean", default: false, group: "Waiting" });
     expect(flag("--help")).toBeUndefined();
   });

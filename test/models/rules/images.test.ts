@@ -87,6 +87,38 @@ describe("a reference image", () => {
     expect(hint).toContain("https://");
   });
 
+  it.each([
+    "fox.png",
+    "./a:b.png",
+    "/home/me/fox.png",
+    "C:\\fox.png",
+    "c:/fox.png",
+    "file:///home/me/fox.png",
+    "FILE:fox.png",
+  ])("may be a file where files are uploaded, and stays as it was given: %j", (image) => {
+    const draft = { prompt: "a fox", model: "gamma-image-2-5-flare-image", image: [image] };
+    expect(checkRequest(draft, { uploads: true }).request.image).toBe(image);
+    expect(() => checkRequest(draft, { uploads: false })).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining("is a file on this machine"),
+        hint: expect.stringContaining("imggen config set uploadCommand"),
+      }),
+    );
+  });
+
+  it.each([
+    "ftp://images.test/fox.png",
+    "s3://bucket/fox.png",
+    "",
+    "-",
+    "localhost:8080/fox.png",
+    "https://",
+  ])("is no file where files are uploaded either: %j", (image) => {
+    const draft = { prompt: "a fox", image: [image] };
+    for (const uploads of [true, false])
+      expect(() => checkRequest(draft, { uploads })).toThrow("is not an http(s) URL");
+  });
+
   it("goes over HTTPS where the document says so", () => {
     const draft = { prompt: "a fox", model: "gamma-image-2-5-flare-image" };
     const { message, hint } = refusalOf({ ...draft, image: [...images(1), "http://images.test/b.png"] });

@@ -56,6 +56,7 @@ export const TOPIC: Topic = [
   "",
   "Events:",
   "  With --progress json, every line of standard error is a JSON object with a type. Fields may be added later; none is changed or removed.",
+  ["uploading", "a reference image is being uploaded: file, bytes"],
   ["submitted", "a request is being sent"],
   ["accepted", "the service accepted it: taskId"],
   ["polling", "the task is waited for: taskId, usualMs (how long such tasks usually take, or null)"],

@@ -1,0 +1,86 @@
+import { looksPublic } from "./address.ts";
+import type { HttpClient } from "./client.ts";
+import { connectionErrorText } from "./connection-errors.ts";
+import { type ReplyHeaders, TransportError } from "./exchange.ts";
+
+/** What a URL's server says of an image, without sending it. `why` is a phrase. */
+export type ImageHead = { kind: "good" } | { kind: "unknown"; why: string } | { kind: "bad"; why: string };
+
+export interface HeadOptions {
+  /** Carries no key, and refuses private addresses where the service is at a public one. */
+  http: HttpClient;
+  serviceUrl: URL;
+  signal: AbortSignal;
+}
+
+const TIMEOUT_MS = 15_000;
+const MOST_REDIRECTS = 5;
+/** Section 2.2 of the service's document: JPEG, PNG or WebP, at most 4 MB. */
+const TYPES: ReadonlySet<string> = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp"]);
+/** What a server says that does not know. */
+const NO_TYPES: ReadonlySet<string> = new Set(["", "application/octet-stream", "binary/octet-stream"]);
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Asks with HEAD what is behind a reference image's URL, following redirects.
+ * @throws TransportError only if the signal has aborted
+ */
+export async function imageHead(text: string, options: HeadOptions): Promise<ImageHead> {
+  let target = text;
+  for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
+    const url = URL.canParse(target) ? new URL(target) : null;
+    if (url?.protocol === "data:") return { kind: "unknown", why: "a data: URL is not asked for" };
+    if (url === null || !/^https?:$/.test(url.protocol)) return bad("it leads to no http(s) URL");
+    if (url.username !== "" || url.password !== "")
+      return { kind: "unknown", why: "a URL with a user name in it is not asked for" };
+    if ((await looksPublic(options.serviceUrl.hostname)) && !(await looksPublic(url.hostname)))
+      return bad(`${url.hostname} is not a public address`);
+    const reply = await headOf(url, options);
+    if ("kind" in reply) return reply;
+    const { location } = reply.headers;
+    if (reply.status < 300 || reply.status >= 400 || typeof location !== "string") return judged(reply, url);
+    target = URL.canParse(location, url.href) ? new URL(location, url).href : location;
+  }
+  return bad(`more than ${MOST_REDIRECTS} redirects`);
+}
+
+interface Head {
+  status: number;
+  headers: ReplyHeaders;
+}
+
+async function headOf(url: URL, { http, signal }: HeadOptions): Promise<Head | ImageHead> {
+  const head: Head = { status: 0, headers: {} };
+  try {
+    await http.send(
+      { method: "HEAD", url, headers: { accept: "image/*" }, timeoutMs: TIMEOUT_MS, signal },
+      { onHead: (status, headers) => void Object.assign(head, { status, headers }), onData() {} },
+    );
+    return head;
+  } catch (error) {
+    if (!(error instanceof TransportError) || signal.aborted) throw error;
+    return bad(connectionErrorText(error));
+  }
+}
+
+function judged({ status, headers }: Head, { search }: URL): ImageHead {
+  if (status === 405 || status === 501)
+    return { kind: "unknown", why: `its server refuses HEAD (HTTP ${status})` };
+  if ((status === 401 || status === 403) && search !== "")
+    return { kind: "unknown", why: `HTTP ${status}, as where a URL is signed for GET alone` };
+  if (status < 200 || status >= 300) return bad(`HTTP ${status}`);
+  const type = textOf(headers["content-type"]).replace(/;.*$/s, "").trim().toLowerCase();
+  const size = textOf(headers["content-length"]);
+  if (!TYPES.has(type) && !NO_TYPES.has(type)) return bad(`its type is ${type}, not JPEG, PNG or WebP`);
+  if (/^\d+$/.test(size) && Number(size) > MOST_BYTES) return bad(`it has ${size} bytes, more than 4 MB`);
+  if (NO_TYPES.has(type)) return { kind: "unknown", why: "its server does not say its type" };
+  return /^\d+$/.test(size) ? { kind: "good" } : { kind: "unknown", why: "its server does not say its size" };
+}
+
+function textOf(header: string | string[] | undefined): string {
+  return [header ?? ""].flat()[0] ?? "";
+}
+
+function bad(why: string): ImageHead {
+  return { kind: "bad", why };
+}

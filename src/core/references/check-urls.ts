@@ -1,0 +1,33 @@
+import { type ImageHead, imageHead } from "../../api/image-head.ts";
+import { withoutQuery } from "../../lib/redact.ts";
+import { InvalidRequestError } from "../../models/errors.ts";
+import type { TaskDeps } from "../deps.ts";
+import { interruption } from "../errors.ts";
+
+/**
+ * Asks the servers of reference images for their types and sizes.
+ * @param label how messages name an image
+ * @returns warnings about what could not be checked
+ * @throws InvalidRequestError for the first that the service could not use, InterruptedError
+ */
+export async function checkUrls(
+  urls: readonly string[],
+  label: string,
+  { connection, signal }: Pick<TaskDeps, "connection" | "signal">,
+): Promise<string[]> {
+  const { downloads: http, serviceUrl } = connection;
+  const different = [...new Set(urls)];
+  const asked = different.map((url) => imageHead(url, { http, serviceUrl, signal }));
+  const heads = await Promise.all(asked).catch((error) => {
+    throw signal.aborted ? interruption(signal, "no") : error;
+  });
+  return heads.flatMap((head, at) => findings(`${label} ${withoutQuery(different[at] ?? "")}`, head));
+}
+
+function findings(image: string, head: ImageHead): string[] {
+  if (head.kind === "good") return [];
+  if (head.kind === "unknown") return [`${image} was not checked: ${head.why}.`];
+  throw new InvalidRequestError(`${image} is no image that the service can fetch: ${head.why}.`, {
+    hint: "Nothing was charged. Give another URL, or omit --check-images. Where the URL is of an upload, --no-upload-cache uploads the file again.",
+  });
+}

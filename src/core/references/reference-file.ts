@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import { promises } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { errorText } from "../../lib/error-text.ts";
+import { UsageError } from "../../lib/errors.ts";
+import { type ImageType, inspectImage } from "../../lib/image/inspect.ts";
+import { WITHOUT_WAITING } from "../../lib/open-input.ts";
+
+/** A reference image on this machine, checked. */
+export interface ReferenceFile {
+  /** As the user named it. */
+  given: string;
+  /** Absolute. */
+  path: string;
+  bytes: number;
+  /** Of its bytes, in hex. */
+  sha256: string;
+  /** Something that the service may not accept; null for nothing. */
+  warning: string | null;
+}
+
+/** Section 2.2 of the service's document. */
+const TYPES: ReadonlySet<ImageType> = new Set(["jpeg", "png", "webp"]);
+
+/** The document says "4 MB"; of its two readings, the one that refuses least. */
+const MOST_BYTES = 4 * 1024 * 1024;
+const SURELY_ALLOWED_BYTES = 4_000_000;
+
+/**
+ * Reads and checks a reference image on disk: a regular file, of a type and a size that the service takes, and whole.
+ * @param given a path, or a `file:` URL
+ * @throws UsageError
+ */
+export async function readReferenceFile(
+  given: string,
+  label: string,
+  resolvePath: (file: string) => string,
+): Promise<ReferenceFile> {
+  const file = pathOf(given, label, resolvePath);
+  const bytes = await readSmall(file, given, label);
+  const inspection = await inspectImage({
+    size: bytes.length,
+    read: async (position, length) => bytes.subarray(position, position + length),
+  });
+  const takes = "the service takes JPEG, PNG and WebP";
+  if (!inspection.ok) {
+    const what = inspection.problem === "incomplete" ? "is incomplete" : "is no image";
+    throw refused(`${label} ${given} ${what} (${inspection.detail}): ${takes}`);
+  }
+  const { type, extension } = inspection.image;
+  if (!TYPES.has(type))
+    throw refused(`${label} ${given} is of the type ${extension.toUpperCase()}: ${takes}`);
+  const isDoubtful = bytes.length > SURELY_ALLOWED_BYTES;
+  return {
+    given,
+    path: file,
+    bytes: bytes.length,
+    sha256: createHash("sha256").update(bytes).digest("hex"),
+    warning: isDoubtful
+      ? `${given} has ${grouped(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
+      : null,
+  };
+}
+
+/** Whether a file still has the bytes that were checked. */
+export async function isUnchanged({ path: file, sha256 }: ReferenceFile): Promise<boolean> {
+  try {
+    const bytes = await promises.readFile(file, { flag: WITHOUT_WAITING });
+    return createHash("sha256").update(bytes).digest("hex") === sha256;
+  } catch {
+    return false;
+  }
+}
+
+function pathOf(given: string, label: string, resolvePath: (file: string) => string): string {
+  if (given.includes("\0")) throw refused(`${label} holds a NUL character`);
+  if (!/^file:/i.test(given)) return resolvePath(given);
+  try {
+    return path.resolve(fileURLToPath(given));
+  } catch {
+    throw refused(`${label} ${given} is no file: URL of this machine (file:///…)`);
+  }
+}
+
+async function readSmall(file: string, given: string, label: string): Promise<Buffer> {
+  try {
+    const { size, isFile } = await statOf(file);
+    if (!isFile) throw refused(`${label} ${given} is not a regular file`);
+    if (size > MOST_BYTES) throw tooLarge(given, label, size);
+    return await promises.readFile(file, { flag: WITHOUT_WAITING });
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${label} ${given} cannot be read: ${errorText(error)}.`, {
+      hint: "Nothing was sent. For an image on the web, give its whole URL (https://…).",
+      cause: error,
+    });
+  }
+}
+
+async function statOf(file: string): Promise<{ size: number; isFile: boolean }> {
+  const found = await promises.stat(file);
+  return { size: found.size, isFile: found.isFile() };
+}
+
+function tooLarge(given: string, label: string, size: number): UsageError {
+  return refused(`${label} ${given} has ${grouped(size)} bytes: the service takes at most 4 MB`);
+}
+
+function refused(message: string): UsageError {
+  return new UsageError(`${message}.`, { hint: "Nothing was uploaded or sent." });
+}
+
+function grouped(bytes: number): string {
+  return bytes.toLocaleString("en-US");
+}

@@ -1,0 +1,130 @@
+import { UsageError } from "../../lib/errors.ts";
+import type { UploadCache, UploadKey } from "../../store/uploads.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { TaskDeps } from "../deps.ts";
+import { checkUrls } from "./check-urls.ts";
+import { isUnchanged, type ReferenceFile } from "./reference-file.ts";
+import { signedUntilMs } from "./signed-until.ts";
+import type { UploadCommand } from "./upload-command.ts";
+import { uploadFile } from "./upload-file.ts";
+
+export interface ReferenceOptions {
+  /** The files among a request's reference images. */
+  files: readonly ReferenceFile[];
+  /** What uploads them; null only where there are none. */
+  command: UploadCommand | null;
+  cache: UploadCache;
+  /** Whether a file that was uploaded before is not uploaded again. */
+  usesCache: boolean;
+  /** Whether every URL is asked with HEAD for its type and size. */
+  checksUrls: boolean;
+  /** How messages name an image. */
+  label: string;
+  /** Of the command. */
+  env: Record<string, string | undefined>;
+}
+
+type UploadDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress">;
+
+/** A task may wait for its turn at the service before its reference images are fetched. */
+const LEAST_LEFT_MS = 10 * 60_000;
+
+/** A request's reference images, on their way to being URLs that the service can fetch. */
+export class ReferenceImages {
+  readonly #options: ReferenceOptions;
+
+  constructor(options: ReferenceOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The request with the URLs that its files were uploaded to before, by which the ledger knows it; null if one was
+   * never uploaded. @throws StateFolderError
+   */
+  async known(request: GenerationRequest): Promise<GenerationRequest | null> {
+    const urls = new Map<string, string>();
+    for (const file of this.#options.files) {
+      const url = this.#options.usesCache ? await this.#earlier(file) : null;
+      if (url === null) return null;
+      urls.set(file.given, url);
+    }
+    return withUrls(request, urls);
+  }
+
+  /**
+   * The request with the URLs of uploads that the service can still fetch, and the files that a submit would upload.
+   * @throws StateFolderError
+   */
+  async plan(
+    request: GenerationRequest,
+    nowMs: number,
+  ): Promise<{ request: GenerationRequest; uploads: ReferenceFile[] }> {
+    const urls = new Map<string, string>();
+    for (const file of this.#options.files) {
+      const url = this.#options.usesCache ? await this.#earlier(file) : null;
+      if (url !== null && isLasting(url, nowMs)) urls.set(file.given, url);
+    }
+    const uploads = this.#options.files.filter(({ given }) => !urls.has(given));
+    return { request: withUrls(request, urls), uploads };
+  }
+
+  /**
+   * Checks URLs, then uploads files: the last thing before the request is recorded and submitted.
+   * @throws InvalidRequestError, UsageError, StateFolderError, InterruptedError; nothing was sent to the service
+   */
+  async ready(
+    given: GenerationRequest,
+    deps: UploadDeps,
+  ): Promise<{ request: GenerationRequest; warnings: string[] }> {
+    const { checksUrls, label } = this.#options;
+    const { request, uploads } = await this.plan(given, deps.clock.now());
+    const files = new Set(uploads.map((file) => file.given));
+    const urls = [request.image ?? []].flat().filter((image) => !files.has(image));
+    const warnings = checksUrls ? await checkUrls(urls, label, deps) : [];
+    const bySha256 = new Map<string, string>();
+    const uploaded = new Map<string, string>();
+    for (const file of uploads) {
+      const url = bySha256.get(file.sha256) ?? (await this.#upload(file, deps));
+      bySha256.set(file.sha256, url);
+      uploaded.set(file.given, url);
+    }
+    return { request: withUrls(request, uploaded), warnings };
+  }
+
+  async #upload(file: ReferenceFile, deps: UploadDeps): Promise<string> {
+    const { command, env, cache } = this.#options;
+    if (command === null) throw new Error("a file, and no upload command");
+    const earlier = await this.#earlier(file);
+    deps.onProgress({ type: "uploading", file: file.given, bytes: file.bytes });
+    const url = await uploadFile(file, command, { env, signal: deps.signal });
+    // Else the next request with these bytes would get another image's URL.
+    if (!(await isUnchanged(file)))
+      throw new UsageError(`${file.given} was changed while it was uploaded.`, {
+        hint: "Nothing was charged. Run the same command again.",
+      });
+    return cache.record(keyOf(file, command), url, earlier);
+  }
+
+  async #earlier(file: ReferenceFile): Promise<string | null> {
+    const { command, cache } = this.#options;
+    return command === null ? null : cache.find(keyOf(file, command));
+  }
+}
+
+/** Whether a URL is not about to end: it has to last until the service has fetched it. */
+function isLasting(url: string, nowMs: number): boolean {
+  const until = signedUntilMs(url);
+  return until === null || until >= nowMs + LEAST_LEFT_MS;
+}
+
+function keyOf({ sha256 }: ReferenceFile, { text: command }: UploadCommand): UploadKey {
+  return { sha256, command };
+}
+
+/** A request with URLs in place of the files that have one. */
+function withUrls(request: GenerationRequest, urls: ReadonlyMap<string, string>): GenerationRequest {
+  const { image } = request;
+  if (image === undefined || urls.size === 0) return request;
+  const urlOf = (each: string) => urls.get(each) ?? each;
+  return { ...request, image: Array.isArray(image) ? image.map(urlOf) : urlOf(image) };
+}

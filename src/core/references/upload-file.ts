@@ -1,0 +1,103 @@
+import { errorText } from "../../lib/error-text.ts";
+import { UsageError } from "../../lib/errors.ts";
+import { withoutQuery } from "../../lib/redact.ts";
+import { type ProgramEnd, runProgram } from "../../lib/run-program.ts";
+import { interruption } from "../errors.ts";
+import type { ReferenceFile } from "./reference-file.ts";
+import { type UploadCommand, wordsFor } from "./upload-command.ts";
+
+export interface UploadOptions {
+  env: Record<string, string | undefined>;
+  signal: AbortSignal;
+  /** Default 120 s. */
+  timeoutMs?: number | undefined;
+}
+
+const TIMEOUT_MS = 120_000;
+
+/**
+ * Uploads a file with the user's command, without a shell and without the API key.
+ * @returns the URL that the command prints
+ * @throws UsageError for anything but one https URL, InterruptedError; nothing was sent to the service
+ */
+export async function uploadFile(
+  file: ReferenceFile,
+  command: UploadCommand,
+  { env, signal, timeoutMs = TIMEOUT_MS }: UploadOptions,
+): Promise<string> {
+  const words = wordsFor(command, file.path);
+  const end = await runProgram(words, { env: withoutKey(env), signal, timeoutMs });
+  if (end.kind === "aborted") throw interruption(signal, "no");
+  if (end.kind === "flooded") throw misprinted("more than any URL is long", file);
+  if (end.kind !== "ended" || end.code !== 0)
+    throw failed(`The upload command ${howFailed(end, words[0] ?? "", timeoutMs)}`, file);
+  return printedUrl(end.stdout, file);
+}
+
+/** Environment variables have no letter case on Windows. */
+function withoutKey(env: UploadOptions["env"]): UploadOptions["env"] {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => name.toUpperCase() !== "IMGGEN_API_KEY"));
+}
+
+function howFailed(
+  end: Exclude<ProgramEnd, { kind: "aborted" | "flooded" }>,
+  program: string,
+  timeoutMs: number,
+): string {
+  switch (end.kind) {
+    case "not_started":
+      return `cannot be started: ${program}: ${errorText(end.error)}`;
+    case "timed_out":
+      return `took longer than ${timeoutMs / 1000} s and was killed${lastLines(end.stderr)}`;
+    case "ended": {
+      const how =
+        end.killedBy === null ? `failed with exit code ${end.code}` : `was ended by ${end.killedBy}`;
+      return `${how}${lastLines(end.stderr)}`;
+    }
+  }
+}
+
+const MOST_LINES = 3;
+const MOST_CHARACTERS = 300;
+
+/** The end of what the command said on standard error, on one line. */
+function lastLines(stderr: string): string {
+  const lines = linesOf(stderr).slice(-MOST_LINES).join(" / ");
+  return lines === "" ? "" : `: ${lines.slice(-MOST_CHARACTERS)}`;
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split(/\r?\n|\r/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+/** Longer than any URL that a server reads. */
+const LONGEST_URL = 8192;
+
+/** @throws UsageError unless the text is one https URL on one line */
+function printedUrl(stdout: string, file: ReferenceFile): string {
+  const lines = linesOf(stdout);
+  const [line = ""] = lines;
+  if (lines.length === 0) throw misprinted("nothing", file);
+  if (lines.length > 1) throw misprinted(`${lines.length} lines`, file);
+  if (line.length > LONGEST_URL) throw misprinted(`a line of more than ${LONGEST_URL} characters`, file);
+  if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
+    throw misprinted(JSON.stringify(withoutQuery(line).slice(0, 200)), file);
+  return line;
+}
+
+function isHttps({ protocol, username, password }: URL): boolean {
+  return protocol === "https:" && username === "" && password === "";
+}
+
+function misprinted(what: string, file: ReferenceFile): UsageError {
+  return failed(`The upload command printed ${what}, and is to print one https:// URL on one line`, file);
+}
+
+function failed(message: string, { given }: ReferenceFile): UsageError {
+  return new UsageError(`${message.replace(/\.$/, "")}.`, {
+    hint: `Nothing was charged, and ${given} was not sent. Command: imggen config get uploadCommand; help: imggen help uploads`,
+  });
+}

@@ -1,0 +1,108 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { platform } from "node:os";
+import type { Readable } from "node:stream";
+import { killGroup } from "./processes.ts";
+
+export interface ProgramOptions {
+  env: Record<string, string | undefined>;
+  timeoutMs: number;
+  /** Kills the program, and everything that it has started. */
+  signal: AbortSignal;
+}
+
+/** How a program ended. */
+export type ProgramEnd =
+  | { kind: "ended"; code: number | null; killedBy: string | null; stdout: string; stderr: string }
+  | { kind: "not_started"; error: unknown }
+  | { kind: "timed_out"; stderr: string }
+  /** It wrote more to standard output than anybody would read, and was killed. */
+  | { kind: "flooded" }
+  | { kind: "aborted" };
+
+const MOST_OUTPUT = 64 * 1024;
+/** Of standard error the end is kept. */
+const MOST_TROUBLE = 8 * 1024;
+
+/** A process that a program leaves behind may hold its output open; it is waited for no longer than this. */
+const OUTPUT_AFTER_EXIT_MS = 1_000;
+
+/**
+ * Runs a program without a shell and without standard input, in a process group of its own: Ctrl-C on the terminal
+ * reaches it through `signal` alone, and what it has started is killed with it. Never throws.
+ */
+export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
+  const [program = "", ...args] = words;
+  const { env, signal } = options;
+  if (signal.aborted) return { kind: "aborted" };
+  const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
+  try {
+    const child = spawn(program, args, { env, stdio, detached: platform() !== "win32", windowsHide: true });
+    return await new Promise((resolve) => new Run(child, options, resolve));
+  } catch (error) {
+    // What no program can be given, such as NUL in an argument, is thrown at once.
+    return { kind: "not_started", error };
+  }
+}
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+/** One run of a program. Whatever ends it first is its end. */
+class Run {
+  readonly #child: Child;
+  readonly #signal: AbortSignal;
+  readonly #resolve: (end: ProgramEnd) => void;
+  readonly #timers: NodeJS.Timeout[];
+  #stdout = Buffer.alloc(0);
+  #stderr = Buffer.alloc(0);
+
+  constructor(child: Child, { timeoutMs, signal }: ProgramOptions, resolve: (end: ProgramEnd) => void) {
+    this.#child = child;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    const timeOut = () => this.#stop({ kind: "timed_out", stderr: this.#stderr.toString() });
+    this.#timers = [setTimeout(timeOut, timeoutMs)];
+    signal.addEventListener("abort", this.#abort, { once: true });
+    child.stdout.on("data", (chunk: Buffer) => {
+      this.#stdout = Buffer.concat([this.#stdout, chunk]);
+      if (this.#stdout.length > MOST_OUTPUT) this.#stop({ kind: "flooded" });
+    });
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_TROUBLE);
+    });
+    child.on("error", (error) => this.#end({ kind: "not_started", error }));
+    child.on("exit", (code, killedBy) => {
+      const ended = () => this.#ended(code, killedBy);
+      this.#timers.push(setTimeout(ended, OUTPUT_AFTER_EXIT_MS));
+      child.on("close", ended);
+    });
+  }
+
+  #ended(code: number | null, killedBy: string | null): void {
+    const output = { stdout: this.#stdout.toString(), stderr: this.#stderr.toString() };
+    this.#end({ kind: "ended", code, killedBy, ...output });
+  }
+
+  readonly #abort = () => this.#stop({ kind: "aborted" });
+
+  /** At once and without a chance to clean up: a second Ctrl-C ends this process, and nobody would be left to insist. */
+  #stop(how: ProgramEnd): void {
+    killAll(this.#child);
+    this.#end(how);
+  }
+
+  #end(how: ProgramEnd): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#signal.removeEventListener("abort", this.#abort);
+    this.#child.stdout.destroy();
+    this.#child.stderr.destroy();
+    this.#resolve(how);
+  }
+}
+
+function killAll({ pid }: Child): void {
+  if (pid === undefined) return;
+  if (platform() === "win32") {
+    const words = ["/pid", String(pid), "/T", "/F"];
+    spawn("taskkill", words, { stdio: "ignore", windowsHide: true }).on("error", () => {});
+  } else killGroup(pid);
+}

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import path from "node:path";
+import { makeFolder } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
+import { readText } from "../lib/read-text.ts";
+import { createWhole, replaceWhole } from "../lib/write-whole.ts";
+import { StateFolderError } from "./errors.ts";
+
+/** What was uploaded: a file's bytes, by a command. */
+export interface UploadKey {
+  /** Of the file, in hex. */
+  sha256: string;
+  /** The command as it is set: another one uploads to another place. */
+  command: string;
+}
+
+/** The URLs that files were uploaded to, so that the same bytes are uploaded once. One small file for each upload. */
+export class UploadCache {
+  readonly #folder: string;
+
+  constructor(stateFolder: string) {
+    this.#folder = path.join(stateFolder, "uploads");
+  }
+
+  /** The URL of an earlier upload; null if there is none. @throws StateFolderError */
+  async find(key: UploadKey): Promise<string | null> {
+    return this.#guarded(async () => {
+      try {
+        return parsed(await readText(this.#fileOf(key)));
+      } catch (error) {
+        if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Records an upload durably, in place of the earlier one that the caller knew of.
+   * @returns the URL that counts: another process's, if that was first to upload the same bytes
+   * @throws StateFolderError
+   */
+  async record(key: UploadKey, url: string, earlier: string | null): Promise<string> {
+    const now = await this.find(key);
+    return this.#guarded(async () => {
+      await makeFolder(this.#folder, 0o700);
+      const file = this.#fileOf(key);
+      const text = `${JSON.stringify({ url, sha256: key.sha256 })}\n`;
+      if (now !== earlier && now !== null) return now;
+      if (now === null && (await createWhole(file, text, 0o600))) return url;
+      // Either the earlier one, or a file that holds no URL.
+      const other = now === null ? await this.find(key) : null;
+      if (other !== null) return other;
+      await replaceWhole(file, text, 0o600);
+      return url;
+    });
+  }
+
+  #fileOf({ sha256, command }: UploadKey): string {
+    const name = createHash("sha256").update(`${sha256}\0${command}`).digest("hex").slice(0, 32);
+    return path.join(this.#folder, `${name}.json`);
+  }
+
+  async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
+    try {
+      return await action();
+    } catch (error) {
+      if (error instanceof StateFolderError) throw error;
+      throw new StateFolderError(this.#folder, error, { hint: "Nothing was sent." });
+    }
+  }
+}
+
+function parsed(text: string): string | null {
+  try {
+    const { url } = JSON.parse(text);
+    return typeof url === "string" ? url : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,263 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { type CommandWorld, commandWorld, submitted } from "../../support/command-world.ts";
+import { PICTURE, png } from "../../support/images.ts";
+import type { RunOptions } from "../../support/in-process.ts";
+import { response } from "../../support/scripted-server.ts";
+import { type Uploader, uploader } from "../../support/uploader.ts";
+
+const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K"];
+
+/** A world with `fox.png`, and a command that uploads it. */
+async function uploadWorld(body?: string): Promise<{ world: CommandWorld; up: Uploader }> {
+  const world = await commandWorld();
+  const folder = path.join(world.cwd, "..", "up");
+  await mkdir(folder);
+  const up = await uploader(folder, body);
+  await writeFile(path.join(world.cwd, "fox.png"), PICTURE);
+  const { code, stderr } = await world.run(["config", "set", "uploadCommand", up.command]);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  return { world, up };
+}
+
+const images = (world: CommandWorld) => submitted(world).map((body) => Object(body).image);
+const URL_1 = "https://cdn.example/1.png?signature=s3cret";
+const URL_2 = "https://cdn.example/2.png?signature=s3cret";
+
+describe("--image with a file", () => {
+  it("is uploaded, and its URL submitted, recorded and charged once", async () => {
+    const { world, up } = await uploadWorld();
+    const { document, stderr } = await world.json([...FOX, "--image", "fox.png", "--sidecar"]);
+    expect(document).toMatchObject({ ok: true, credits: 2, request: { image: URL_1 } });
+    expect(stderr).toContain("Uploading fox.png…");
+    expect(images(world)).toEqual([URL_1]);
+    const [run = ""] = await up.runs();
+    expect(run.startsWith(`${path.join(world.cwd, "fox.png")} `)).toBe(true);
+    const [name = ""] = (await readdir(world.cwd)).filter((each) => each.endsWith(".json"));
+    const sidecar = await readFile(path.join(world.cwd, name), "utf8");
+    expect(JSON.parse(sidecar).request.image).toBe("https://cdn.example/1.png?…");
+  });
+
+  it("is uploaded once, under any name and in any request; another file and another command are new", async () => {
+    const { world, up } = await uploadWorld();
+    await writeFile(path.join(world.cwd, "copy.png"), PICTURE);
+    await writeFile(path.join(world.cwd, "other.png"), png());
+    await world.run([...FOX, "--image", "fox.png"]);
+    await world.run([
+      ...FOX,
+      "--image",
+      "copy.png",
+      "--image",
+      "fox.png",
+      "--image",
+      "https://a.example/b.png",
+    ]);
+    await world.run([...FOX, "--image", "other.png"]);
+    await world.run([...FOX, "--image", "fox.png"], {
+      env: { IMGGEN_UPLOAD_COMMAND: `${up.command} again` },
+    });
+    expect(images(world)).toEqual([
+      URL_1,
+      [URL_1, URL_1, "https://a.example/b.png"],
+      URL_2,
+      URL_1.replace("1", "3"),
+    ]);
+  });
+
+  it("is uploaded once for one request that names it twice, also with --no-upload-cache", async () => {
+    const { world, up } = await uploadWorld();
+    await writeFile(path.join(world.cwd, "copy.png"), PICTURE);
+    await world.run([...FOX, "--image", "fox.png", "--image", "copy.png", "--no-upload-cache"]);
+    expect(images(world)).toEqual([[URL_1, URL_1]]);
+    expect(await up.runs()).toHaveLength(1);
+  });
+
+  it("is uploaded again with --no-upload-cache, and that URL is then the one that is remembered", async () => {
+    const { world, up } = await uploadWorld();
+    for (const flags of [[], ["--no-upload-cache"], []])
+      await world.run([...FOX, "--image", "fox.png", ...flags]);
+    expect(images(world)).toEqual([URL_1, URL_2, URL_2]);
+    expect(await up.runs()).toHaveLength(2);
+  });
+
+  it("is uploaded again where its signed URL is about to end", async () => {
+    const signedAt = new Date(Date.now() - 3_500_000).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+    const { world, up } = await uploadWorld(
+      `echo "https://s3.example/fox.png?X-Amz-Date=${signedAt}&X-Amz-Expires=3600&run=$(wc -l < "$log")"`,
+    );
+    await world.run([...FOX, "--image", "fox.png"]);
+    await world.run([...FOX, "--image", "fox.png"]);
+    expect(await up.runs()).toHaveLength(2);
+    expect(new Set(images(world)).size).toBe(2);
+  });
+
+  it("is the same request for --reuse, which then uploads and charges nothing", async () => {
+    const { world, up } = await uploadWorld();
+    const first = await world.json([...FOX, "--image", "fox.png", "--reuse"]);
+    const again = await world.json([...FOX, "--image", "fox.png", "--reuse"]);
+    expect(again.document.taskId).toBe(first.document.taskId);
+    expect(world.server.submits()).toHaveLength(1);
+    expect(await up.runs()).toHaveLength(1);
+  });
+
+  it("is warned about like any other where the same request is charged and unfinished", async () => {
+    const { world } = await uploadWorld();
+    await world.run([...FOX, "--image", "fox.png", "--no-wait"]);
+    const { stderr } = await world.run([...FOX, "--image", "fox.png", "--no-wait"]);
+    expect(stderr).toContain("An identical request is charged and unfinished (task task-1)");
+  });
+
+  it("is told as an event by --progress json", async () => {
+    const { world } = await uploadWorld();
+    const { stderr } = await world.run([...FOX, "--image", "fox.png", "--progress", "json"]);
+    const events = stderr
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(events).toContainEqual({ type: "uploading", file: "fox.png", bytes: PICTURE.length });
+  });
+
+  it("is only announced by --dry-run: nothing is uploaded, and the URL shown once there is one", async () => {
+    const { world, up } = await uploadWorld();
+    const dry = [...FOX, "--image", "fox.png", "--dry-run"];
+    expect((await world.run(dry)).stdout).toContain("\nfox.png would be uploaded first, and its URL sent\n");
+    const { document } = await world.json(dry);
+    expect(document).toMatchObject({
+      request: { image: "fox.png" },
+      uploads: [{ file: path.join(world.cwd, "fox.png"), bytes: PICTURE.length }],
+    });
+    expect(await up.runs()).toEqual([]);
+    await world.run([...FOX, "--image", "fox.png"]);
+    const { document: known } = await world.json(dry);
+    expect(known).toMatchObject({ request: { image: URL_1 } });
+    expect(known).not.toHaveProperty("uploads");
+  });
+
+  it.each<[string, { flags?: string[]; settings?: Record<string, string>; env?: RunOptions["env"] }]>([
+    ["the model takes none", { flags: ["-m", "z-image"] }],
+    ["the ratio is not one of the model's", { flags: ["-r", "27:16"] }],
+    ["there are too many", { flags: Array(16).fill(["-i", "https://a.example/b.png"]).flat() }],
+    ["it costs more than --max-credits", { flags: ["--max-credits", "1"] }],
+    ["a day's limit would be passed", { settings: { dailyCredits: "1" } }],
+    ["the output place cannot be used", { flags: ["-o", "fox.png/x/"] }],
+    ["no key is stored", { env: { IMGGEN_API_KEY: undefined } }],
+    ["another one of its images is unusable", { flags: ["-i", "missing.png"] }],
+    [
+      "the URL of another one is unusable",
+      {
+        flags: ["-i", "https://a.example/b.png", "--check-images"],
+        env: { https_proxy: "http://127.0.0.1:1" },
+      },
+    ],
+  ])("is not uploaded where %s", async (_why, { flags = [], settings = {}, env = {} }) => {
+    const { world, up } = await uploadWorld();
+    for (const [name, value] of Object.entries(settings)) await world.run(["config", "set", name, value]);
+    const { code } = await world.run([...FOX, "-i", "fox.png", ...flags], { env });
+    expect([2, 3, 8]).toContain(code);
+    expect(await up.runs()).toEqual([]);
+    expect(world.server.requests).toEqual([]);
+  });
+
+  it("is refused by commands that take URLs alone, and by all without an upload command", async () => {
+    const { world, up } = await uploadWorld();
+    await writeFile(
+      path.join(world.cwd, "rows.jsonl"),
+      '{"prompt":"a","model":"gamma-image-2","image":"fox.png"}\n',
+    );
+    for (const args of [
+      ["batch", "rows.jsonl"],
+      ["compare", "a fox", "-m", "gamma-image-2", "-i", "fox.png"],
+    ]) {
+      const { code, document } = await world.json(args);
+      expect({ code, message: document.error?.message }).toEqual({
+        code: 2,
+        message: expect.stringContaining("is not an http(s) URL"),
+      });
+    }
+    await world.run(["config", "unset", "uploadCommand"]);
+    const { code, document } = await world.json([...FOX, "--image", "fox.png"]);
+    expect({ code, error: document.error }).toMatchObject({
+      code: 2,
+      error: {
+        type: "invalid_request",
+        message: "--image fox.png is a file on this machine, and the service takes https:// URLs.",
+        hint: expect.stringContaining("imggen config set uploadCommand '<command with {file}>'"),
+      },
+    });
+    expect(await up.runs()).toEqual([]);
+    expect(world.server.requests).toEqual([]);
+  });
+});
+
+describe("uploadCommand", () => {
+  it.each(["upload", "upload {file} | tail", "upload '{file}"])("%j is not stored", async (command) => {
+    const world = await commandWorld();
+    expect((await world.run(["config", "set", "uploadCommand", command])).code).toBe(2);
+    expect((await world.run(["config", "get", "uploadCommand"])).stdout).toBe("");
+  });
+
+  it("is refused in the environment too, before anything is sent", async () => {
+    const { world } = await uploadWorld();
+    const env = { IMGGEN_UPLOAD_COMMAND: "upload" };
+    const { code, stderr } = await world.run([...FOX, "--image", "fox.png"], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain("IMGGEN_UPLOAD_COMMAND has no {file}");
+    expect(world.server.requests).toEqual([]);
+  });
+});
+
+describe("--check-images", () => {
+  /** A world whose server answers HEAD so. */
+  async function answering(status: number, headers: Record<string, string>) {
+    const world = await commandWorld({
+      file: ({ method }, socket) =>
+        void socket.write(method === "HEAD" ? response(status, "", headers) : response(200, PICTURE)),
+    });
+    const check = (...flags: string[]) =>
+      world.json([...FOX, "--image", `${world.server.origin}/in.png?sig=s3cret`, "--check-images", ...flags]);
+    return { world, check };
+  }
+  const asked = (world: CommandWorld) => world.server.requests.filter(({ method }) => method === "HEAD");
+
+  it("asks with HEAD before the submit, for rerun too", async () => {
+    const { world, check } = await answering(200, { "content-type": "image/png" });
+    const { document } = await check();
+    expect(document.ok).toBe(true);
+    expect(world.server.requests[0]).toMatchObject({ method: "HEAD", target: "/in.png?sig=s3cret" });
+    await world.run(["rerun", String(document.taskId), "--check-images"]);
+    expect(asked(world)).toHaveLength(2);
+  });
+
+  it("refuses what is no image, without the URL's signature: nothing is submitted", async () => {
+    const { world, check } = await answering(200, { "content-type": "text/html" });
+    const { code, document } = await check();
+    expect({ code, document }).toMatchObject({
+      code: 2,
+      document: { error: { type: "invalid_request" }, charged: "no" },
+    });
+    expect(document.error?.message).toBe(
+      `--image ${world.server.origin}/in.png?… is no image that the service can fetch: its type is text/html, not JPEG, PNG or WebP.`,
+    );
+    expect(world.server.submits()).toEqual([]);
+  });
+
+  it("names a server that refuses HEAD in a warning, and goes on", async () => {
+    const { world, check } = await answering(405, {});
+    const { document } = await check();
+    expect(document).toMatchObject({
+      ok: true,
+      warnings: [
+        `--image ${world.server.origin}/in.png?… was not checked: its server refuses HEAD (HTTP 405).`,
+      ],
+    });
+  });
+
+  it("opens no connection for --dry-run, and says so", async () => {
+    const { world, check } = await answering(200, {});
+    const { code, stderr } = await check("--dry-run");
+    expect(code).toBe(0);
+    expect(stderr).toContain("--check-images was not done: --dry-run opens no connection.");
+    expect(world.server.requests).toEqual([]);
+  });
+});

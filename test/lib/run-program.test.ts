@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { runProgram } from "../../src/lib/run-program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const never = new AbortController().signal;
+const { PATH } = process.env;
+const sh = (script: string, { timeoutMs = 20_000, signal = never } = {}) =>
+  runProgram(["sh", "-c", script], { env: { PATH }, timeoutMs, signal });
+
+it("returns what a program wrote, and how it ended", async () => {
+  expect(await sh("echo out; echo err >&2; exit 3")).toEqual({
+    kind: "ended",
+    code: 3,
+    killedBy: null,
+    stdout: "out\n",
+    stderr: "err\n",
+  });
+  expect(await sh("kill -TERM $$")).toMatchObject({ kind: "ended", code: null, killedBy: "SIGTERM" });
+});
+
+it("keeps the end of a flood on standard error, and kills a program that floods standard output", async () => {
+  const err = await sh("seq 100000 >&2");
+  expect(err).toMatchObject({ kind: "ended", stdout: "", stderr: expect.stringMatching(/\n100000\n$/) });
+  expect(await sh("yes")).toEqual({ kind: "flooded" });
+});
+
+it("says that a program cannot be started, whatever the reason", async () => {
+  const options = { env: {}, timeoutMs: 1000, signal: never };
+  expect(await runProgram(["/no/such/program"], options)).toMatchObject({ kind: "not_started" });
+  expect(await runProgram(["/"], options)).toMatchObject({ kind: "not_started" });
+  expect(await runProgram(["a\0b"], options)).toMatchObject({ kind: "not_started" });
+});
+
+it.each(["a time-out", "an abort"])("kills a program and all that it has started, after %s", async (how) => {
+  const pids = path.join(await temporaryFolder(), "pids");
+  const stop = new AbortController();
+  // Both ignore the polite signals.
+  const script = `trap '' TERM INT HUP; sh -c "trap '' TERM INT HUP; echo \\$\\$ >> '${pids}'; while :; do sleep 1; done" & echo $$ >> '${pids}'; wait`;
+  const isTimeout = how === "a time-out";
+  const running = sh(script, isTimeout ? { timeoutMs: 1500 } : { signal: stop.signal });
+  let started: number[] = [];
+  await expect
+    .poll(async () => {
+      started = (await readFile(pids, "utf8").catch(() => "")).split("\n").filter(Boolean).map(Number);
+      return started.length;
+    })
+    .toBe(2);
+  if (!isTimeout) stop.abort();
+  expect((await running).kind).toBe(isTimeout ? "timed_out" : "aborted");
+  await expect.poll(() => started.filter(isAlive)).toEqual([]);
+});
+
+it("starts nothing once it is aborted", async () => {
+  const file = path.join(await temporaryFolder(), "started");
+  expect(await sh(`touch '${file}'`, { signal: AbortSignal.abort() })).toEqual({ kind: "aborted" });
+  await expect(readFile(file)).rejects.toThrow("ENOENT");
+});
+
+it("does not wait for a process that was left behind with the output open", async () => {
+  const start = performance.now();
+  expect(await sh("sleep 15 & echo out; exit 0")).toMatchObject({ kind: "ended", code: 0, stdout: "out\n" });
+  expect(performance.now() - start).toBeLessThan(10_000);
+});
+
+it("gives a program no standard input to wait for", async () => {
+  expect(await sh("cat; echo end")).toMatchObject({ stdout: "end\n" });
+});
+
+/** A zombie that its parent has not waited for is dead. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  return !/^\d+ \(.*\) [ZX]/.test(statOf(pid));
+}
+
+function statOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return "";
+  }
+}
