@@ -10,10 +10,10 @@ import { syncFolder } from "../lib/sync-folder.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { StateFolderError } from "./errors.ts";
-import type { TaskClaim } from "./ledger.ts";
 import { type LedgerEntry, listFolder, namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 import { removeOld } from "./old-drafts.ts";
+import type { TaskClaim } from "./owned-task.ts";
 
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;

@@ -9,19 +9,16 @@ import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { DoneTasks } from "./done-tasks.ts";
 import { StateFolderError } from "./errors.ts";
-import { IdPrefixes, mayBePrefix } from "./id-prefix.ts";
+import { findTasks, findTasksOfFiles } from "./find-tasks.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import {
   fileTag,
-  fileTagsOf,
   hasTag,
   idOfName,
   isAuxiliary,
   kindTag,
   openName,
   requestTag,
-  taskTag,
-  taskTagOf,
   timeOfId,
 } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
@@ -137,30 +134,7 @@ export class LedgerReader {
    * several
    */
   async findEach(ids: readonly string[]): Promise<Map<string, TaskRecord>> {
-    const found = await this.#findWhole(ids);
-    const prefixes = new IdPrefixes(ids.filter((id) => !found.has(id) && mayBePrefix(id)));
-    if (prefixes.isEmpty) return found;
-    for await (const entry of this.newestFirst()) if (entry.kind === "task") prefixes.note(entry.record);
-    return new Map([...found, ...prefixes.found()]);
-  }
-
-  /** In one pass over the names of the ledger, so that only what may be meant is read. */
-  async #findWhole(ids: readonly string[]): Promise<Map<string, TaskRecord>> {
-    const found = new Map<string, TaskRecord>();
-    const missing = new Set(ids);
-    const tags = new Set(ids.map(taskTag));
-    const isWanted = (name: string) => {
-      const tag = taskTagOf(name);
-      return (tag !== undefined && tags.has(tag)) || missing.has(idOfName(name) ?? "");
-    };
-    for await (const entry of this.#newestFirst(isWanted)) {
-      if (entry.kind !== "task") continue;
-      const { id, state } = entry.record;
-      for (const each of "taskId" in state ? [id, state.taskId] : [id])
-        if (missing.delete(each)) found.set(each, entry.record);
-      if (missing.size === 0) break;
-    }
-    return found;
+    return findTasks(ids, (wanted) => this.#newestFirst(wanted));
   }
 
   /** The newest task that a file with these bytes was saved from. @param sha256 in hex */
@@ -175,18 +149,7 @@ export class LedgerReader {
 
   /** As `findByFile`, for many in one pass over the names of the ledger. What it lacks is left out. */
   async findByFiles(sha256s: ReadonlySet<string>): Promise<Map<string, TaskRecord>> {
-    const tags = new Set([...sha256s].map(fileTag));
-    const found = new Map<string, TaskRecord>();
-    const byFiles = this.#search(
-      (name) => fileTagsOf(name).some((tag) => tags.has(tag)),
-      ({ state }) => state.name === "saved",
-    );
-    for await (const record of byFiles) {
-      const files = record.state.name === "saved" ? record.state.files : [];
-      for (const { sha256 } of files)
-        if (sha256s.has(sha256) && !found.has(sha256)) found.set(sha256, record);
-    }
-    return found;
+    return findTasksOfFiles(sha256s, (wanted) => this.#newestFirst(wanted));
   }
 
   /** Every task for the very same request of the same account, newest first. */

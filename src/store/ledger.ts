@@ -1,49 +1,30 @@
 import path from "node:path";
-import { isoTime } from "../lib/clock.ts";
-import { isPresent, makeFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
+import { isPresent, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
-import { randomDigits } from "../lib/random-digits.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { Announced } from "./announced.ts";
 import { type Claim, hasClaims, isAtWork, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
-import { StateFolderError } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
-import { DRAFT_MARK, timeOfId } from "./ledger-name.ts";
+import { DRAFT_MARK } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./old-drafts.ts";
-import { hold, isOwnerGone, LONGEST_SUBMIT_MS, letGo, mayBeUnderWay, ownerOf } from "./owners.ts";
-import { keepReserve, releaseReserve } from "./reserve-file.ts";
-import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
-
-/** A task that this process may write to. */
-export interface OwnedTask {
-  record: TaskRecord;
-  file: TaskFile;
-  /** Whether it was taken over from another process, so that there are claims on it. */
-  claimed: boolean;
-  /** Releases it unfinished. */
-  release(): Promise<void>;
-}
-
-/** What decides which of several processes begins a task. */
-export interface TaskClaim {
-  /** @param draft the task's file, synced, under its first name. @returns whether the task is to be begun from it */
-  take(draft: string): Promise<boolean>;
-  /** Whether a process other than the one that claimed it may have begun the task. */
-  isShared(): boolean;
-}
-
-type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
+import type { OwnedTask, TaskClaim } from "./owned-task.ts";
+import { isOwnerGone, LONGEST_SUBMIT_MS, letGo, mayBeUnderWay, ownerOf } from "./owners.ts";
+import { releaseReserve } from "./reserve-file.ts";
+import { TaskFile } from "./task-file.ts";
+import { TaskStarter } from "./task-starter.ts";
 
 /** The ledger for processes that submit, finish and resume tasks. */
 export class Ledger extends LedgerReader {
+  readonly #starter = new TaskStarter(this.folder, this.done, this.clock, this.processes);
+
   /** A unique id for a task that is begun now; ids sort by time. */
   newId(): string {
-    return `${timeOfId(this.clock.now())}-${randomDigits()}`;
+    return this.#starter.newId();
   }
 
   /**
@@ -51,12 +32,8 @@ export class Ledger extends LedgerReader {
    * @param submitMs how long the submit may take, unless a later record says more
    * @throws StateFolderError
    */
-  async begin(intent: Intent, submitMs = LONGEST_SUBMIT_MS): Promise<OwnedTask> {
-    const id = this.newId();
-    return this.#guardedBegin(id, async () => {
-      const line = await this.#intentLine(intent, submitMs);
-      return this.#owned(id, line, await TaskFile.create(this.fileOf(id), line, this.#makeRoom));
-    });
+  begin(intent: Intent, submitMs = LONGEST_SUBMIT_MS): Promise<OwnedTask> {
+    return this.#starter.begin(intent, submitMs);
   }
 
   /**
@@ -65,83 +42,13 @@ export class Ledger extends LedgerReader {
    * @returns "taken" if another process has begun it, or even finished it
    * @throws StateFolderError
    */
-  async beginAs(
+  beginAs(
     id: string,
     intent: Intent,
     claim: TaskClaim | null,
     submitMs = LONGEST_SUBMIT_MS,
   ): Promise<OwnedTask | "taken"> {
-    const isFinished = async () => (claim === null || claim.isShared()) && (await this.done.has(id));
-    // Checked before as well as after, so that a process killed in between does not leave the task begun twice.
-    const isFree = async (draft: string) =>
-      (claim === null || (await claim.take(draft))) && !(await isFinished());
-    return this.#guardedBegin<OwnedTask | "taken">(id, async () => {
-      const line = { ...(await this.#intentLine(intent, submitMs)), id };
-      const file = await TaskFile.createWhole(this.fileOf(id), line, isFree, this.#makeRoom);
-      if (file === null) return "taken";
-      const task = await this.#owned(id, line, file);
-      // It may have been begun, finished and moved to `done` since the last check.
-      try {
-        if (!(await isFinished())) return task;
-      } catch (error) {
-        this.#withdraw(task);
-        throw error;
-      }
-      this.#withdraw(task);
-      return "taken";
-    });
-  }
-
-  /** Withdraws a task that was begun and not sent. */
-  #withdraw({ file }: OwnedTask): void {
-    file.closeIfPossible();
-    removeIfPresent(file.path);
-  }
-
-  /** Begins a task. This process holds it before other processes can see its file, and until it is released. */
-  async #guardedBegin<Begun extends OwnedTask | "taken">(
-    id: string,
-    begin: () => Promise<Begun>,
-  ): Promise<Begun> {
-    const file = this.fileOf(id);
-    hold(file);
-    try {
-      const begun = await begin();
-      if (begun === "taken") letGo(file);
-      return begun;
-    } catch (error) {
-      letGo(file);
-      if (error instanceof StateFolderError) throw error;
-      throw new StateFolderError(this.folder, error, {
-        hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
-      });
-    }
-  }
-
-  async #intentLine(intent: Intent, submitMs: number): Promise<IntentEvent> {
-    await makeFolder(this.openFolder, 0o700);
-    keepReserve(this.folder);
-    const now = this.clock.now();
-    const [at, until] = [isoTime(now), isoTime(now + submitMs)];
-    return { type: "intent", v: LEDGER_VERSION, at, owner: this.processes.self, until, ...intent };
-  }
-
-  /** If the name of the new file cannot be synced, the file must not stay: it would look like a request that was sent. */
-  async #owned(id: string, line: IntentEvent, file: TaskFile): Promise<OwnedTask> {
-    try {
-      await syncFolder(this.openFolder);
-    } catch (error) {
-      file.closeIfPossible();
-      removeIfPossible(file.path);
-      throw error;
-    }
-    const release = async () => {
-      letGo(file.path);
-      file.close();
-    };
-    const { type: _type, v: _v, id: _id, at: submittedAt, owner, until = null, ...intent } = line;
-    const record: TaskRecord = { id, intent, owner, submittedAt, state: { name: "intent", until } };
-    return { record, file, claimed: false, release };
+    return this.#starter.beginAs(id, intent, claim, submitMs);
   }
 
   /** Announces a task that is about to be submitted, for processes with a daily limit. @throws StateFolderError */

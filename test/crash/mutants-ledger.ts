@@ -40,7 +40,9 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "the folder of a new intent is not synced",
-    edits: [{ file: "store/ledger.ts", find: "      await syncFolder(this.openFolder);\n", replace: "" }],
+    edits: [
+      { file: "store/task-starter.ts", find: "      await syncFolder(this.#openFolder);\n", replace: "" },
+    ],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: names at submit: charged$/ },
   },
   {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import type { Ledger, OwnedTask } from "../../src/store/ledger.ts";
+import type { Ledger } from "../../src/store/ledger.ts";
+import type { OwnedTask } from "../../src/store/owned-task.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 
 /** Files a task under the finished ones, as its lines add up now. */

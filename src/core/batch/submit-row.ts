@@ -1,4 +1,4 @@
-import type { OwnedTask } from "../../store/ledger.ts";
+import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Intent } from "../../task/intent.ts";
 import { TakenOverError } from "../errors.ts";
 import { firstAttemptMs, intentOf, submitAndFinish } from "../task/generate.ts";

@@ -1,7 +1,8 @@
 import { type Clock, isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { StateFolderError } from "../../store/errors.ts";
-import type { Ledger, OwnedTask } from "../../store/ledger.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import type { OwnedTask } from "../../store/owned-task.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import { PendingError } from "../errors.ts";
 import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";

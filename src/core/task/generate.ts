@@ -1,6 +1,6 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/errors.ts";
-import type { OwnedTask } from "../../store/ledger.ts";
+import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Destination } from "../../task/destination.ts";
 import type { Intent } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";

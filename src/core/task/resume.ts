@@ -1,5 +1,6 @@
 import { ImggenError } from "../../lib/errors.ts";
-import type { Ledger, OwnedTask } from "../../store/ledger.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Destination } from "../../task/destination.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";

@@ -1,7 +1,8 @@
 import { errorText } from "../../lib/error-text.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import { StateFolderError } from "../../store/errors.ts";
-import type { Ledger, OwnedTask } from "../../store/ledger.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import type { OwnedTask } from "../../store/owned-task.ts";
 import { type AcceptedState, advance, type TaskEvent, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { TakenOverError } from "../errors.ts";
