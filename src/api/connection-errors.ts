@@ -4,6 +4,22 @@ const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPT
 /** Other errors of a TLS handshake. */
 const HANDSHAKE = /ERR_TLS|ERR_SSL|EPROTO/;
 
+const OWN_AUTHORITY =
+  "Where a company's own certificate authority signs it, name its file in NODE_EXTRA_CA_CERTS.";
+const CLOCK = `Check this machine's clock. If it is right, only the service can renew its certificate.\n${OWN_AUTHORITY}`;
+const OTHER_HOST = `Check the base URL, and that no other server answers in the service's place.\n${OWN_AUTHORITY}`;
+const NOT_TLS = "Check the base URL and its port, and that no other server answers in the service's place.";
+
+/** What is wrong with a service's TLS, and the next step. */
+const TLS: Record<string, [what: string, hint: string]> = {
+  CERT_HAS_EXPIRED: ["its certificate has expired", CLOCK],
+  CERT_NOT_YET_VALID: ["its certificate is not valid yet", CLOCK],
+  ERR_TLS_CERT_ALTNAME_INVALID: ["its certificate is for another host", OTHER_HOST],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ["its certificate is self-signed", OWN_AUTHORITY],
+  EPROTO: ["the TLS handshake failed", NOT_TLS],
+  ERR_SSL_WRONG_VERSION_NUMBER: ["it does not speak TLS", NOT_TLS],
+};
+
 const PLAIN: Record<string, string> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was cut",
@@ -25,10 +41,8 @@ export function describeConnectionError(
 ): { message: string; hint: string } {
   const code = deepestCode(error);
   if (CERTIFICATE.test(code) || HANDSHAKE.test(code)) {
-    return {
-      message: `No trusted connection to ${service.host}: its certificate was not accepted (${code}).`,
-      hint: "Where a company's own certificate authority signs it, name its file in NODE_EXTRA_CA_CERTS.",
-    };
+    const [what, hint] = TLS[code] ?? ["its certificate was not accepted", OWN_AUTHORITY];
+    return { message: `No trusted connection to ${service.host}: ${what} (${code}).`, hint };
   }
   return {
     message: `The service at ${service.host} could not be reached: ${connectionErrorText(error)}.`,

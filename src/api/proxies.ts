@@ -21,6 +21,23 @@ export function proxiesFromEnvironment(env: Record<string, string | undefined>):
   return http || https ? { http, https, except } : undefined;
 }
 
+/** The proxy that a connection to this URL goes through; null if it is direct. */
+export function proxyFor(url: URL, proxies: Proxies | undefined): string | null {
+  const proxy = (url.protocol === "https:" ? proxies?.https : proxies?.http) || null;
+  return proxy === null || isExcepted(url, proxies?.except ?? "") ? null : proxy;
+}
+
+/** As the proxy agent reads NO_PROXY: hosts and the names below them, each with a port or without; `*` for all. */
+function isExcepted({ hostname, port, protocol }: URL, except: string): boolean {
+  if (except === "*") return true;
+  const ownPort = port || (protocol === "https:" ? "443" : "80");
+  return except.split(/[,\s]/).some((entry) => {
+    const [, host = entry, onlyPort = ownPort] = /^(.+):(\d+)$/.exec(entry) ?? [];
+    const name = host.replace(/^\*?\./, "").toLowerCase();
+    return entry !== "" && onlyPort === ownPort && (hostname === name || hostname.endsWith(`.${name}`));
+  });
+}
+
 /** A proxy's URL; without a scheme it is an http: one, as for curl. */
 function proxyAddress(variable: string, text: string): string {
   if (text === "") return "";

@@ -3,7 +3,6 @@ import { keyMasker } from "../lib/redact.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
-import { decoded } from "./decode.ts";
 import type { HttpRequest } from "./exchange.ts";
 import { TransportError } from "./exchange.ts";
 import {
@@ -14,6 +13,7 @@ import {
   readSubmit,
   type SubmitReply,
 } from "./replies.ts";
+import { wholeReply } from "./whole-reply.ts";
 
 export type { PollReply, SubmitReply } from "./replies.ts";
 
@@ -31,7 +31,6 @@ export interface ServiceOptions {
 
 const SUBMIT_TIMEOUT_MS = 120_000;
 const POLL_TIMEOUT_MS = 15_000;
-const LARGEST_REPLY_BYTES = 1024 * 1024;
 
 /** The service's two operations (sections 4.1 and 4.2), one request each; the caller retries. */
 export interface ImageService {
@@ -71,7 +70,7 @@ export class HttpImageService implements ImageService {
     try {
       const reply = await this.#exchange({
         method: "POST",
-        url: this.#endpoint(),
+        url: new URL(`${this.#options.baseUrl}/generate-image`),
         body: JSON.stringify(request),
         // One that has carried a request may be closed by the service at any moment, also while the submit leaves.
         ownConnection: true,
@@ -97,7 +96,7 @@ export class HttpImageService implements ImageService {
     try {
       const reply = await this.#exchange({
         method: "GET",
-        url: this.#endpoint(taskId),
+        url: taskUrl(this.#options.baseUrl, taskId),
         timeoutMs: Math.min(timeoutMs, this.#options.pollTimeoutMs ?? POLL_TIMEOUT_MS),
         signal,
       });
@@ -118,44 +117,15 @@ export class HttpImageService implements ImageService {
     return { maskKey: this.#maskKey, nowMs: this.#options.clock.now() };
   }
 
-  #endpoint(taskId?: string): URL {
-    const query = taskId === undefined ? "" : `?taskId=${encodeURIComponent(taskId)}`;
-    return new URL(`${this.#options.baseUrl}/generate-image${query}`);
-  }
-
   /** @throws TransportError if not even the head of a reply arrived */
-  async #exchange(request: HttpRequest): Promise<HttpReply> {
-    const reply: HttpReply = { status: 0, headers: {}, body: "", cut: null };
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const headers: Record<string, string> = {
-      authorization: `Bearer ${this.#options.apiKey}`,
-      "accept-encoding": "identity",
-    };
+  #exchange(request: HttpRequest): Promise<HttpReply> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#options.apiKey}` };
     if (request.body !== undefined) headers["content-type"] = "application/json";
-    try {
-      await this.#options.http.send(
-        { ...request, headers },
-        {
-          onHead: (status, replyHeaders) => Object.assign(reply, { status, headers: replyHeaders }),
-          onData: (chunk) => {
-            size += chunk.length;
-            if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
-            chunks.push(chunk);
-          },
-        },
-      );
-    } catch (error) {
-      // What came before may be all that the service had to say.
-      if (!(error instanceof TransportError) || reply.status === 0) throw error;
-      reply.cut = error;
-    }
-    const bytes = await decoded(
-      Buffer.concat(chunks),
-      reply.headers["content-encoding"],
-      LARGEST_REPLY_BYTES,
-    );
-    reply.body = bytes.toString("utf8");
-    return reply;
+    return wholeReply(this.#options.http, { ...request, headers });
   }
+}
+
+/** The address that a task is polled at (section 4.2). */
+export function taskUrl(baseUrl: string, taskId: string): URL {
+  return new URL(`${baseUrl}/generate-image?taskId=${encodeURIComponent(taskId)}`);
 }

@@ -37,6 +37,18 @@ describe("a connection error in words", () => {
     expect(hint).not.toMatch(/insecure|REJECT_UNAUTHORIZED/i);
   });
 
+  it.each([
+    ["CERT_HAS_EXPIRED", "its certificate has expired", "this machine's clock"],
+    ["CERT_NOT_YET_VALID", "its certificate is not valid yet", "this machine's clock"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another host", "the base URL"],
+    ["ERR_SSL_WRONG_VERSION_NUMBER", "it does not speak TLS", "the base URL and its port"],
+  ])("says of %s that %s, and to check %s", (code, what, toCheck) => {
+    const { message, hint } = describeConnectionError(broken(code), SERVICE);
+    expect(message).toBe(`No trusted connection to api.example:8443: ${what} (${code}).`);
+    expect(hint).toContain(`Check ${toCheck}`);
+    expect(hint.split("\n").length).toBeLessThanOrEqual(2);
+  });
+
   it("looks through every wrapping to the innermost cause", () => {
     const all = new AggregateError([Object.assign(new Error(), { code: "ECONNREFUSED" }), new Error()]);
     const wrapped = Object.assign(new Error("proxy", { cause: all }), { code: "UND_ERR_ABORTED" });

@@ -1,12 +1,11 @@
 import { HttpClient } from "../../api/client.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
+import { NO_SUCH_TASK } from "../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { HttpImageService, type PollReply } from "../../api/service.ts";
 import type { Session } from "../app/session.ts";
 import { traceOf } from "../output/trace.ts";
-
-const NO_SUCH_TASK = "imggen-key-check";
 
 /** What the service answers when asked for a task that does not exist. @throws NetworkError without any answer */
 export async function pollForNothing(baseUrl: string, apiKey: string, session: Session): Promise<PollReply> {
