@@ -88,7 +88,8 @@ function escapeMarkup(content: string): string {
   return escaped.trim() === "" ? "-" : escaped;
 }
 
-function fontFile(): string {
+/** The font of a sheet's texts. @throws UndecodableError if it is not installed */
+export function fontFile(): string {
   try {
     return createRequire(import.meta.url).resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf");
   } catch (error) {

@@ -25,6 +25,11 @@ export async function loadSharp(): Promise<Sharp> {
   }
 }
 
+/** The image library's version. @throws UndecodableError if it is not installed, or cannot be loaded */
+export async function sharpVersion(): Promise<string> {
+  return (await loadSharp()).versions.sharp;
+}
+
 /** An image as PNG, at most as large as given, in pixels. @throws UndecodableError */
 export function scaledPng(file: string, width: number, height: number): Promise<Buffer> {
   return decoding(file, async (image) =>

@@ -29,6 +29,7 @@ const COMMANDS = [
   "show",
   "gallery",
   "skill",
+  "doctor",
 ];
 
 /** The text of one section, up to the next heading. */

@@ -33,6 +33,8 @@ export interface RunOptions {
   rows?: number;
   /** Default: the system's. */
   clock?: Clock;
+  /** Default: this process's. */
+  nodeVersion?: string;
 }
 
 export interface RunResult {
@@ -71,6 +73,7 @@ export function testContext(
     resolvePath: (file) => path.resolve(options.cwd ?? options.home, file),
     clock: options.clock ?? systemClock,
     processes: processesAs(pid),
+    nodeVersion: options.nodeVersion ?? process.versions.node,
     signal: options.signal ?? new AbortController().signal,
     lastWord: async () => {},
     onSuspend: () => () => {},

@@ -88,6 +88,11 @@ export const COMMANDS: Record<string, CommandEntry> = {
     summary: "print or install a skill that teaches a coding agent imggen",
     load: () => import("../commands/skill.ts"),
   },
+  doctor: {
+    group: "Setup",
+    summary: "check the installation, the account and the network",
+    load: () => import("../commands/doctor/doctor.ts"),
+  },
   completion: {
     group: "Setup",
     summary: "print a script that completes commands in a shell",

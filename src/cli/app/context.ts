@@ -19,6 +19,8 @@ export interface Context extends ProcessContext {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   clock: Clock;
+  /** `22.20.1` */
+  readonly nodeVersion: string;
   readonly processes: Processes;
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
   signal: AbortSignal;
@@ -60,6 +62,7 @@ export function processContext(): Context {
     },
     ...thisProcess(),
     clock: systemClock,
+    nodeVersion: process.versions.node,
     get processes() {
       return processes();
     },

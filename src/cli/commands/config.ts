@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { checkBaseUrl } from "../../client/account.ts";
+import { checkApiKey, checkBaseUrl } from "../../client/account.ts";
 import { CONFIRM_ABOVE_CREDITS, type Effective, switchValue } from "../../client/effective-settings.ts";
 import { parseUploadCommand } from "../../core/references/upload-command.ts";
 import { UsageError } from "../../lib/errors.ts";
@@ -76,6 +76,12 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, Check> = {
     return file;
   },
 };
+
+/** @throws UsageError if a stored value is one that no command takes */
+export function checkSetting(name: SettingName, value: string): void {
+  if (name === "apiKey") checkApiKey(value, name);
+  else CHECKS[name](value);
+}
 
 /** @throws UsageError if there is a refusal */
 function refuse(refusal: Refusal | null, hint = refusal?.hint): void {

@@ -1,10 +1,11 @@
 import path from "node:path";
 import { UndecodableError } from "../../graphics/decoder.ts";
 import { pictureOf } from "../../graphics/picture.ts";
-import { type Screen, screenOf } from "../../graphics/terminal.ts";
+import type { Screen } from "../../graphics/terminal.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import type { Session } from "../app/session.ts";
+import { findScreen } from "./screen.ts";
 
 /** One question to the terminal is enough for all pictures of a run. */
 const screens = new WeakMap<Session, Promise<Screen>>();
@@ -32,16 +33,4 @@ async function picture(file: string, screen: Screen): Promise<string> {
   if (inspection.ok) return pictureOf(file, inspection.image, screen);
   const what = inspection.problem === "incomplete" ? "incomplete" : "not an image";
   throw new UndecodableError(`it is ${what}: ${inspection.detail}`);
-}
-
-function findScreen({ context, console }: Session): Promise<Screen> {
-  const { stdout, env } = context;
-  return screenOf({
-    env,
-    columns: stdout.columns || 80,
-    rows: stdout.rows || 24,
-    hasColors: console.takesColors("stdout"),
-    named: context.namedGraphics,
-    ask: context.queryTerminal,
-  });
 }

@@ -34,6 +34,10 @@ export const TOPIC: Topic = [
     "batch",
     'the object of generate for each row as it ends, with row and line; then {"type": "summary", "rows": …, "saved": …, "failed": …, "unknown": …, "skipped": …, "credits": …}',
   ],
+  [
+    "doctor",
+    '{"ok": true, "checks": [{"name": "key", "status": "ok, warning, failed or skipped", "message": "…", "hint": "…" or null, "facts": {…}}]}; where one has failed, with the fields of a failure',
+  ],
   ["--help", "the whole command tree: commands, arguments, flags, exit codes, environment"],
   "",
   "Models:",

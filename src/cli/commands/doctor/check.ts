@@ -1,0 +1,94 @@
+import type { TransportError } from "../../../api/exchange.ts";
+import type { ProbeReply } from "../../../api/probe.ts";
+import { errorCode } from "../../../lib/error-code.ts";
+import { errorText } from "../../../lib/error-text.ts";
+import { ImggenError } from "../../../lib/errors.ts";
+import type { Session } from "../../app/session.ts";
+
+/** `failed` must be fixed; what is `skipped` depends on something that is missing, which another check reports. */
+export type CheckStatus = "ok" | "warning" | "failed" | "skipped";
+
+/** What a check has found. */
+export interface CheckResult {
+  status: CheckStatus;
+  /** A sentence if something is wrong; otherwise a few words without a full stop. */
+  message: string;
+  /** The next step; null if there is none. */
+  hint: string | null;
+  /** The same for programs: values by name. Empty where a check could not look. */
+  facts: Facts;
+}
+
+type Facts = Readonly<Record<string, string | number | boolean | null>>;
+
+/** What came of asking the service. */
+export type Asked =
+  /** There is nobody to ask: the embedded sandbox starts when it is needed, and would create files. */
+  | { kind: "sandbox" }
+  | { kind: "unreachable"; url: URL; cause: TransportError }
+  | ({ kind: "answered"; url: URL; label: string } & ProbeReply);
+
+/** What the checks look at. */
+export interface Subject {
+  session: Session;
+  /** What the service answers, asked once for all checks. */
+  asked: () => Promise<Asked>;
+}
+
+/** One thing that is checked. An ImggenError that it throws is what is wrong. */
+export interface Check {
+  name: string;
+  run: (subject: Subject) => CheckResult | Promise<CheckResult>;
+}
+
+export function ok(message: string, facts: Facts = {}): CheckResult {
+  return { status: "ok", message, hint: null, facts };
+}
+
+export function warning(message: string, hint: string, facts: Facts = {}): CheckResult {
+  return { status: "warning", message, hint, facts };
+}
+
+export function failed(message: string, hint: string | null, facts: Facts = {}): CheckResult {
+  return { status: "failed", message, hint, facts };
+}
+
+export function skipped(message: string, facts: Facts = {}): CheckResult {
+  return { status: "skipped", message, hint: null, facts };
+}
+
+/** A check cannot be made, and why: a few words without a full stop. Another check reports the cause. */
+export class NotChecked extends Error {}
+
+/** By then the service's check has ended, which waits longest. */
+const LONGEST_CHECK_MS = 5_500;
+
+/** Makes a check, of which every outcome but a bug in imggen is a result. @throws InterruptedError on a signal */
+export async function make(check: Check, subject: Subject): Promise<CheckResult> {
+  const { signal, clock } = subject.session.context;
+  const ended = new AbortController();
+  const timeUp = clock.sleep(LONGEST_CHECK_MS, AbortSignal.any([signal, ended.signal]));
+  timeUp.catch(() => {});
+  try {
+    const late = timeUp.then(() =>
+      warning("No result within 5.5 s.", "A disk or a network that does not answer may be the cause."),
+    );
+    return await Promise.race([runAsync(check, subject), late]);
+  } catch (error) {
+    signal.throwIfAborted();
+    return resultOf(error);
+  } finally {
+    ended.abort();
+  }
+}
+
+async function runAsync(check: Check, subject: Subject): Promise<CheckResult> {
+  return check.run(subject);
+}
+
+function resultOf(error: unknown): CheckResult {
+  if (error instanceof NotChecked) return skipped(error.message);
+  if (error instanceof ImggenError) return failed(error.message, error.hint);
+  if (errorCode(error) === undefined) throw error;
+  return failed(`It cannot be checked: ${errorText(error)}.`, null);
+}

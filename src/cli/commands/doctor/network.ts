@@ -1,0 +1,45 @@
+import { promises } from "node:fs";
+import { proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
+import { errorText } from "../../../lib/error-text.ts";
+import { withoutQuery } from "../../../lib/redact.ts";
+import { type CheckResult, NotChecked, ok, type Subject, warning } from "./check.ts";
+import { settingOf } from "./settings.ts";
+
+/** The proxy that the service is reached through. */
+export async function checkProxy({ session }: Subject): Promise<CheckResult> {
+  if (session.options.sandbox) return ok("none for the embedded sandbox", { url: null });
+  const proxies = proxiesFromEnvironment(session.context.env);
+  if (proxies === undefined) return ok("none", { url: null });
+  const setting = await settingOf("baseUrl", session);
+  if (setting === undefined || !URL.canParse(setting.value))
+    throw new NotChecked("there is no base URL to reach through it");
+  const url = new URL(setting.value);
+  const proxy = proxyFor(url, proxies);
+  if (proxy === null) return ok(`none for ${url.host}`, { url: null });
+  const variable = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
+  // Without the user name and password that it may have.
+  return ok(`${withoutQuery(proxy)} (${variable})`, { url: withoutQuery(proxy) });
+}
+
+/** Which certificates are trusted. */
+export async function checkTls({ session }: Subject): Promise<CheckResult> {
+  const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = session.context.env;
+  const facts = { extraCertificates: extra || null };
+  if (rejects === "0")
+    return warning(
+      "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so anybody on the way can read the API key.",
+      "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.",
+      facts,
+    );
+  if (!extra) return ok("Node's own certificates", facts);
+  const problem = await promises.readFile(extra).then(
+    () => null,
+    (error: unknown) => errorText(error),
+  );
+  if (problem === null) return ok(`Node's own certificates, and those in ${extra}`, facts);
+  return warning(
+    `The certificates in ${extra} cannot be read: ${problem}.`,
+    "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.",
+    facts,
+  );
+}

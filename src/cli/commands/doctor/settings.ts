@@ -1,0 +1,103 @@
+import { promises } from "node:fs";
+import path from "node:path";
+import type { Effective } from "../../../client/effective-settings.ts";
+import type { Folders } from "../../../client/folders.ts";
+import { errorText } from "../../../lib/error-text.ts";
+import { ImggenError, UsageError } from "../../../lib/errors.ts";
+import { shellWord } from "../../../lib/shell-word.ts";
+import {
+  readSettings,
+  SETTING_NAMES,
+  type SettingName,
+  type Settings,
+} from "../../../store/settings-file.ts";
+import type { Session } from "../../app/session.ts";
+import { checkSetting } from "../config.ts";
+import { type CheckResult, NotChecked, ok, type Subject, warning } from "./check.ts";
+import { modeText, placeOf } from "./place.ts";
+
+const OTHER_USERS = 0o077;
+
+export function checkProfile({ session }: Subject): CheckResult {
+  const { profile } = session;
+  if (profile === null) return ok("none", { name: null, source: "default" });
+  knownFolders(session);
+  session.requireProfile();
+  return ok(`${profile.name} (${profile.label})`, { name: profile.name, source: profile.source });
+}
+
+/** The settings file: valid, private, and in a folder that can be written to. */
+export async function checkConfig({ session }: Subject): Promise<CheckResult> {
+  const file = await settingsFileOf(session);
+  checkValues(readSettings(file), file);
+  // Reading has narrowed the modes where it could.
+  const stats = await promises.stat(file).catch(() => null);
+  const folder = await placeOf(path.dirname(file));
+  const mode = stats === null || folder.mode === null ? null : stats.mode & 0o777;
+  const facts = { file, exists: stats !== null, mode: mode === null ? null : modeText(mode) };
+  if (mode !== null && (mode & OTHER_USERS) !== 0)
+    return warning(
+      `Other users may use ${file}, and the key in it (mode ${modeText(mode)}).`,
+      `Run: chmod 600 ${shellWord(file)}`,
+      facts,
+    );
+  if (folder.problem !== null)
+    return warning(
+      `${file} cannot be changed: ${errorText(folder.problem)}.`,
+      "imggen login and imggen config set need to write there.",
+      facts,
+    );
+  const what = mode === null ? "" : `, mode ${modeText(mode)}`;
+  return ok(stats === null ? `${file}, not there yet` : `${file}${what}`, facts);
+}
+
+/** The file of the settings in use. @throws UsageError if there is no folder for it */
+async function settingsFileOf(session: Session): Promise<string> {
+  // Named before the profile, which another check reports.
+  void session.folders;
+  try {
+    session.requireProfile();
+  } catch (error) {
+    if (error instanceof ImggenError) throw new NotChecked("the profile cannot be used");
+    throw error;
+  }
+  return (await session.settingsStore()).file;
+}
+
+/** @throws UsageError if a command would refuse a value */
+function checkValues(settings: Settings, file: string): void {
+  for (const name of SETTING_NAMES) {
+    const value = settings[name];
+    if (value === undefined) continue;
+    try {
+      checkSetting(name, value);
+    } catch (error) {
+      if (!(error instanceof ImggenError)) throw error;
+      throw new UsageError(`${file}: ${error.message}`, {
+        hint:
+          name === "apiKey" ? "Store another one: imggen login" : `Remove it: imggen config unset ${name}`,
+        cause: error,
+      });
+    }
+  }
+}
+
+/** The folders of settings and state. @throws NotChecked where there are none */
+export function knownFolders(session: Session): Folders {
+  try {
+    return session.folders;
+  } catch (error) {
+    if (error instanceof ImggenError) throw new NotChecked("there is no folder for settings and the ledger");
+    throw error;
+  }
+}
+
+/** The value that applies. @throws NotChecked if the settings cannot be read */
+export async function settingOf(name: SettingName, session: Session): Promise<Effective | undefined> {
+  try {
+    return await session.settings.get(name);
+  } catch (error) {
+    if (error instanceof ImggenError) throw new NotChecked("the settings cannot be read");
+    throw error;
+  }
+}

@@ -1,0 +1,55 @@
+import { openLedger } from "../../../client/open-ledger.ts";
+import { mayBeTask, tasksToResume } from "../../../client/resume-targets.ts";
+import { isUnknown, mayBeCharged } from "../../../task/record.ts";
+import { type CheckResult, ok, type Subject, warning } from "./check.ts";
+import { knownFolders } from "./settings.ts";
+
+/** What the ledger has left to do. */
+export async function checkTasks({ session }: Subject): Promise<CheckResult> {
+  const { clock, processes } = session.context;
+  const isSandbox = session.options.sandbox === true;
+  const ledger = openLedger({ folders: knownFolders(session), clock, processes });
+  const { targets, unreadable } = await tasksToResume([], isSandbox, ledger);
+  const records = targets.flatMap(({ record }) => (record !== null && mayBeCharged(record) ? record : []));
+  const left = records.filter((record) => !ledger.isHeld(record));
+  const unknown = left.filter(isUnknown).length;
+  const facts = {
+    inProgress: records.length - left.length,
+    unfinished: left.length - unknown,
+    unknown,
+    unreadable: unreadable.filter(mayBeTask).length,
+  };
+  const found = messages(facts);
+  if (found.length === 0) return ok(facts.inProgress === 0 ? "none unfinished" : inProgress(facts), facts);
+  const resume = `imggen resume${isSandbox ? " --sandbox" : ""}`;
+  const isAllCharged = facts.unfinished > 0 && found.length === 1;
+  return warning(
+    `${found.join(" ")}`,
+    isAllCharged ? `To save the images: ${resume}` : `To see what to do about each: ${resume}`,
+    facts,
+  );
+}
+
+interface Counts {
+  inProgress: number;
+  unfinished: number;
+  unknown: number;
+  unreadable: number;
+}
+
+function inProgress(counts: Counts): string {
+  return `${counts.inProgress} in progress`;
+}
+
+/** A sentence for each kind of thing that is left to do. */
+function messages({ unfinished, unknown, unreadable }: Counts): string[] {
+  return [
+    unfinished > 0 && `${counted(unfinished, "task is", "tasks are")} charged and not saved.`,
+    unknown > 0 && `The outcome of ${counted(unknown, "request", "requests")} is unknown.`,
+    unreadable > 0 && `${counted(unreadable, "file", "files")} of the ledger cannot be read.`,
+  ].filter((message) => message !== false);
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
+}

@@ -1,0 +1,44 @@
+import type { Protocol, Screen } from "../../../graphics/terminal.ts";
+import { findScreen } from "../../output/screen.ts";
+import { hasSymbols } from "../../output/symbols.ts";
+import { type CheckResult, ok, type Subject } from "./check.ts";
+
+/** What output looks like here. Nothing of it is a fault. */
+export async function checkTerminal({ session }: Subject): Promise<CheckResult> {
+  const { context, console, options } = session;
+  if (context.stdout.isTTY !== true)
+    return ok("standard output is not a terminal, so there are no colours or pictures", {
+      isTerminal: false,
+    });
+  // A question to the terminal would stand on standard output, beside the JSON document.
+  const screen = await findScreen(session, options.json !== true);
+  const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";
+  const symbols = hasSymbols(context.env) ? "symbols" : "no symbols";
+  const pictures = picturesOn(screen);
+  return ok([`${screen.columns}×${screen.rows}`, colors, symbols, pictures].join(", "), {
+    isTerminal: true,
+    columns: screen.columns,
+    rows: screen.rows,
+    colors,
+    symbols: hasSymbols(context.env),
+    pictures,
+  });
+}
+
+const COLORS: Readonly<Record<Screen["colors"], string>> = {
+  truecolor: "16 million colours",
+  "256": "256 colours",
+  none: "16 colours",
+};
+
+const PICTURES: Readonly<Record<Protocol, string>> = {
+  kitty: "pictures by Kitty's protocol",
+  "kitty in tmux": "pictures by Kitty's protocol, through tmux",
+  iterm2: "pictures by iTerm2's protocol",
+  sixel: "pictures as sixel graphics",
+  blocks: "pictures as half blocks",
+};
+
+function picturesOn({ protocol, colors }: Screen): string {
+  return protocol === "blocks" && colors === "none" ? "no pictures" : PICTURES[protocol];
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { Session } from "../../../../src/cli/app/session.ts";
+import { make, NotChecked, ok } from "../../../../src/cli/commands/doctor/check.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
+import { UsageError } from "../../../../src/lib/errors.ts";
+import { testContext } from "../../../support/in-process.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
+
+async function made(run: () => ReturnType<Parameters<typeof make>[0]["run"]>) {
+  // Seconds last milliseconds.
+  const clock = {
+    ...systemClock,
+    sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
+  };
+  const session = new Session(testContext({ home: await temporaryFolder(), clock }), {}, []);
+  return make({ name: "test", run }, { session, asked: () => Promise.reject(new Error("not asked")) });
+}
+
+describe("a check", () => {
+  it("that never ends is a warning after some seconds", async () => {
+    expect(await made(() => new Promise(() => {}))).toMatchObject({ status: "warning" });
+  });
+
+  it("that finds an error of imggen's own has failed with its next step", async () => {
+    const result = await made(() => {
+      throw new UsageError("It is wrong.", { hint: "Do it right." });
+    });
+    expect(result).toMatchObject({ status: "failed", message: "It is wrong.", hint: "Do it right." });
+  });
+
+  it("that the disk refuses has failed in the words of the disk", async () => {
+    const error = Object.assign(new Error("EIO: i/o error, stat"), { code: "EIO" });
+    expect(await made(() => Promise.reject(error))).toMatchObject({
+      status: "failed",
+      message: "It cannot be checked: the disk reports an error (EIO).",
+    });
+  });
+
+  it("that cannot be made is skipped", async () => {
+    const result = await made(() => Promise.reject(new NotChecked("there is no service")));
+    expect(result).toMatchObject({ status: "skipped", message: "there is no service" });
+  });
+
+  it("that has a bug says so, as every command does", async () => {
+    await expect(made(() => Promise.reject(new TypeError("x is undefined")))).rejects.toThrow(TypeError);
+    expect(await made(() => ok("fine"))).toMatchObject({ status: "ok" });
+  });
+});

@@ -1,0 +1,367 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { OLDEST_NODE } from "../../../../src/cli/commands/doctor/installation.ts";
+import { InterruptedError } from "../../../../src/core/errors.ts";
+import { type CommandWorld, commandWorld, TEST_KEY } from "../../../support/command-world.ts";
+import type { RunOptions } from "../../../support/in-process.ts";
+import { deadPort } from "../../../support/live-server.ts";
+import { failure, json, response } from "../../../support/scripted-server.ts";
+import { replies, reset, stillRunning } from "../../../support/scripts.ts";
+
+const NO_ACCOUNT = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
+const UNKNOWN_TASK = failure("image_generation.error.unknown_error");
+
+interface Checked {
+  name: string;
+  status: string;
+  message: string;
+  hint: string | null;
+  facts: Record<string, unknown>;
+}
+
+/** A world whose service knows no task, as it is asked. */
+const healthy = (reply = UNKNOWN_TASK) => commandWorld({ poll: replies(reply) });
+
+/** A line without the mark and name that it may begin with. */
+const textOf = (line: string) => line.replace(/^\S \w+ +/, "").trim();
+
+/** The document of `imggen doctor --json`, its checks by name. */
+async function examined(world: CommandWorld, options: Partial<RunOptions> = {}, flags: string[] = []) {
+  const { code, stdout } = await world.run(["doctor", "--json", ...flags], options);
+  const document = JSON.parse(stdout);
+  const checks: Checked[] = document.checks;
+  const check = (name: string) => checks.find((each) => each.name === name);
+  return { code, document, checks, check, stdout };
+}
+
+describe("imggen doctor", () => {
+  it("finds all well at the cost of one poll, and creates nothing in a fresh home", async () => {
+    const world = await healthy();
+    const before = await world.listing();
+    const { code, document, checks, check } = await examined(world);
+    expect([code, document.ok]).toEqual([0, true]);
+    expect(new Set(checks.map(({ status }) => status))).toEqual(new Set(["ok", "skipped"]));
+    expect(check("key")).toMatchObject({ status: "ok", message: expect.stringContaining("accepted") });
+    expect(world.server.requests.map(({ method, target }) => [method, target])).toEqual([
+      ["GET", "/api/generate-image?taskId=imggen-key-check"],
+    ]);
+    expect(await world.listing()).toEqual(before);
+  });
+
+  it("has a line for each check, and the next step beside what is wrong", async () => {
+    const world = await healthy();
+    const { code, stdout, stderr } = await world.run(["doctor"], { env: NO_ACCOUNT });
+    const { checks } = await examined(world);
+    const lines = stdout.trimEnd().split("\n");
+    expect(code).toBe(2);
+    expect(lines.map((line) => line.split(/ +/)[1])).toEqual(checks.map(({ name }) => name));
+    expect(lines.find((line) => line.includes(" key "))).toMatch(
+      /^failed +key +No API key is set\. Store one with imggen login/,
+    );
+    expect(stderr).toBe("2 to fix.\n");
+    expect((await world.run(["doctor", "--quiet"])).stderr).toBe("");
+  });
+
+  it("is also a failure's document where something must be fixed", async () => {
+    const { document } = await examined(await healthy(), { env: NO_ACCOUNT });
+    expect(document).toMatchObject({
+      ok: false,
+      error: { type: "usage", message: "Something must be fixed: service, key.", exitCode: 2 },
+      taskId: null,
+      charged: "no",
+      resume: null,
+    });
+  });
+
+  it("ends with 0 where there are only warnings", async () => {
+    const world = await healthy();
+    const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };
+    const { code, document, check } = await examined(world, { env });
+    expect([code, document.ok]).toEqual([0, true]);
+    expect(check("tls")).toMatchObject({
+      status: "warning",
+      hint: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
+    });
+    expect((await world.run(["doctor"], { env })).stderr).toBe("1 warning.\n");
+  });
+
+  it("ends with a signal as every command does", async () => {
+    const controller = new AbortController();
+    const world = await commandWorld({ poll: () => controller.abort(new InterruptedError("SIGINT")) });
+    const { code, document } = await examined(world, { signal: controller.signal });
+    expect([code, document.error.type]).toEqual([130, "interrupted"]);
+  });
+
+  it("needs no service for the embedded sandbox, and starts none", async () => {
+    const world = await healthy();
+    const { code, check } = await examined(world, { env: NO_ACCOUNT }, ["--sandbox"]);
+    expect([code, check("service")?.status, check("key")?.status]).toEqual([0, "ok", "ok"]);
+    expect(check("proxy")?.message).toBe("none for the embedded sandbox");
+    expect(world.server.requests).toEqual([]);
+    expect(await world.listing()).toEqual(["home", "work"]);
+  });
+
+  it.each([100, 60, 40])("fits a terminal of %d columns", async (columns) => {
+    const world = await healthy();
+    const env = { ...NO_ACCOUNT, NO_COLOR: "1" };
+    const { stdout } = await world.run(["doctor"], { env, terminal: "stdout", columns });
+    const tooLong = stdout.split("\n").filter((line) => line.length > columns && / /.test(textOf(line)));
+    expect(tooLong).toEqual([]);
+    expect(stdout).toMatch(/^✓ imggen {5}\d+\.\d+\.\d+$/m);
+    expect(stdout).toMatch(columns >= 60 ? /^✗ key {8}No API key/m : /^✗ key\n {4}No API key/m);
+  });
+
+  it("says in words what its marks mean where a terminal has no other characters", async () => {
+    const env = { ...NO_ACCOUNT, TERM: "linux", NO_COLOR: "1" };
+    const { stdout } = await (await healthy()).run(["doctor"], { env, terminal: "stdout", columns: 200 });
+    expect(stdout).toMatch(/^ok {6}imggen /m);
+    expect(stdout).toMatch(/^failed {2}key /m);
+  });
+});
+
+describe("the service", () => {
+  it.each([
+    ["a service in trouble", response(503, "busy"), 0, "warning", /answers HTTP 503\.$/],
+    ["too many requests", response(429, ""), 0, "warning", /answers HTTP 429\.$/],
+    ["a login page", response(200, "<html>Welcome</html>"), 2, "failed", /not as the service.*HTML page/],
+    ["another server", response(404, "not found"), 2, "failed", /not as the service.*HTTP 404/],
+    ["a redirect", response(301, "", { location: "/" }), 2, "failed", /not as the service.*HTTP 301/],
+    ["a firewall", response(403, "<html>no</html>"), 2, "failed", /not as the service.*HTTP 403/],
+    ["an empty success", json({ code: 0, message: "ok" }), 0, "ok", /answers in/],
+  ])("that is %s", async (_what, reply, code, status, message) => {
+    const world = await healthy(reply);
+    const result = await examined(world);
+    expect([result.code, result.check("service")?.status]).toEqual([code, status]);
+    expect(result.check("service")?.message).toMatch(message);
+    expect(result.check("key")?.status).toBe(status === "ok" ? "ok" : "skipped");
+  });
+
+  it("that cannot be reached is told with the next step, and the key is left undecided", async () => {
+    const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
+    const { code, check } = await examined(await healthy(), { env });
+    expect(code).toBe(2);
+    expect(check("service")).toMatchObject({
+      status: "failed",
+      message: expect.stringMatching(/could not be reached: the connection was refused\.$/),
+      hint: expect.stringMatching(/^Check the network, the base URL/),
+    });
+    expect([check("key")?.status, check("clock")?.status]).toEqual(["skipped", "skipped"]);
+  });
+
+  it.each(["not a url", "http://example.com/api", "https://example.com/api?key=1"])(
+    "with the base URL %j is refused, and nothing is sent",
+    async (baseUrl) => {
+      const { code, check } = await examined(await healthy(), { env: { IMGGEN_BASE_URL: baseUrl } });
+      expect([code, check("service")?.status]).toEqual([2, "failed"]);
+    },
+  );
+});
+
+describe("the key", () => {
+  it.each([
+    ["login_required", failure("login_required")],
+    ["login_required with HTTP 401", failure("login_required", 401)],
+    ["HTTP 401 without a reason", response(401, "")],
+  ])("that is answered with %s is refused", async (_what, reply) => {
+    const { code, check } = await examined(await healthy(reply));
+    expect(code).toBe(2);
+    expect(check("key")).toMatchObject({
+      status: "failed",
+      message: expect.stringMatching(/^The service refused sk-….{4} \(IMGGEN_API_KEY\)\.$/),
+      hint: "Set IMGGEN_API_KEY to a key that works, or unset it.",
+    });
+    expect(check("service")?.status).toBe("ok");
+  });
+
+  it("from the settings is replaced by login", async () => {
+    const world = await healthy(failure("login_required"));
+    await withConfig(world, { apiKey: TEST_KEY });
+    const { check } = await examined(world, { env: { IMGGEN_API_KEY: undefined } });
+    expect(check("key")?.hint).toBe("Store a key that works: imggen login");
+  });
+
+  it("that is missing or cannot be one is never sent, and the service is asked all the same", async () => {
+    for (const key of [undefined, "nonsense", "sk-\u{1f98a}"]) {
+      const world = await healthy(failure("login_required"));
+      const { code, check } = await examined(world, { env: { IMGGEN_API_KEY: key } });
+      expect([code, check("key")?.status, check("service")?.status]).toEqual([2, "failed", "ok"]);
+      expect(world.server.requests[0]?.headers).not.toHaveProperty("authorization");
+    }
+  });
+});
+
+describe("the clock", () => {
+  const tellingTime = (ms: number) =>
+    json({ code: 0, message: "ok" }, 200, { date: new Date(ms).toUTCString() });
+
+  it("agrees with the service's within a minute", async () => {
+    const { code, check } = await examined(await healthy(tellingTime(Date.now() - 30_000)));
+    expect([code, check("clock")?.status]).toEqual([0, "ok"]);
+  });
+
+  it.each([
+    [600_000, /^This machine's clock is (10 min|9 min 59 s) behind the service's\.$/],
+    [-600_000, /^This machine's clock is (10 min|9 min 59 s|10 min 1 s) ahead of the service's\.$/],
+  ])("that differs by %d ms is a warning", async (skewMs, message) => {
+    const { code, check } = await examined(await healthy(tellingTime(Date.now() + skewMs)));
+    expect([code, check("clock")?.status]).toEqual([0, "warning"]);
+    expect(check("clock")?.message).toMatch(message);
+  });
+});
+
+async function withConfig(world: CommandWorld, settings: object): Promise<string> {
+  const file = path.join(world.home, "config", "config.json");
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(file, JSON.stringify(settings), { mode: 0o644 });
+  return file;
+}
+
+describe("the settings", () => {
+  it("are shown with their file and its mode, narrowed as every command does", async () => {
+    const world = await healthy();
+    const file = await withConfig(world, { model: "z-image" });
+    const { check } = await examined(world);
+    expect(check("config")).toMatchObject({ status: "ok", message: `${file}, mode 0600` });
+  });
+
+  it.each([
+    ["model", "nope", "imggen config unset model"],
+    ["timeout", "soon", "imggen config unset timeout"],
+    ["apiKey", "nonsense", "imggen login"],
+  ])("whose %s no command takes are named", async (name, value, hint) => {
+    const world = await healthy();
+    await withConfig(world, { [name]: value });
+    const { code, check } = await examined(world);
+    expect([code, check("config")?.status]).toEqual([2, "failed"]);
+    expect(check("config")?.message).toContain(name);
+    expect(check("config")?.hint).toContain(hint);
+  });
+
+  it("of a profile are those that are checked, and one that does not exist is named", async () => {
+    const world = await healthy();
+    const login = ["login", "--profile", "work", "--base-url", world.server.baseUrl];
+    await world.run(login, { input: "sk-work-1234567890\n", env: NO_ACCOUNT });
+    const work = await examined(world, { env: NO_ACCOUNT }, ["--profile", "work"]);
+    expect([work.code, work.check("profile")?.message]).toEqual([0, "work (--profile)"]);
+    expect(work.check("config")?.facts.file).toContain(path.join("profiles", "work"));
+    const nope = await examined(world, { env: { ...NO_ACCOUNT, IMGGEN_PROFILE: "nope" } });
+    expect([nope.code, nope.check("profile")?.status]).toEqual([2, "failed"]);
+    expect(nope.check("profile")?.hint).toContain("imggen login --profile nope");
+    expect([nope.check("config")?.status, nope.check("service")?.status]).toEqual(["skipped", "skipped"]);
+  });
+});
+
+describe("the ledger", () => {
+  it("with tasks that are charged and not saved has resume as its next step", async () => {
+    const world = await commandWorld({ poll: stillRunning });
+    await world.run(["generate", "a fox", "--no-wait"]);
+    const { code, check } = await examined(world);
+    expect(code).toBe(0);
+    expect(check("tasks")).toMatchObject({
+      status: "warning",
+      message: "1 task is charged and not saved.",
+      hint: "To save the images: imggen resume",
+      facts: { unfinished: 1, unknown: 0 },
+    });
+  });
+
+  it("with requests of unknown outcome names them", async () => {
+    const world = await commandWorld({ submit: reset, poll: replies(UNKNOWN_TASK) });
+    await world.run(["generate", "a fox"]);
+    expect((await examined(world)).check("tasks")).toMatchObject({
+      status: "warning",
+      message: "The outcome of 1 request is unknown.",
+      hint: "To see what to do about each: imggen resume",
+    });
+  });
+
+  it("counts the sandbox's tasks alone under --sandbox", async () => {
+    const world = await commandWorld({ poll: stillRunning });
+    await world.run(["generate", "a fox", "--no-wait"]);
+    expect((await examined(world, {}, ["--sandbox"])).check("tasks")?.message).toBe("none unfinished");
+  });
+
+  it("that a file stands in place of is said to stop every submit", async () => {
+    const world = await healthy();
+    await writeFile(path.join(world.home, "state"), "");
+    const { code, check } = await examined(world);
+    expect([code, check("state")?.status]).toEqual([2, "failed"]);
+    expect(check("state")?.hint).toContain("IMGGEN_HOME");
+  });
+});
+
+describe("the proxy", () => {
+  it("is shown without its password", async () => {
+    const env = { HTTP_PROXY: "http://ada:secret@127.0.0.1:1", IMGGEN_BASE_URL: "http://127.0.0.1:2/api" };
+    const { check, stdout } = await examined(await healthy(), { env });
+    expect(check("proxy")?.message).toBe("http://127.0.0.1:1/ (HTTP_PROXY)");
+    expect(stdout).not.toContain("secret");
+  });
+
+  it("is none where NO_PROXY leaves the service out", async () => {
+    const world = await healthy();
+    const env = { HTTP_PROXY: "http://127.0.0.1:1", NO_PROXY: "127.0.0.1" };
+    const { code, check } = await examined(world, { env });
+    expect([code, check("proxy")?.message]).toEqual([0, `none for 127.0.0.1:${world.server.port}`]);
+  });
+
+  it("that is no address is named", async () => {
+    const { code, check } = await examined(await healthy(), { env: { HTTPS_PROXY: "ftp://proxy" } });
+    expect([code, check("proxy")?.status]).toEqual([2, "failed"]);
+    expect(check("proxy")?.message).toContain("HTTPS_PROXY");
+  });
+});
+
+describe("certificates", () => {
+  it("that cannot be read are a warning", async () => {
+    const { check } = await examined(await healthy(), { env: { NODE_EXTRA_CA_CERTS: "/nowhere/ca.pem" } });
+    expect(check("tls")).toMatchObject({
+      status: "warning",
+      message: expect.stringContaining("/nowhere/ca.pem"),
+    });
+  });
+});
+
+describe("the terminal", () => {
+  const COLORFUL = { TERM: "xterm-kitty", COLORTERM: "truecolor" };
+
+  it.each([
+    [{ graphics: { kitty: true } }, COLORFUL, "pictures by Kitty's protocol"],
+    [{}, { TERM: "xterm-256color" }, "256 colours, symbols, pictures as half blocks"],
+    [{}, { TERM: "xterm", NO_COLOR: "1" }, "no colours, symbols, no pictures"],
+    [{ terminalAnswers: () => "\u001b[?62;4c" }, COLORFUL, "pictures as sixel graphics"],
+  ])("%j with %j has %s", async (options, env, what) => {
+    const screen = { terminal: "stdout", columns: 100, rows: 30 } as const;
+    const { stdout } = await (await healthy()).run(["doctor"], { ...screen, ...options, env });
+    expect(stdout).toContain(`100×30, `);
+    expect(stdout).toContain(what);
+  });
+
+  it("is asked nothing under --json, whose document would have the question beside it", async () => {
+    const asked: string[] = [];
+    const terminalAnswers = (question: string) => {
+      asked.push(question);
+      return "";
+    };
+    const options = { terminal: "stdout", terminalAnswers, env: COLORFUL } as const;
+    expect((await examined(await healthy(), options)).check("terminal")?.status).toBe("ok");
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("Node", () => {
+  it.each([
+    ["18.20.8", "failed"],
+    ["20.18.3", "failed"],
+    ["20.19.0", "ok"],
+    ["22.0.0", "ok"],
+  ])("%s is %s", async (nodeVersion, status) => {
+    expect((await examined(await healthy(), { nodeVersion })).check("node")?.status).toBe(status);
+  });
+
+  it("must be what package.json says", async () => {
+    const file = path.resolve(import.meta.dirname, "../../../../package.json");
+    expect(JSON.parse(await readFile(file, "utf8")).engines.node).toBe(`>=${OLDEST_NODE}`);
+  });
+});

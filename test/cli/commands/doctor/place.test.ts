@@ -1,0 +1,48 @@
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { bytesText, modeText, placeOf } from "../../../../src/cli/commands/doctor/place.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
+
+describe("a folder", () => {
+  it("that exists has a mode and free space", async () => {
+    const folder = await temporaryFolder();
+    await chmod(folder, 0o750);
+    const place = await placeOf(folder);
+    expect(place).toMatchObject({ exists: true, mode: 0o750, problem: null });
+    expect(place.freeBytes).toBeGreaterThan(0);
+  });
+
+  it("that does not exist is as its nearest parent is", async () => {
+    const folder = path.join(await temporaryFolder(), "a", "b");
+    expect(await placeOf(folder)).toMatchObject({ exists: false, mode: null, problem: null });
+  });
+
+  it("that would be below a file, or is one, cannot be used", async () => {
+    const file = path.join(await temporaryFolder(), "file");
+    await writeFile(file, "");
+    expect(await placeOf(file)).toMatchObject({ problem: { code: "ENOTDIR" } });
+    expect(await placeOf(path.join(file, "below"))).toMatchObject({ problem: { code: "ENOTDIR" } });
+  });
+
+  it.skipIf(process.getuid?.() === 0)("that nobody may write to cannot be used", async () => {
+    const folder = path.join(await temporaryFolder(), "closed");
+    await mkdir(folder, { mode: 0o500 });
+    expect(await placeOf(path.join(folder, "below"))).toMatchObject({ problem: { code: "EACCES" } });
+  });
+});
+
+it.each([
+  [0, "0 bytes"],
+  [1023, "1023 bytes"],
+  [1024, "1 KiB"],
+  [1536 * 1024, "1.5 MiB"],
+  [74.9 * 1024 ** 3, "74 GiB"],
+  [5000 * 1024 ** 4, "5000 TiB"],
+])("%d bytes are %s: never more than there is", (bytes, text) => {
+  expect(bytesText(bytes)).toBe(text);
+});
+
+it("a mode is shown as chmod takes it", () => {
+  expect([modeText(0o700), modeText(0o4)]).toEqual(["0700", "0004"]);
+});

@@ -1,0 +1,214 @@
+import { spawnSync } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { blackHole } from "../support/black-hole.ts";
+import { selfSigned } from "../support/certificate.ts";
+import { PICTURE } from "../support/images.ts";
+import { deadPort, liveService } from "../support/live-server.ts";
+import type { ProgramOptions } from "../support/program.ts";
+import { type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { failure } from "../support/scripted-server.ts";
+import { replies, silence } from "../support/scripts.ts";
+import { tinyDisk } from "../support/tiny-disk.ts";
+import { hasTool } from "../support/tools.ts";
+import { type ProxyBehaviour, tunnelProxy } from "../support/tunnel-proxy.ts";
+
+const UNKNOWN_TASK = failure("image_generation.error.unknown_error");
+const LONGEST_MS = 8_000;
+
+interface Checked {
+  status: string;
+  message: string;
+  hint: string | null;
+}
+
+/** Runs `imggen doctor --json`. Fails where it submits, writes, or takes too long. */
+async function examined(world: ProgramWorld, options: ProgramOptions = {}, flags: string[] = []) {
+  const run = await world.run(["doctor", "--json", ...flags], options);
+  const after = await world.aftermath(run);
+  expect(after).toMatchObject({ files: [], submits: 0, open: [], done: [] });
+  expect(run.elapsedMs).toBeLessThan(LONGEST_MS);
+  const document = JSON.parse(run.stdout);
+  const check = (name: string): Checked =>
+    document.checks.find((each: { name: string }) => each.name === name);
+  return { code: run.code, document, check };
+}
+
+const healthyService = () => liveService(PICTURE, { poll: replies(UNKNOWN_TASK) });
+
+it("doctor with a service that is well: exit 0, one poll, nothing created in a fresh home", async () => {
+  const server = await healthyService();
+  const world = await programWorld(server);
+  const { code, document } = await examined(world);
+  expect([code, document.ok]).toEqual([0, true]);
+  expect(server.requests).toHaveLength(1);
+  expect(await readdir(world.home)).toEqual([]);
+});
+
+it("doctor with a service that never answers ends after 5 s, and says so", async () => {
+  const world = await programWorld(await liveService(PICTURE, { poll: silence }));
+  const { code, check } = await examined(world);
+  expect([code, check("service").status]).toEqual([2, "failed"]);
+  expect(check("service").message).toMatch(/could not be reached: no answer within 5000 ms\.$/);
+  expect(check("key").status).toBe("skipped");
+});
+
+it("doctor with a service that no connection is made to ends after 5 s, and says so", async (test) => {
+  const port = await blackHole();
+  if (port === null) return test.skip("this system accepts connections beyond a full queue");
+  const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
+  const { code, check } = await examined(world);
+  expect([code, check("service").message]).toEqual([2, expect.stringContaining("timed out")]);
+});
+
+it("doctor with a service that refuses connections names that", async () => {
+  const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` });
+  const { code, check } = await examined(world);
+  expect([code, check("service").message]).toEqual([2, expect.stringContaining("was refused")]);
+});
+
+it("doctor with a service whose name cannot be found names that", async () => {
+  const world = await programWorld(null, { IMGGEN_BASE_URL: "https://service.invalid/api" });
+  const { code, check } = await examined(world);
+  expect([code, check("service").status]).toEqual([2, "failed"]);
+  expect(check("service").message).toMatch(/service\.invalid could not be reached: its name/);
+});
+
+it("doctor without a network names that, and the embedded sandbox needs none", async (test) => {
+  // A network of its own, with nothing in it but itself.
+  const alone = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh"];
+  if (!hasTool("ip") || spawnSync(alone[0] ?? "", [...alone.slice(1), "true"]).status !== 0)
+    return test.skip("this system lets nobody have a network of their own");
+  const world = await programWorld(null, { IMGGEN_BASE_URL: "https://192.0.2.1/api" });
+  const { code, check } = await examined(world, { through: alone });
+  expect([code, check("service").message]).toEqual([2, expect.stringContaining("unreachable")]);
+  expect((await examined(world, { through: alone }, ["--sandbox"])).code).toBe(0);
+});
+
+it("doctor with a certificate that nobody trusts names NODE_EXTRA_CA_CERTS, and sends no key", async () => {
+  const certificate = selfSigned("localhost");
+  const server = await liveService(PICTURE, { poll: replies(UNKNOWN_TASK) }, certificate);
+  const world = await programWorld(server);
+  const { code, check } = await examined(world);
+  expect(code).toBe(2);
+  expect(check("service").message).toMatch(/its certificate is self-signed \(DEPTH_ZERO_SELF_SIGNED_CERT\)/);
+  expect(check("service").hint).toContain("NODE_EXTRA_CA_CERTS");
+  expect(server.requests).toEqual([]);
+  const file = path.join(world.folder, "ca.pem");
+  await writeFile(file, certificate.cert);
+  const trusting = await examined(world, { env: { NODE_EXTRA_CA_CERTS: file } });
+  expect([trusting.code, trusting.check("tls").message]).toEqual([0, expect.stringContaining(file)]);
+});
+
+it("doctor with a certificate for another host says that", async () => {
+  const certificate = selfSigned("other.example");
+  const world = await programWorld(await liveService(PICTURE, {}, certificate));
+  const file = path.join(world.folder, "ca.pem");
+  await writeFile(file, certificate.cert);
+  const { code, check } = await examined(world, { env: { NODE_EXTRA_CA_CERTS: file } });
+  expect([code, check("service").message]).toEqual([2, expect.stringContaining("for another host")]);
+});
+
+it.each<[ProxyBehaviour, number]>([
+  ["tunnel", 0],
+  ["refuse", 2],
+  ["hang up", 2],
+  ["keep silent", 2],
+])(
+  "doctor behind a proxy that does %s ends with %d, and the proxy never sees the key",
+  async (does, exit) => {
+    const proxy = await tunnelProxy(does);
+    const world = await programWorld(await healthyService(), { HTTP_PROXY: proxy.url });
+    const { code, check } = await examined(world);
+    expect([code, check("proxy").message]).toEqual([exit, `${proxy.url}/ (HTTP_PROXY)`]);
+    expect(check("service").status).toBe(exit === 0 ? "ok" : "failed");
+    expect(proxy.heads).not.toEqual([]);
+    expect(proxy.heads.join()).not.toMatch(/authorization/i);
+  },
+);
+
+it.each([
+  ["not JSON", "{ nonsense"],
+  ["a list", "[]"],
+  ["a key that is a number", '{"apiKey": 5}'],
+])(
+  "doctor with settings that are corrupt (%s) names them and keeps them byte for byte",
+  async (_what, text) => {
+    const world = await programWorld(await healthyService());
+    const file = await settingsOf(world, text);
+    const { code, check } = await examined(world);
+    expect([code, check("config").status]).toEqual([2, "failed"]);
+    expect(check("config").message).toContain(file);
+    expect(check("service").status).toBe("ok");
+    expect(await readFile(file, "utf8")).toBe(text);
+  },
+);
+
+it("doctor with corrupt settings and no other account says what it could not check", async () => {
+  const world = await programWorld(null, { IMGGEN_API_KEY: undefined });
+  await settingsOf(world, "{ nonsense");
+  const { code, check } = await examined(world);
+  expect([code, check("config").status]).toEqual([2, "failed"]);
+  for (const name of ["service", "key", "clock"]) expect(check(name).status).toBe("skipped");
+});
+
+async function settingsOf(world: ProgramWorld, text: string): Promise<string> {
+  const file = path.join(world.home, "config", "config.json");
+  await mkdir(path.dirname(file));
+  await writeFile(file, text);
+  return file;
+}
+
+it("doctor with settings that cannot be read says why", async () => {
+  const world = await programWorld(await healthyService());
+  await mkdir(path.join(world.home, "config", "config.json"), { recursive: true });
+  const { code, check } = await examined(world);
+  expect([code, check("config").message]).toEqual([2, expect.stringContaining("it is a folder")]);
+});
+
+it("doctor in a working folder that was deleted says so, and checks the rest", async () => {
+  const world = await programWorld(await healthyService());
+  const inDeletedFolder = ["sh", "-c", 'mkdir gone && cd gone && rmdir "$PWD" && exec "$@"', "sh"];
+  const { code, check } = await examined(world, { through: inDeletedFolder });
+  expect([code, check("folder").status]).toEqual([0, "warning"]);
+  expect(check("folder")).toMatchObject({
+    message: expect.stringContaining("The working folder cannot be used"),
+    hint: expect.stringContaining("--output"),
+  });
+});
+
+it("doctor on a disk with little space left says how much, and that nothing can be submitted without any", async (test) => {
+  const [little, none] = [tinyDisk(8 * 1024), tinyDisk(256)];
+  if (little === null || none === null) return test.skip("nothing may be mounted here");
+  const world = await programWorld(await healthyService());
+  const warned = await examined(world, { env: { IMGGEN_HOME: little } });
+  expect([warned.code, warned.check("state").status]).toEqual([0, "warning"]);
+  const stopped = await examined(world, { env: { IMGGEN_HOME: none } });
+  expect([stopped.code, stopped.check("state").status]).toEqual([2, "failed"]);
+  expect(stopped.check("state").message).toMatch(/has only \d+ KiB left\.$/);
+});
+
+// Only root may become somebody else.
+describe.skipIf(process.getuid?.() !== 0 || !hasTool("setpriv"))("doctor as another user", () => {
+  const AS_NOBODY_KNOWN = ["setpriv", "--reuid", "54321", "--clear-groups"];
+
+  it("without HOME and without a home folder names IMGGEN_HOME, and checks the service all the same", async () => {
+    const world = await programWorld(await healthyService());
+    const env = { HOME: undefined, IMGGEN_HOME: undefined, NODE_OPTIONS: undefined };
+    const { code, check } = await examined(world, { env, through: AS_NOBODY_KNOWN, cwd: "/" });
+    expect([code, check("config").status]).toEqual([2, "failed"]);
+    expect(check("config").hint).toContain("IMGGEN_HOME");
+    expect([check("state").status, check("tasks").status]).toEqual(["skipped", "skipped"]);
+    expect([check("service").status, check("key").status]).toEqual(["ok", "ok"]);
+  });
+
+  it("in a home that is another user's says what cannot be written", async () => {
+    const world = await programWorld(await healthyService());
+    // Readable and executable for all, so that what fails is writing.
+    for (const folder of [world.folder, world.home]) spawnSync("chmod", ["755", folder]);
+    const { code, check } = await examined(world, { through: AS_NOBODY_KNOWN, cwd: "/" });
+    expect([code, check("state").status, check("config").status]).toEqual([2, "failed", "warning"]);
+    expect(check("state").message).toContain("permission denied (EACCES)");
+  });
+});
