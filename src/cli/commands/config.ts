@@ -78,9 +78,9 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, Check> = {
 };
 
 /** @throws UsageError if a stored value is one that no command takes */
-export function checkSetting(name: SettingName, value: string): void {
+export async function checkSetting(name: SettingName, value: string, session: Session): Promise<void> {
   if (name === "apiKey") checkApiKey(value, name);
-  else CHECKS[name](value);
+  else await CHECKS[name](value, session);
 }
 
 /** @throws UsageError if there is a refusal */

@@ -3,7 +3,7 @@ import { checkCache, checkFolder, checkState } from "./folders.ts";
 import { checkImggen, checkLibraries, checkNode } from "./installation.ts";
 import { checkProxy, checkTls } from "./network.ts";
 import { checkClock, checkKey, checkService } from "./service.ts";
-import { checkConfig, checkProfile } from "./settings.ts";
+import { checkConfig, checkModels, checkProfile } from "./settings.ts";
 import { checkTasks } from "./tasks.ts";
 import { checkTerminal } from "./terminal.ts";
 
@@ -14,6 +14,7 @@ export const CHECKS: readonly Check[] = [
   { name: "libraries", run: checkLibraries },
   { name: "profile", run: checkProfile },
   { name: "config", run: checkConfig },
+  { name: "models", run: checkModels },
   { name: "state", run: checkState },
   { name: "cache", run: checkCache },
   { name: "folder", run: checkFolder },

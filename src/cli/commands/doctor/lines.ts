@@ -42,8 +42,9 @@ const NAME_COLUMNS = Math.max(...CHECKS.map(({ name }) => name.length));
 /** Where there is room, all of it in one line; otherwise the next step begins a line. */
 function linesOf(head: string, { message, hint }: CheckResult, columns: number): string[] {
   const beside = head.length + BETWEEN;
-  const parts = hint === null ? [message] : [message, hint];
-  const whole = parts.join(" ");
+  const parts = [message, ...(hint?.split("\n") ?? [])];
+  // A part that ends in a command has no full stop of its own.
+  const whole = parts.map((part, at) => (at < parts.length - 1 ? ended(part) : part)).join(" ");
   if (beside + whole.length <= columns) return [`${head.padEnd(beside)}${whole}`];
   const isBeside = columns - beside >= FEWEST_TEXT_COLUMNS;
   const indent = isBeside ? beside : TEXT_INDENT;
@@ -51,4 +52,8 @@ function linesOf(head: string, { message, hint }: CheckResult, columns: number):
   if (!isBeside) return [head.trimEnd(), ...text];
   const [first = "", ...more] = text;
   return [head + first.slice(head.length), ...more];
+}
+
+function ended(sentence: string): string {
+  return sentence.endsWith(".") ? sentence : `${sentence}.`;
 }

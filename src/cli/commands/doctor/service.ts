@@ -28,7 +28,7 @@ export async function checkService({ asked }: Subject): Promise<CheckResult> {
   if (answer.kind === "unreachable") {
     const next = "Check the network, the base URL and the proxy, if there is one.";
     const { message, hint } = describeConnectionError(answer.cause, answer.url, next);
-    return failed(message, hint.replaceAll("\n", " "), facts);
+    return failed(message, hint, facts);
   }
   return ofAnswer(answer, { ...facts, elapsedMs: Math.round(answer.elapsedMs) });
 }

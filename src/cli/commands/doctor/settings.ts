@@ -13,7 +13,7 @@ import {
 } from "../../../store/settings-file.ts";
 import type { Session } from "../../app/session.ts";
 import { checkSetting } from "../config.ts";
-import { type CheckResult, NotChecked, ok, type Subject, warning } from "./check.ts";
+import { type CheckResult, failed, NotChecked, ok, type Subject, warning } from "./check.ts";
 import { modeText, placeOf } from "./place.ts";
 
 const OTHER_USERS = 0o077;
@@ -29,7 +29,7 @@ export function checkProfile({ session }: Subject): CheckResult {
 /** The settings file: valid, private, and in a folder that can be written to. */
 export async function checkConfig({ session }: Subject): Promise<CheckResult> {
   const file = await settingsFileOf(session);
-  checkValues(readSettings(file), file);
+  await checkValues(readSettings(file), file, session);
   // Reading has narrowed the modes where it could.
   const stats = await promises.stat(file).catch(() => null);
   const folder = await placeOf(path.dirname(file));
@@ -64,13 +64,39 @@ async function settingsFileOf(session: Session): Promise<string> {
   return (await session.settingsStore()).file;
 }
 
+/** The models that apply; the file that changes them, if there is one, is valid. */
+export async function checkModels({ session }: Subject): Promise<CheckResult> {
+  await settingOf("matrix", session);
+  const file = session.settings.matrixFile();
+  const facts = { file: file?.value ?? null };
+  try {
+    const { length } = await session.matrix();
+    const label = file === undefined ? "built in" : `with those in ${file.value} (${file.label})`;
+    return ok(`${length} models, ${label}`, { ...facts, count: length });
+  } catch (error) {
+    if (!(error instanceof ImggenError)) throw error;
+    const without = file?.source === "config" ? "run: imggen config unset matrix" : `unset ${file?.label}.`;
+    return failed(
+      error.message,
+      `See imggen help json for its form. To use the built-in models alone, ${without}`,
+      facts,
+    );
+  }
+}
+
 /** @throws UsageError if a command would refuse a value */
-function checkValues(settings: Settings, file: string): void {
+async function checkValues(settings: Settings, file: string, session: Session): Promise<void> {
+  const hasMatrix = await session.matrix().then(
+    () => true,
+    () => false,
+  );
   for (const name of SETTING_NAMES) {
     const value = settings[name];
-    if (value === undefined) continue;
+    // The models have a check of their own, and without them nothing can be said of these.
+    if (value === undefined || name === "matrix") continue;
+    if (!hasMatrix && (name === "model" || name === "ratio")) continue;
     try {
-      checkSetting(name, value);
+      await checkSetting(name, value, session);
     } catch (error) {
       if (!(error instanceof ImggenError)) throw error;
       throw new UsageError(`${file}: ${error.message}`, {

@@ -248,7 +248,29 @@ describe("the settings", () => {
     const nope = await examined(world, { env: { ...NO_ACCOUNT, IMGGEN_PROFILE: "nope" } });
     expect([nope.code, nope.check("profile")?.status]).toEqual([2, "failed"]);
     expect(nope.check("profile")?.hint).toContain("imggen login --profile nope");
+    const { stdout } = await world.run(["doctor", "--profile", "nope"]);
+    expect(stdout).toMatch(/^failed {2}profile .* --base-url <url>\. Profiles: work$/m);
     expect([nope.check("config")?.status, nope.check("service")?.status]).toEqual(["skipped", "skipped"]);
+  });
+});
+
+describe("the models", () => {
+  it("are the built-in ones, or those that a matrix file makes of them", async () => {
+    const world = await healthy();
+    expect((await examined(world)).check("models")?.message).toMatch(/^\d+ models, built in$/);
+    const file = path.join(world.cwd, "models.json");
+    await writeFile(file, "[]");
+    const { code, check } = await examined(world, { env: { IMGGEN_MATRIX: file } });
+    expect([code, check("models")?.message]).toEqual([0, expect.stringContaining(`${file} (IMGGEN_MATRIX)`)]);
+  });
+
+  it("of a file that is wrong are named with the way back, and the other settings checked", async () => {
+    const world = await healthy();
+    await withConfig(world, { matrix: "/nowhere/models.json", model: "anything", timeout: "soon" });
+    const { code, check } = await examined(world);
+    expect([code, check("models")?.status]).toEqual([2, "failed"]);
+    expect(check("models")?.hint).toMatch(/run: imggen config unset matrix$/);
+    expect(check("config")?.hint).toBe("Remove it: imggen config unset timeout");
   });
 });
 
