@@ -53,16 +53,14 @@ describe("a certificate that is not accepted is no reason to try again", () => {
     expect(reply).toMatchObject({ outcome: "forbidden", why: expect.stringContaining("self-signed") });
   });
 
-  it("for the other rows of a batch: none of them is sent, and it ends at once", async () => {
+  it("for the other rows of a batch: none of them is sent or tried again", async () => {
     const { baseUrl } = await untrusted();
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox", "a hare", "an owl");
-    const start = performance.now();
     const { code, rows, summary, stderr } = await world.batchJson(["p.txt", "-m", "z-image"], {
       env: { IMGGEN_BASE_URL: baseUrl },
     });
     expect({ code, notSent: summary.notSent, rows: rows.length }).toEqual({ code: 10, notSent: 3, rows: 3 });
-    expect(stderr).not.toContain("paused");
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(stderr).not.toMatch(/paused|Next try/);
   });
 });
