@@ -38,10 +38,10 @@ it.each(["[sandbox:fial]", "[sandbox:slow=soon]", "[sandbox:]", "[sandbox:FAIL]"
 );
 
 it.each([
-  ["blanks", " ".repeat(20_000)],
-  ["openings", "[sandbox:".repeat(2222)],
-])("a prompt of nothing but %s is read in no time", (_, prompt) => {
+  ["blanks", " ".repeat(200_000)],
+  ["openings", "[sandbox:".repeat(22_222)],
+])("a prompt of nothing but %s is read in linear time", (_, prompt) => {
   const start = performance.now();
   expect(readDirectives(prompt).faults.size).toBe(0);
-  expect(performance.now() - start).toBeLessThan(100);
+  expect(performance.now() - start).toBeLessThan(3000);
 });
