@@ -55,6 +55,17 @@ describe("a client", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
+  it("takes URLs of reference images alone, where an upload command is set too", async () => {
+    const { client, home, server } = await clientWorld();
+    await runCommand(["config", "set", "uploadCommand", "/no/such/command {file}"], { home });
+    const { error } = await failureOf(client().generate({ ...SOON, image: "/etc/hostname" }));
+    expect(error).toMatchObject({
+      type: "invalid_request",
+      message: expect.stringContaining("/etc/hostname is not an http(s) URL"),
+    });
+    expect(server.requests).toEqual([]);
+  });
+
   it("finds the earlier task of a request, and submits nothing where there is none", async () => {
     const { client, output, server } = await clientWorld();
     const imggen = client();

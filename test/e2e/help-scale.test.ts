@@ -4,28 +4,17 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
-import { runProgram } from "../support/program.ts";
+import { recipe } from "../support/recipe.ts";
 import { shellIn } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { hasTool } from "../support/tools.ts";
-
-/** What stands below a heading of `imggen help scale`, as it would be copied. */
-async function recipe(heading: string): Promise<string> {
-  const { stdout } = await runProgram(["help", "scale"]);
-  const below = stdout.split(`\n${heading}`)[1]?.split("\n").slice(1) ?? [];
-  const end = below.findIndex((line) => line !== "" && !line.startsWith("    "));
-  return below
-    .slice(0, end === -1 ? undefined : end)
-    .map((line) => line.slice(4))
-    .join("\n");
-}
 
 it("the script for a Slurm job array, run once for each of its tasks, submits every row once", async () => {
   const folder = await temporaryFolder();
   const sandbox = await startSandbox({ folder: path.join(folder, "sandbox"), latencyMs: 20 });
   onTestFinished(() => sandbox.close());
   const { env } = await shellIn(folder, sandbox.baseUrl);
-  await writeFile(path.join(folder, "job.sh"), await recipe("Slurm"));
+  await writeFile(path.join(folder, "job.sh"), await recipe("scale", "Slurm"));
   const rows = Array.from({ length: 10 }, (_, at) => `fox ${at}`);
   await writeFile(path.join(folder, "products.csv"), ["prompt", ...rows, ""].join("\n"));
   for (const SLURM_ARRAY_TASK_ID of ["1", "2", "3", "4"]) {

@@ -37,7 +37,7 @@ describe("an upload command", () => {
     ["fails", "echo first >&2; echo 'no such bucket' >&2; exit 3", /exit code 3: first \/ no such bucket\.$/],
     ["fails after it printed a URL", `${PRINTS_URL}; exit 1`, /failed with exit code 1\.$/],
     ["is killed", "kill -9 $$", /was ended by SIGKILL\.$/],
-    ["prints nothing", "true", /printed nothing, and is to print one https:\/\/ URL on one line\.$/],
+    ["prints nothing", "true", /printed nothing, and must print one https:\/\/ URL on one line\.$/],
     ["prints blank lines alone", "printf '\\n  \\n'", /printed nothing/],
     ["prints two lines", `echo uploaded; ${PRINTS_URL}`, /printed 2 lines/],
     ["prints an http URL", "echo http://cdn.example/fox.png", /printed "http:\/\/cdn\.example\/fox\.png"/],
@@ -60,23 +60,23 @@ describe("an upload command", () => {
   );
 
   it("that cannot be started is an error that names it: exit 2, nothing charged", async () => {
-    const { world, flags } = await uploadWorld("true");
+    const { world, file, flags } = await uploadWorld("true");
     const env = { IMGGEN_UPLOAD_COMMAND: "/no/such/uploader {file}" };
     const run = await world.generate(flags, { env });
     expect(await world.aftermath(run)).toMatchObject(REFUSED);
     expect(JSON.parse(run.stdout).error.message).toBe(
-      "The upload command cannot be started: /no/such/uploader: no such file or folder (ENOENT).",
+      `${file} was not uploaded: the upload command cannot be started: /no/such/uploader: no such file or folder (ENOENT).`,
     );
   });
 
   it("that hangs is killed after 120 s, with what it has started: exit 2, nothing charged", async () => {
-    const { world, up, flags, env } = await uploadWorld(
+    const { world, up, file, flags, env } = await uploadWorld(
       'sleep 3600 & echo $! > "$log.pid"; echo waiting >&2; wait',
     );
     const run = await world.generate(flags, { env: { ...env, NODE_OPTIONS: SHORT_TIMEOUT } });
     expect(await world.aftermath(run)).toMatchObject(REFUSED);
     expect(JSON.parse(run.stdout).error.message).toBe(
-      "The upload command took longer than 120 s and was killed: waiting.",
+      `${file} was not uploaded: the upload command took longer than 120 s and was killed: waiting.`,
     );
     await expect.poll(() => sleeperIsAlive(world)).toBe(false);
     await worksAfterwards(world, flags, up);

@@ -29,8 +29,7 @@ export async function uploadFile(
   const end = await runProgram(words, { env: withoutKey(env), signal, timeoutMs });
   if (end.kind === "aborted") throw interruption(signal, "no");
   if (end.kind === "flooded") throw misprinted("more than any URL is long", file);
-  if (end.kind !== "ended" || end.code !== 0)
-    throw failed(`The upload command ${howFailed(end, words[0] ?? "", timeoutMs)}`, file);
+  if (end.kind !== "ended" || end.code !== 0) throw failed(howFailed(end, words[0] ?? "", timeoutMs), file);
   return printedUrl(end.stdout, file);
 }
 
@@ -93,11 +92,12 @@ function isHttps({ protocol, username, password }: URL): boolean {
 }
 
 function misprinted(what: string, file: ReferenceFile): UsageError {
-  return failed(`The upload command printed ${what}, and is to print one https:// URL on one line`, file);
+  return failed(`printed ${what}, and must print one https:// URL on one line`, file);
 }
 
-function failed(message: string, { given }: ReferenceFile): UsageError {
-  return new UsageError(`${message.replace(/\.$/, "")}.`, {
-    hint: `Nothing was charged, and ${given} was not sent. Command: imggen config get uploadCommand; help: imggen help uploads`,
+/** @param what the command did, as a phrase */
+function failed(what: string, { given }: ReferenceFile): UsageError {
+  return new UsageError(`${given} was not uploaded: the upload command ${what.replace(/\.$/, "")}.`, {
+    hint: "Nothing was charged. To see the command: imggen config get uploadCommand\nWhat it must do, with examples: imggen help uploads",
   });
 }

@@ -159,6 +159,15 @@ describe("--image with a file", () => {
     expect(world.server.requests).toEqual([]);
   });
 
+  it("is uploaded under --no-validate too, and sent as it is where no upload command is set", async () => {
+    const { world } = await uploadWorld();
+    await world.run([...FOX, "--image", "fox.png", "--no-validate"]);
+    await world.run(["config", "unset", "uploadCommand"]);
+    const { stderr } = await world.run([...FOX, "--image", "fox.png", "--no-validate"]);
+    expect(images(world)).toEqual([URL_1, "fox.png"]);
+    expect(stderr).toContain("sent all the same: --image fox.png is a file on this machine");
+  });
+
   it("is refused by commands that take URLs alone, and by all without an upload command", async () => {
     const { world, up } = await uploadWorld();
     await writeFile(
