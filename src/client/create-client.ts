@@ -1,6 +1,7 @@
 import { systemClock } from "../lib/clock.ts";
 import { UsageError } from "../lib/errors.ts";
 import { systemProcesses } from "../lib/processes.ts";
+import { readMatrix } from "../models/matrix-file/read.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import type { Client } from "./client.ts";
@@ -9,6 +10,7 @@ import type { ClientContext } from "./context.ts";
 import { EffectiveSettings } from "./effective-settings.ts";
 import { orFailure } from "./failed-call.ts";
 import { foldersOf } from "./folders.ts";
+import { MATRIX_FORM } from "./matrix-in-effect.ts";
 import { type ClientOptions, checkOptions } from "./options.ts";
 import { thisProcess } from "./this-process.ts";
 
@@ -29,6 +31,8 @@ function contextOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): C
   const { fileMode, resolvePath, ...own } = thisProcess();
   const env = home === undefined ? own.env : { ...own.env, IMGGEN_HOME: home };
   const folders = foldersOf({ env, resolvePath });
+  // Read again when it is needed; here, so that the message is about the option.
+  if (matrix !== undefined) readMatrix(resolvePath(matrix), MATRIX_FORM);
   const overridden = {
     ...env,
     ...given("IMGGEN_BASE_URL", baseUrl),

@@ -17,5 +17,5 @@ export function matrixInEffect({ settings, resolvePath }: MatrixSource): Matrix 
   return readMatrix(resolvePath(value), `${MATRIX_FORM}\nTo use the built-in models alone, ${without}.`);
 }
 
-/** How a user learns what a matrix file looks like. */
+/** What to do where a matrix file is wrong, wherever it was named. */
 export const MATRIX_FORM = "Nothing was sent. Its form: imggen help json";

@@ -148,11 +148,22 @@ describe("a matrix file", () => {
     expect(() => client().estimate({ prompt: "a fox", model: "one" })).toThrow(/not a known model/);
   });
 
-  it("that is wrong is a usage error of every call that needs models", async () => {
+  it("that is wrong is no option that a client can be made with", async () => {
+    const { client, home } = await clientWorld();
+    const matrix = path.join(home, "none.json");
+    expect(() => client({ matrix })).toThrow(ImggenFailure);
+    expect(() => client({ matrix })).toThrow(
+      /none\.json cannot be used: no such file or folder \(ENOENT\)\.$/,
+    );
+  });
+
+  it("of the environment that is wrong is a usage error of every call that needs models, and of no other", async () => {
     const { client, home, server } = await clientWorld();
     const matrix = path.join(home, "models.json");
     await writeFile(matrix, '[{ "id": "new/one", "credits": { "default": -5 } }]');
-    const imggen = client({ matrix });
+    vi.stubEnv("IMGGEN_MATRIX", matrix);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const imggen = client();
     const message = `The model matrix ${matrix} cannot be used: models[0].credits.default must be a whole number of 0 or more, not -5.`;
     expect(() => imggen.models()).toThrow(ImggenFailure);
     expect(() => imggen.models()).toThrow(message);

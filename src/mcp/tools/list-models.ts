@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { QUALITIES } from "../../models/matrix.ts";
+import { KINDS, QUALITIES } from "../../models/matrix.ts";
 import { tool } from "../tool.ts";
 
 export const listModels = tool({
@@ -9,7 +9,7 @@ export const listModels = tool({
     "Lists models: what each can do, and what it costs in credits by quality. null means not documented. Filters leave out models of which it is not documented that they match.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: z.strictObject({
-    kind: z.enum(["text-to-image", "edit"]).optional().describe("Makes images from text, or edits images."),
+    kind: z.enum(KINDS).optional().describe("Makes images from text, or edits images."),
     ratio: z.string().optional().describe("Supports this aspect ratio, such as 16:9."),
     quality: z.enum(QUALITIES).optional().describe("Supports this quality."),
     references: z.int().min(0).optional().describe("Takes this many reference images."),
