@@ -25,12 +25,14 @@ function loadedBy(name: string, seen = new Set<string>()): Set<string> {
 }
 
 describe("the test tree", () => {
-  it("starts imggen, or builds it, in e2e, terminal, faults, crash and bench alone", () => {
+  it("starts imggen or a browser, or builds imggen, in e2e, terminal, faults, crash and bench alone", () => {
     const unit = FILES.filter(
       (name) => name.endsWith(".test.ts") && !/^(e2e|terminal|faults|crash)\//.test(name),
     );
     const starting = unit.filter((name) =>
-      [...loadedBy(name)].some((each) => each === "support/program.ts" || /"rolldown"/.test(textOf(each))),
+      [...loadedBy(name)].some(
+        (each) => each === "support/program.ts" || /"(rolldown|playwright-core)"/.test(textOf(each)),
+      ),
     );
     expect(starting.filter((name) => name !== "tree.test.ts")).toEqual([]);
     expect([...loadedBy("faults/disk.test.ts")]).toContain("support/program.ts");

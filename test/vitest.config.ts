@@ -10,6 +10,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: [fileURLToPath(new URL("support/tally-told.ts", import.meta.url))],
     testTimeout: 30_000,
+    // Generated cases: a tenth of what `npm run crash` tries.
+    env: { IMGGEN_TEST_SHARE: "0.1" },
     // Many tests wait for a program they started, so more workers than a small machine has cores are not too many.
     maxWorkers: 4,
     // No test replaces a module, so the files of a worker may share what it has loaded: half of a small test's time.

@@ -1,6 +1,7 @@
 import type { HttpClientOptions } from "../api/client.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Processes } from "../lib/processes.ts";
+import type { SandboxOptions } from "../sandbox/server.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 import type { Folders } from "./folders.ts";
 import type { ProcessContext } from "./this-process.ts";
@@ -15,6 +16,8 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" |
   readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits" | "confirmAbove" | "matrixFile">;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
+  /** Draws the embedded sandbox's images; where it is absent, the sandbox's own painter does. */
+  readonly drawPicture?: SandboxOptions["draw"];
   /** Called when the embedded sandbox had too few credits left. @param credits its new balance */
   readonly onRefill: (credits: number) => void;
   /** Called after every exchange with the service. */

@@ -1,4 +1,5 @@
 import { readImageUrl } from "./links.ts";
+import type { DrawPicture } from "./picture/picture.ts";
 import { type SandboxReply, unknownError } from "./reply.ts";
 import type { SandboxService } from "./service.ts";
 import type { Task } from "./state/tasks.ts";
@@ -11,7 +12,7 @@ const ERROR_PAGE = `<!doctype html>
 /** GET /files/<task>/<index>.png: an image, for anyone with its signed URL. It is drawn again for each request. */
 export async function serveFile(
   { taskId, name, query }: { taskId: string; name: string; query: URLSearchParams },
-  { secret, tasks, now }: SandboxService,
+  { secret, tasks, now, draw }: SandboxService,
 ): Promise<SandboxReply> {
   const link = readImageUrl(taskId, name, query, secret);
   if (link === null) return unknownError("wrong signature", { status: 403 });
@@ -21,16 +22,16 @@ export async function serveFile(
 
   if (task.image === "error page")
     return { kind: "page", html: ERROR_PAGE, note: "an error page, as asked for" };
-  const picture = await draw(task, link.index);
+  const picture = await pictureOf(task, link.index, draw);
   if (task.image === "whole") return { kind: "picture", chunks: picture, cutShort: false, note: null };
   return { kind: "picture", chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };
 }
 
 /** The drawing code is loaded with the first image: many runs of the sandbox draw none. */
-async function draw(task: Task, index: number): Promise<AsyncIterable<Buffer>> {
+async function pictureOf(task: Task, index: number, draw?: DrawPicture): Promise<AsyncIterable<Buffer>> {
   const { taskId, prompt, model, references = "", ratio, quality } = task;
-  const [{ drawPicture }, { pictureDimensions }] = await Promise.all([
-    import("./picture/picture.ts"),
+  const [drawPicture, { pictureDimensions }] = await Promise.all([
+    draw ?? import("./picture/picture.ts").then((module) => module.drawPicture),
     import("./picture/dimensions.ts"),
   ]);
   return drawPicture({ prompt, model, references, taskId, index, ...pictureDimensions(ratio, quality) });

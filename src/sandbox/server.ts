@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import { systemClock } from "../lib/clock.ts";
 import { type Matrix, MODELS } from "../models/matrix.ts";
 import { createListener, type RequestLine } from "./http.ts";
+import type { DrawPicture } from "./picture/picture.ts";
 import { openState } from "./state/state.ts";
 
 export type { RequestLine } from "./http.ts";
@@ -32,6 +33,8 @@ export interface SandboxOptions {
   onRefill?: (credits: number) => void;
   /** The models that it has. Default: those of the document. */
   matrix?: Matrix;
+  /** Draws the images. Default: pictures of what the prompts say. */
+  draw?: DrawPicture | undefined;
   clock?: Pick<Clock, "now">;
   /** Called for every request after its reply was sent. */
   onRequest?: (line: RequestLine) => void;
@@ -71,7 +74,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const server = createServer();
   const port = await listen(server, options.port ?? 0);
   const origin = `http://${LOOPBACK}:${port}`;
-  const service = { ...state, origin, latencyMs, matrix, now, onRefill: options.onRefill };
+  const { onRefill, draw } = options;
+  const service = { ...state, origin, latencyMs, matrix, now, onRefill, draw };
   server.on("request", createListener(service, options.onRequest));
   try {
     // Only after listening: a sandbox that cannot start must not change the balances of the one that has the port.

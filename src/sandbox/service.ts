@@ -1,4 +1,5 @@
 import type { Matrix } from "../models/matrix.ts";
+import type { DrawPicture } from "./picture/picture.ts";
 import type { State } from "./state/state.ts";
 
 /** What the handlers of a running sandbox share. */
@@ -11,6 +12,8 @@ export interface SandboxService extends State {
   matrix: Matrix;
   /** Called when an account was refilled; where it is absent, none is. */
   onRefill: ((credits: number) => void) | undefined;
+  /** Draws the images; where it is absent, the sandbox's own painter does. */
+  draw: DrawPicture | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
 }

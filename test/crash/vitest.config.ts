@@ -11,7 +11,14 @@ export default defineConfig({
   test: {
     env: { IMGGEN_CRASH_SEED: seed },
     root: fileURLToPath(new URL("../..", import.meta.url)),
-    include: ["test/crash/*.test.ts", "test/crash/everything*.ts"],
+    include: [
+      "test/crash/*.test.ts",
+      "test/crash/everything*.ts",
+      "test/properties/*.test.ts",
+      "test/core/manifest/{output-name,read}.test.ts",
+      "test/core/batch/shard.test.ts",
+      "test/lib/utf8.test.ts",
+    ],
     globalSetup: [fileURLToPath(new URL("../support/tally-told.ts", import.meta.url))],
     testTimeout: 4 * 3_600_000,
     fileParallelism: false,

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { runCommand } from "../support/in-process.ts";
 import { deadPort } from "../support/live-server.ts";
+import { plainPicture } from "../support/plain-picture.ts";
 import { finished, startProgram } from "../support/program.ts";
 import { type Shell, shellIn } from "../support/shell.ts";
 import { handlesSignals } from "../support/started.ts";
@@ -125,7 +126,11 @@ class Examples {
 
   static async prepare(examples: readonly string[]): Promise<Examples> {
     const folder = await temporaryFolder();
-    const sandbox = await startSandbox({ folder: path.join(folder, "sandbox"), latencyMs: 50 });
+    const sandbox = await startSandbox({
+      folder: path.join(folder, "sandbox"),
+      latencyMs: 50,
+      draw: plainPicture,
+    });
     onTestFinished(() => sandbox.close());
     const world = new Examples(folder, await shellIn(folder, sandbox.baseUrl));
     await mkdir(path.join(folder, "pictures"));

@@ -4,6 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import { plainPicture } from "../support/plain-picture.ts";
 import { recipe } from "../support/recipe.ts";
 import { shellIn } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -11,7 +12,11 @@ import { hasTool } from "../support/tools.ts";
 
 it("the script for a Slurm job array, run once for each of its tasks, submits every row once", async () => {
   const folder = await temporaryFolder();
-  const sandbox = await startSandbox({ folder: path.join(folder, "sandbox"), latencyMs: 20 });
+  const sandbox = await startSandbox({
+    folder: path.join(folder, "sandbox"),
+    latencyMs: 20,
+    draw: plainPicture,
+  });
   onTestFinished(() => sandbox.close());
   const { env } = await shellIn(folder, sandbox.baseUrl);
   await writeFile(path.join(folder, "job.sh"), await recipe("scale", "Slurm"));

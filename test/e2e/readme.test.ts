@@ -7,6 +7,7 @@ import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { SETTING_NAMES } from "../../src/store/settings-file.ts";
 import { runCommand } from "../support/in-process.ts";
+import { plainPicture } from "../support/plain-picture.ts";
 import { shellIn } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -105,7 +106,11 @@ function stretches(): { atOnce: string[][]; after: string[] } {
 describe("the README's commands", () => {
   it("all work when they are pasted", { timeout: 120_000 }, async () => {
     const folder = await temporaryFolder();
-    const sandbox = await startSandbox({ folder: path.join(folder, "sandbox"), latencyMs: 50 });
+    const sandbox = await startSandbox({
+      folder: path.join(folder, "sandbox"),
+      latencyMs: 50,
+      draw: plainPicture,
+    });
     onTestFinished(() => sandbox.close());
     const { run: shell } = await shellIn(folder, sandbox.baseUrl);
     await writeFile(path.join(folder, "products.csv"), /```csv\n([\s\S]*?)```/.exec(README)?.[1] ?? "");

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { SANDBOX_KEY, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
+import { plainPicture } from "../support/plain-picture.ts";
 
 /** A folder that is gone after the test. */
 export async function temporaryFolder(): Promise<string> {
@@ -22,10 +23,10 @@ export interface Answer {
   };
 }
 
-/** A sandbox for one test, and a client with a key. Tasks take no time unless the test says so. */
+/** A sandbox for one test, and a client with a key. Tasks take no time, and images are plain, unless the test says so. */
 export async function liveSandbox(options: Partial<SandboxOptions> = {}) {
   const folder = options.folder ?? (await temporaryFolder());
-  const sandbox = await startSandbox({ latencyMs: 0, ...options, folder });
+  const sandbox = await startSandbox({ latencyMs: 0, draw: plainPicture, ...options, folder });
   onTestFinished(() => sandbox.close());
   return { ...sandbox, folder, ...clientOf(sandbox.baseUrl, SANDBOX_KEY) };
 }

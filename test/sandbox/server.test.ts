@@ -49,7 +49,7 @@ describe("starting and ending", () => {
   });
 
   it("it ends at once, with connections that are idle, half sent or in the middle of an image", async () => {
-    const { port, made, close } = await liveSandbox();
+    const { port, made, close } = await liveSandbox({ draw: undefined });
     const idle = net.connect(port, "127.0.0.1");
     const halfSent = net.connect(port, "127.0.0.1");
     for (const socket of [idle, halfSent]) {
@@ -61,7 +61,8 @@ describe("starting and ending", () => {
     const image = await fetch(url);
     const start = performance.now();
     await Promise.all([close(), close()]);
-    expect(performance.now() - start).toBeLessThan(1000);
+    // Idle connections alone would keep it for five.
+    expect(performance.now() - start).toBeLessThan(3_000);
     await expect(image.arrayBuffer()).rejects.toThrow("terminated");
     await expect(fetch(url)).rejects.toThrow("fetch failed");
   });

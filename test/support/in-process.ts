@@ -6,6 +6,7 @@ import type { NamedGraphics } from "../../src/graphics/terminal.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { expectNoKeyShown } from "./canary.ts";
+import { plainPicture } from "./plain-picture.ts";
 
 export interface RunOptions {
   home: string;
@@ -79,6 +80,7 @@ export function testContext(
     onSuspend: () => () => {},
     fileMode: 0o644,
     random: () => 0,
+    drawPicture: plainPicture,
     ask: async (question) => options.answers?.[question] ?? "",
     askHidden: async () => options.answer ?? "",
     queryTerminal: async (question) => options.terminalAnswers?.(question) ?? "",

@@ -5,6 +5,7 @@ import { InterruptedError, type InterruptSignal } from "../../core/errors.ts";
 import type { NamedGraphics } from "../../graphics/terminal.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
+import type { SandboxOptions } from "../../sandbox/server.ts";
 import { fdStream, type OutputStream } from "../output/output-stream.ts";
 
 /** A stream that the program reads from. Destroying it ends the reading. */
@@ -28,6 +29,8 @@ export interface Context extends ProcessContext {
   lastWord: (reason: InterruptedError) => Promise<unknown>;
   /** Uniform in [0, 1). */
   random: () => number;
+  /** Draws the embedded sandbox's images; where it is absent, the sandbox's own painter does. */
+  readonly drawPicture?: SandboxOptions["draw"];
   /** Asks on the terminal, and reads a line there. */
   ask: (question: string) => Promise<string>;
   /** As `ask`, without showing what is typed. */

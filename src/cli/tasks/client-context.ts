@@ -7,7 +7,7 @@ import { keepFirstTierWasm } from "./first-tier-wasm.ts";
 export function clientContext(session: Session): ClientContext {
   keepFirstTierWasm();
   const { settings, options } = session;
-  const { env, fileMode, resolvePath, clock, processes, random } = session.context;
+  const { env, fileMode, resolvePath, clock, processes, random, drawPicture } = session.context;
   const { folders } = session;
   const isSandbox = options.sandbox === true;
   const onExchange = traceOf(session);
@@ -23,6 +23,7 @@ export function clientContext(session: Session): ClientContext {
     folders,
     settings,
     isSandbox,
+    drawPicture,
     onExchange,
     onRefill,
   };

@@ -3,11 +3,14 @@ import { pngStream } from "./png/stream.ts";
 import { STYLES } from "./style/styles.ts";
 import { type Order, readBrief } from "./words/brief.ts";
 
-interface PictureSpec extends Order {
+export interface PictureSpec extends Order {
   /** In pixels, both at least 1. */
   readonly width: number;
   readonly height: number;
 }
+
+/** Draws an image, as the bytes of a PNG file. */
+export type DrawPicture = (spec: PictureSpec) => AsyncIterable<Buffer>;
 
 const PIXELS_TO_A_BAND = 1 << 16;
 
