@@ -27,6 +27,16 @@ describe.skipIf(!hasScreen)("compare on a real terminal", () => {
     },
   );
 
+  it.each([80, 40])("says in %d columns which combination is skipped, and why", async (columns) => {
+    const args = ["compare", "a red fox", "-m", "gamma-image-2,z-image", "-r", "21:9", "--sandbox"];
+    const lines = await Screen.after(args, { columns });
+    expect(lines.join("").replaceAll(" ", "")).toContain(
+      "z-image21:9:skipped:--ratio21:9:z-imagetakesonly1:1,4:3,3:4,16:9,9:16.",
+    );
+    if (columns === 80)
+      expect(lines).toContainEqual(expect.stringMatching(/^z-image +21:9 .* skipped: --ratio/));
+  });
+
   it("keeps models, ratios and credits in 40 columns", async () => {
     const lines = await Screen.after(ARGS, { columns: 40 });
     expect(lines).toContainEqual(expect.stringMatching(/^MODEL +RATIO +QUALITY +CREDITS$/));

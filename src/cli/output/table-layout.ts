@@ -10,9 +10,10 @@ export interface Column {
   spare?: boolean;
   /** Its cells are never cut: part of one would say nothing. It may be left out. */
   whole?: boolean;
-  /** Which end of a cell may be missing: of a path, the folders. Default: its end. */
-  cut?: "start";
 }
+
+/** Where there is too little room a path loses its first folders, and other text its end. */
+export type TableCell = string | { path: string };
 
 /** Blanks between two columns. */
 export const BETWEEN = 2;
@@ -26,18 +27,18 @@ const NARROWEST = 6;
  */
 export function layOut(
   columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly TableCell[])[],
   room: number,
 ): Layout {
-  const safe = [columns.map(({ heading }) => heading), ...rows.map((row) => row.map(printable))];
-  const wanted = columns.map((_, at) => Math.max(...safe.map((row) => columnsOf(row[at] ?? ""))));
+  const safe = [columns.map(({ heading }) => safeCell(heading)), ...rows.map((row) => row.map(safeCell))];
+  const wanted = columns.map((_, at) => Math.max(...safe.map((row) => columnsOf(row[at]?.text ?? ""))));
   const widths = widthsWithin(columns, wanted, room);
   const shown = columns.flatMap((column, at) => {
     const width = widths[at] ?? 0;
     return width === 0 ? [] : [{ column, at, width }];
   });
-  const line = (row: readonly string[]) =>
-    shown.map(({ column, at, width }) => ({ column, ...fitCell(row[at] ?? "", width, column) }));
+  const line = (row: readonly SafeCell[]) =>
+    shown.map(({ column, at, width }) => ({ column, ...fitCell(row[at] ?? safeCell(""), width) }));
   return { lines: safe.map(line), leftOut: columns.filter((_, at) => widths[at] === 0) };
 }
 
@@ -81,7 +82,17 @@ function shrink(widths: number[], which: readonly number[], narrowest: number, e
   }
 }
 
-function fitCell(cell: string, width: number, { cut }: Column): { text: string; padding: string } {
-  const text = cutTo(cell, width, cut);
+interface SafeCell {
+  text: string;
+  cut: "start" | "end";
+}
+
+function safeCell(cell: TableCell): SafeCell {
+  if (typeof cell === "string") return { text: printable(cell), cut: "end" };
+  return { text: printable(cell.path), cut: "start" };
+}
+
+function fitCell(cell: SafeCell, width: number): { text: string; padding: string } {
+  const text = cutTo(cell.text, width, cell.cut);
   return { text, padding: " ".repeat(Math.max(0, width - columnsOf(text))) };
 }

@@ -1,6 +1,6 @@
 import type { Session } from "../app/session.ts";
 import type { StyleName } from "./colors.ts";
-import { BETWEEN, type Column, layOut } from "./table-layout.ts";
+import { BETWEEN, type Column, layOut, type TableCell } from "./table-layout.ts";
 import { roomOn, wrapWords } from "./wrap.ts";
 
 /** The style that a cell's text is shown in, without its padding; null for none. */
@@ -9,7 +9,7 @@ export type CellStyle = (cell: string, column: Column) => StyleName | null;
 /** Prints a table on standard output: fitted to a terminal, whole in a pipe or a file. */
 export async function showTable(
   columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly TableCell[])[],
   session: Pick<Session, "console" | "context">,
   styleOf: CellStyle = () => null,
 ): Promise<void> {

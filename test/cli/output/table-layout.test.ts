@@ -1,20 +1,25 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { columnsOf, cutTo } from "../../../src/cli/output/columns.ts";
-import { type Column, layOut } from "../../../src/cli/output/table-layout.ts";
+import { type Column, layOut, type TableCell } from "../../../src/cli/output/table-layout.ts";
 
 const COLUMNS: readonly Column[] = [
   { heading: "MODEL", keep: true },
   { heading: "RATIO" },
   { heading: "PROMPT" },
-  { heading: "FILE", keep: true, cut: "start" },
+  { heading: "FILE", keep: true },
 ];
 const ROWS = [
-  ["gamma-image-2", "16:9", "a red fox in the snow, watercolour", "/home/ada/pictures/a-red-fox.png"],
+  [
+    "gamma-image-2",
+    "16:9",
+    "a red fox in the snow, watercolour",
+    { path: "/home/ada/pictures/a-red-fox.png" },
+  ],
   ["z-image", "1:1", "an owl", "owl.png"],
 ];
 
-function shown(room: number, rows: readonly (readonly string[])[] = ROWS, columns = COLUMNS): string[] {
+function shown(room: number, rows: readonly (readonly TableCell[])[] = ROWS, columns = COLUMNS): string[] {
   const { lines } = layOut(columns, rows, room);
   return lines.map((cells) =>
     cells
@@ -64,6 +69,11 @@ it("a column that is shown whole or not at all is not cut, however narrow the ot
     if (leftOut.some(({ heading }) => heading === "PROMPT")) expect(cells).toEqual([]);
     else expect(cells.map(({ text }) => text)).toEqual(["PROMPT", ROWS[0]?.[2], ROWS[1]?.[2]]);
   }
+});
+
+it("a text among paths loses its end, so that it still says what it is", () => {
+  const rows = [["z-image", "21:9", "", "skipped: --ratio 21:9: z-image takes only 1:1, 4:3, 3:4"]];
+  expect(shown(40, rows).at(1)).toMatch(/skipped: --ratio 21:9: .*…$/);
 });
 
 it("of a path the end is what stays", () => {

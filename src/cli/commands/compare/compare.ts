@@ -24,7 +24,7 @@ import { showTable } from "../../output/table.ts";
 import { costText } from "../batch/costs.ts";
 import { runShown } from "../batch/execute.ts";
 import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
-import { COLUMNS, cellLabel, comparedRows, plannedRows } from "./table.ts";
+import { COLUMNS, cellLabel, comparedRows, plannedRows, skippedLines } from "./table.ts";
 
 interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
   model?: string[];
@@ -69,6 +69,8 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
     for (const warning of checked.warnings) await session.console.warn(warning);
+  const skipped = skippedLines(comparison);
+  if (skipped.length > 0 && !session.options.json) await session.console.note(skipped);
   if (flags.dryRun) return dryRun(comparison, flags, session);
   const order = {
     rows: comparison.rows,

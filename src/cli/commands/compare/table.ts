@@ -2,7 +2,7 @@ import type { BatchRow } from "../../../core/batch/batch-row.ts";
 import type { Cell, Comparison } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
-import type { Column } from "../../output/table-layout.ts";
+import type { Column, TableCell } from "../../output/table-layout.ts";
 import { rowWord } from "../batch/row-word.ts";
 
 export const COLUMNS: readonly Column[] = [
@@ -12,7 +12,7 @@ export const COLUMNS: readonly Column[] = [
   { heading: "CREDITS" },
   { heading: "SECONDS" },
   { heading: "SIZE" },
-  { heading: "FILE", cut: "start" },
+  { heading: "FILE" },
 ];
 
 /** A cell as its row is spoken of. */
@@ -21,7 +21,7 @@ export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): 
 }
 
 /** What came of each cell, and at the end the cells that were skipped. */
-export function comparedRows(ends: readonly RowResult[], comparison: Comparison): string[][] {
+export function comparedRows(ends: readonly RowResult[], comparison: Comparison): TableCell[][] {
   return [...ends.map(endedCells), ...comparison.skipped.map(skippedCells)];
 }
 
@@ -37,8 +37,8 @@ export function plannedRows(comparison: Comparison): string[][] {
   return [...planned, ...comparison.skipped.map(skippedCells)];
 }
 
-function endedCells(end: RowResult): string[] {
-  const { row, report, error } = end;
+function endedCells(end: RowResult): TableCell[] {
+  const { row, report } = end;
   const { request, credits } = row.checked;
   const [file] = report?.files ?? [];
   const elapsedMs = report?.elapsedMs ?? null;
@@ -47,8 +47,20 @@ function endedCells(end: RowResult): string[] {
     creditsCell(credits),
     elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
     file ? `${file.width}×${file.height}` : "-",
-    file?.path ?? `${rowWord(end)}: ${error?.message ?? ""}`,
+    fileCell(file?.path ?? null, end),
   ];
+}
+
+function fileCell(path: string | null, end: RowResult): TableCell {
+  return path === null ? `${rowWord(end)}: ${end.error?.message ?? ""}` : { path };
+}
+
+/** A line for each cell that the matrix rules out: the table may have no room for the reason. */
+export function skippedLines({ skipped }: Comparison): string[] {
+  return skipped.map(({ cell: { model, ratio, quality }, reason }) => {
+    const name = [model, ratio, quality].filter(Boolean).join(" ");
+    return `${name || "The default model"}: skipped: ${reason}`;
+  });
 }
 
 function skippedCells({ cell, reason }: { cell: Cell; reason: string }): string[] {

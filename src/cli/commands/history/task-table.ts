@@ -15,7 +15,7 @@ const COLUMNS: readonly Column[] = [
   STATUS,
   { heading: "CREDITS", spare: true, whole: true },
   { heading: "PROMPT" },
-  { heading: "FILE", cut: "start" },
+  { heading: "FILE" },
 ];
 
 /** Shows tasks as a table. On a terminal ids are shortened, in a pipe they are complete. */
@@ -28,9 +28,11 @@ export async function showTasks(reports: readonly TaskReport[], session: Session
     historyStatus(report.state),
     report.credits === null ? "?" : String(report.credits),
     report.request?.prompt ?? "",
-    report.files
-      .map((file) => (file.path === null ? "standard output" : shortPath(file.path, session.context)))
-      .join(" "),
+    {
+      path: report.files
+        .map((file) => (file.path === null ? "standard output" : shortPath(file.path, session.context)))
+        .join(" "),
+    },
   ]);
   await showTable(COLUMNS, rows, session, styleOf);
 }
