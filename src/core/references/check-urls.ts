@@ -3,6 +3,7 @@ import { withoutQuery } from "../../lib/redact.ts";
 import { InvalidRequestError } from "../../models/errors.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruption } from "../errors.ts";
+import { signedUntilMs } from "./signed-until.ts";
 
 /**
  * Asks the servers of reference images for their types and sizes.
@@ -13,15 +14,23 @@ import { interruption } from "../errors.ts";
 export async function checkUrls(
   urls: readonly string[],
   label: string,
-  { connection, signal }: Pick<TaskDeps, "connection" | "signal">,
+  { connection, signal, clock }: Pick<TaskDeps, "connection" | "signal" | "clock">,
 ): Promise<string[]> {
   const { downloads: http, serviceUrl } = connection;
   const different = [...new Set(urls)];
-  const asked = different.map((url) => imageHead(url, { http, serviceUrl, signal }));
+  const asked = different.map(
+    (url) => expired(url, clock.now()) ?? imageHead(url, { http, serviceUrl, signal }),
+  );
   const heads = await Promise.all(asked).catch((error) => {
     throw signal.aborted ? interruption(signal, "no") : error;
   });
   return heads.flatMap((head, at) => findings(`${label} ${withoutQuery(different[at] ?? "")}`, head));
+}
+
+/** Where HEAD may be refused because the signature is for GET, its end is known all the same. */
+function expired(url: string, nowMs: number): ImageHead | null {
+  const until = URL.canParse(url) ? signedUntilMs(url) : null;
+  return until !== null && until <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;
 }
 
 function findings(image: string, head: ImageHead): string[] {

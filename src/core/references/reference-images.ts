@@ -4,7 +4,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { checkUrls } from "./check-urls.ts";
 import { isUnchanged, type ReferenceFile } from "./reference-file.ts";
-import { signedUntilMs } from "./signed-until.ts";
+import { isSignedTemporarily, signedUntilMs } from "./signed-until.ts";
 import type { UploadCommand } from "./upload-command.ts";
 import { uploadFile } from "./upload-file.ts";
 
@@ -113,8 +113,8 @@ export class ReferenceImages {
 
 /** Whether a URL is not about to end: it has to last until the service has fetched it. */
 function isLasting(url: string, nowMs: number): boolean {
-  const until = signedUntilMs(url);
-  return until === null || until >= nowMs + LEAST_LEFT_MS;
+  const until = signedUntilMs(url) ?? Number.POSITIVE_INFINITY;
+  return until >= nowMs + LEAST_LEFT_MS && !isSignedTemporarily(url);
 }
 
 function keyOf({ sha256 }: ReferenceFile, { text: command }: UploadCommand): UploadKey {

@@ -21,6 +21,9 @@ async function uploadWorld(body?: string): Promise<{ world: CommandWorld; up: Up
   return { world, up };
 }
 
+/** A time so long ago, as S3 writes it. */
+const signedAt = (agoMs: number) => new Date(Date.now() - agoMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+
 const images = (world: CommandWorld) => submitted(world).map((body) => Object(body).image);
 const URL_1 = "https://cdn.example/1.png?signature=s3cret";
 const URL_2 = "https://cdn.example/2.png?signature=s3cret";
@@ -81,10 +84,13 @@ describe("--image with a file", () => {
     expect(await up.runs()).toHaveLength(2);
   });
 
-  it("is uploaded again where its signed URL is about to end", async () => {
-    const signedAt = new Date(Date.now() - 3_500_000).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  it.each([
+    ["is about to end", 3_500_000, ""],
+    ["ends with temporary credentials", 0, "&X-Amz-Security-Token=ab"],
+  ])("is uploaded again where its signed URL %s", async (_when, agoMs, more) => {
+    const query = `X-Amz-Date=${signedAt(agoMs)}&X-Amz-Expires=3600${more}`;
     const { world, up } = await uploadWorld(
-      `echo "https://s3.example/fox.png?X-Amz-Date=${signedAt}&X-Amz-Expires=3600&run=$(wc -l < "$log")"`,
+      `echo "https://s3.example/fox.png?${query}&run=$(wc -l < "$log" | tr -d ' ')"`,
     );
     await world.run([...FOX, "--image", "fox.png"]);
     await world.run([...FOX, "--image", "fox.png"]);
@@ -260,6 +266,15 @@ describe("--check-images", () => {
         `--image ${world.server.origin}/in.png?… was not checked: its server refuses HEAD (HTTP 405).`,
       ],
     });
+  });
+
+  it("refuses a URL whose signature has expired, and asks nobody", async () => {
+    const { world } = await answering(403, {});
+    const url = `${world.server.origin}/in.png?X-Amz-Date=${signedAt(3_700_000)}&X-Amz-Expires=3600`;
+    const { code, stderr } = await world.run([...FOX, "--image", url, "--check-images"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("in.png?… is no image that the service can fetch: its signature has expired.");
+    expect(world.server.requests).toEqual([]);
   });
 
   it("opens no connection for --dry-run, and says so", async () => {
