@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { formatDuration } from "../lib/duration.ts";
 
 export interface HttpRequest {
   method: "GET" | "HEAD" | "POST";
@@ -132,7 +133,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #startTimer(ms: number | undefined): void {
     if (ms === undefined) return;
     this.#timer = setTimeout(() => {
-      const message = `no answer within ${ms} ms`;
+      const message = `no answer within ${formatDuration(ms)}`;
       this.#withdraw(new TransportError(message, { sent: this.#sent, timedOut: true }));
     }, ms);
   }

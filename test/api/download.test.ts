@@ -237,7 +237,7 @@ describe("a download", () => {
       (_request, socket) => void socket.write(response(200, "half", { "content-length": "8" })),
     );
     const { reply, sink } = await fetching(server.origin, { idleTimeoutMs: 1000 });
-    expect(reply).toEqual({ outcome: "retry", why: "no answer within 1000 ms", retryAfterMs: null });
+    expect(reply).toEqual({ outcome: "retry", why: "no answer within 1 s", retryAfterMs: null });
     expect(sink.text).toBe("half");
   });
 
