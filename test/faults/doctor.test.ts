@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { blackHole } from "../support/black-hole.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
@@ -50,7 +51,7 @@ it("doctor with a service that never answers ends after 5 s, and says so", async
   const world = await programWorld(await liveService(PICTURE, { poll: silence }));
   const { code, check } = await examined(world);
   expect([code, check("service").status]).toEqual([2, "failed"]);
-  expect(check("service").message).toMatch(/could not be reached: no answer within 5000 ms\.$/);
+  expect(check("service").message).toMatch(/could not be reached: no answer within 5 s\.$/);
   expect(check("key").status).toBe("skipped");
 });
 
@@ -73,6 +74,29 @@ it("doctor with a service whose name cannot be found names that", async () => {
   const { code, check } = await examined(world);
   expect([code, check("service").status]).toEqual([2, "failed"]);
   expect(check("service").message).toMatch(/service\.invalid could not be reached: its name/);
+});
+
+it("doctor with a name server that never answers ends after 5 s, and says so", async (test) => {
+  const world = await programWorld(null, { IMGGEN_BASE_URL: "https://service.example/api" });
+  const file = path.join(world.folder, "resolv.conf");
+  await writeFile(file, "nameserver 127.0.0.1\n");
+  const nameServer = createSocket("udp4");
+  onTestFinished(() => void nameServer.close());
+  const isListening = await new Promise((resolve) => {
+    nameServer.on("error", () => resolve(false)).bind(53, "127.0.0.1", () => resolve(true));
+  });
+  const through = [
+    "unshare",
+    "--mount",
+    "sh",
+    "-c",
+    `mount --bind ${file} /etc/resolv.conf && exec "$@"`,
+    "sh",
+  ];
+  if (!isListening || spawnSync(through[0] ?? "", [...through.slice(1), "true"]).status !== 0)
+    return test.skip("this system lets nobody have a name server of their own");
+  const { code, check } = await examined(world, { through });
+  expect([code, check("service").message]).toEqual([2, expect.stringContaining("could not be looked up")]);
 });
 
 it("doctor without a network names that, and the embedded sandbox needs none", async (test) => {

@@ -5,7 +5,7 @@ import type { ErrorType } from "../../lib/errors.ts";
 const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
   0: "done; every file promised is on disk and checked",
   1: "a bug in imggen",
-  2: "the request is wrong; refused here, or by the service, at no cost",
+  2: "the request is wrong; refused here, or by the service, at no cost. doctor: something must be fixed",
   3: "no key, or the service refused it",
   4: "the account cannot pay for this",
   5: "the service refused or failed the task",

@@ -7,6 +7,7 @@ import { ImggenError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
 import { traceOf } from "../../output/trace.ts";
 import type { Asked } from "./check.ts";
+import { lookupIfAnswered } from "./lookup.ts";
 import { settingOf } from "./settings.ts";
 
 /** Half as long as a poll is given: who runs a check is waiting for it. */
@@ -22,7 +23,8 @@ export async function askService(session: Session): Promise<Asked> {
   const setting = await settingOf("baseUrl", session);
   const baseUrl = requireBaseUrl(setting);
   const apiKey = await usableKey(session);
-  const http = new HttpClient({ proxies: proxiesFromEnvironment(env), onExchange: traceOf(session) });
+  const proxies = proxiesFromEnvironment(env);
+  const http = new HttpClient({ proxies, lookup: lookupIfAnswered, onExchange: traceOf(session) });
   const url = new URL(baseUrl);
   try {
     const reply = await probe({ http, baseUrl, apiKey, timeoutMs: TIMEOUT_MS, signal });

@@ -81,8 +81,8 @@ export async function checkCache({ session }: Subject): Promise<CheckResult> {
   const why = await whyNoCache(state, session.context.env.NODE_DISABLE_COMPILE_CACHE);
   if (why !== null) return ok(`none (${why})`, { folder: null });
   return warning(
-    `No compiled code is kept, so each start takes longer: other users can replace ${state}.`,
-    `Let nobody else write to it or a folder above it: chmod go-w ${shellWord(state)}`,
+    `No compiled code is kept, so each start takes longer: other users may be able to replace ${state}.`,
+    "It and every folder above it must belong to you or root, and nobody else may write to them.",
     { folder: null },
   );
 }

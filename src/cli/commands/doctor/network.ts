@@ -27,7 +27,7 @@ export async function checkTls({ session }: Subject): Promise<CheckResult> {
   const facts = { extraCertificates: extra || null };
   if (rejects === "0")
     return warning(
-      "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so anybody on the way can read the API key.",
+      "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so others on the network could read the API key.",
       "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.",
       facts,
     );

@@ -16,7 +16,7 @@ import {
   skipped,
   warning,
 } from "./check.ts";
-import { settingOf } from "./settings.ts";
+import { settingOf, storeKey } from "./settings.ts";
 
 type Answered = Extract<Asked, { kind: "answered" }>;
 
@@ -71,7 +71,7 @@ async function checkLoopback(): Promise<CheckResult> {
 export async function checkKey({ session, asked }: Subject): Promise<CheckResult> {
   if (session.options.sandbox) return ok("the sandbox's own", { key: null });
   const setting = await settingOf("apiKey", session);
-  const key = `${maskKey(requireApiKey(setting))}`;
+  const key = maskKey(requireApiKey(setting));
   const from = setting?.label ?? "";
   const facts = { key, source: setting?.source ?? "default" };
   const answer = await asked().catch(() => null);
@@ -81,7 +81,7 @@ export async function checkKey({ session, asked }: Subject): Promise<CheckResult
   const variable = setting?.source === "environment";
   return failed(
     `The service refused ${key} (${from}).`,
-    variable ? `Set ${from} to a key that works, or unset it.` : "Store a key that works: imggen login",
+    variable ? `Set ${from} to a key that works, or unset it.` : storeKey(session),
     facts,
   );
 }

@@ -75,12 +75,9 @@ export async function checkModels({ session }: Subject): Promise<CheckResult> {
     return ok(`${length} models, ${label}`, { ...facts, count: length });
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
-    const without = file?.source === "config" ? "run: imggen config unset matrix" : `unset ${file?.label}.`;
-    return failed(
-      error.message,
-      `See imggen help json for its form. To use the built-in models alone, ${without}`,
-      facts,
-    );
+    const isStored = file?.source === "config";
+    const without = isStored ? removeSetting("matrix", session) : `Or unset ${file?.label}.`;
+    return failed(error.message, `Its form: imggen help json\n${without}`, facts);
   }
 }
 
@@ -100,12 +97,25 @@ async function checkValues(settings: Settings, file: string, session: Session): 
     } catch (error) {
       if (!(error instanceof ImggenError)) throw error;
       throw new UsageError(`${file}: ${error.message}`, {
-        hint:
-          name === "apiKey" ? "Store another one: imggen login" : `Remove it: imggen config unset ${name}`,
+        hint: name === "apiKey" ? storeKey(session) : removeSetting(name, session),
         cause: error,
       });
     }
   }
+}
+
+/** The next step where a stored key does not work. */
+export function storeKey(session: Session): string {
+  return `Store a key that works: ${inProfile("imggen login", session)}`;
+}
+
+function removeSetting(name: SettingName, session: Session): string {
+  return `Remove it: ${inProfile(`imggen config unset ${name}`, session)}`;
+}
+
+/** A command to paste, for the profile in use. */
+function inProfile(command: string, { profile }: Session): string {
+  return profile?.source === "flag" ? `${command} --profile ${profile.name}` : command;
 }
 
 /** The folders of settings and state. @throws NotChecked where there are none */

@@ -7,7 +7,7 @@ import { type CheckResult, ok, type Subject } from "./check.ts";
 export async function checkTerminal({ session }: Subject): Promise<CheckResult> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true)
-    return ok("standard output is not a terminal, so there are no colours or pictures", {
+    return ok("standard output is not a terminal", {
       isTerminal: false,
     });
   // A question to the terminal would stand on standard output, beside the JSON document.

@@ -179,6 +179,10 @@ describe("the key", () => {
     await withConfig(world, { apiKey: TEST_KEY });
     const { check } = await examined(world, { env: { IMGGEN_API_KEY: undefined } });
     expect(check("key")?.hint).toBe("Store a key that works: imggen login");
+    const login = ["login", "--profile", "work", "--base-url", world.server.baseUrl, "--no-verify"];
+    await world.run(login, { input: "sk-work-1234567890\n", env: NO_ACCOUNT });
+    const work = await examined(world, { env: NO_ACCOUNT }, ["--profile", "work"]);
+    expect(work.check("key")?.hint).toBe("Store a key that works: imggen login --profile work");
   });
 
   it("that is missing or cannot be one is never sent, and the service is asked all the same", async () => {
@@ -269,7 +273,7 @@ describe("the models", () => {
     await withConfig(world, { matrix: "/nowhere/models.json", model: "anything", timeout: "soon" });
     const { code, check } = await examined(world);
     expect([code, check("models")?.status]).toEqual([2, "failed"]);
-    expect(check("models")?.hint).toMatch(/run: imggen config unset matrix$/);
+    expect(check("models")?.hint).toMatch(/imggen help json\nRemove it: imggen config unset matrix$/);
     expect(check("config")?.hint).toBe("Remove it: imggen config unset timeout");
   });
 });
