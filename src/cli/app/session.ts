@@ -88,13 +88,19 @@ export class Session {
     return matrixInEffect({ settings, resolvePath: context.resolvePath });
   }
 
-  /** The command that is running, as it can be pasted into a shell. @param flag added if it is not there */
-  commandLine(flag?: string): string {
+  /**
+   * The command that is running, as it can be pasted into a shell.
+   * @param flag added if it is not there
+   * @param without flags that are left out
+   */
+  commandLine(flag?: string, without: readonly string[] = []): string {
     const end = this.#argv.indexOf("--");
     const at = end === -1 ? this.#argv.length : end;
-    const lacks = flag !== undefined && !this.#argv.slice(0, at).includes(flag);
-    const words = lacks ? this.#argv.toSpliced(at, 0, flag) : this.#argv;
-    return ["imggen", ...words.map((word) => shellWord(word))].join(" ");
+    const flags = this.#argv.slice(0, at).filter((word) => word === flag || !without.includes(word));
+    if (flag !== undefined && !flags.includes(flag)) flags.push(flag);
+    return ["imggen", ...flags, ...this.#argv.slice(at)]
+      .map((word, index) => (index === 0 ? word : shellWord(word)))
+      .join(" ");
   }
 
   /** The settings to be changed. Loaded late: most commands only read them. */

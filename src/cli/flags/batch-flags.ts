@@ -22,6 +22,8 @@ export interface BatchFlags extends WaitFlags {
   yes?: boolean;
   dryRun?: boolean;
   validate: boolean;
+  retryFailed?: boolean;
+  resubmitUnknown?: boolean;
 }
 
 const DEFAULT_CONCURRENCY = 4;
@@ -42,7 +44,9 @@ export function addBatchOptions(command: Command): Command {
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--max-credits <n>", "total budget, earlier runs included")
     .option("--yes", "skip the confirmation of the cost, and of a folder that another machine began")
-    .option("--dry-run", "validate, show the cost, send nothing");
+    .option("--dry-run", "validate, show the cost, send nothing")
+    .option("--retry-failed", "submit failed rows again")
+    .option("--resubmit-unknown", "submit rows again whose outcome is unknown");
   addPollOptions(command.optionsGroup(OPTION_GROUPS.waiting), "how long to wait for each result");
   command
     .optionsGroup(OPTION_GROUPS.advanced)
@@ -53,6 +57,14 @@ export function addBatchOptions(command: Command): Command {
 export function concurrencyOf({ concurrency }: BatchFlags): number {
   if (concurrency === undefined) return DEFAULT_CONCURRENCY;
   return wholeNumberOption("--concurrency", concurrency, { min: 1, max: MOST_CONCURRENCY });
+}
+
+/** Which rows of earlier runs are submitted again. */
+export function againOf({
+  retryFailed,
+  resubmitUnknown,
+}: BatchFlags): Record<"retryFailed" | "resubmitUnknown", boolean> {
+  return { retryFailed: retryFailed === true, resubmitUnknown: resubmitUnknown === true };
 }
 
 /** The cap in credits; null if there is none. @throws UsageError */

@@ -112,7 +112,8 @@ async function saveTask(
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  const completedAt = isoTime(deps.clock.now());
+  // A task that was saved before, or whose saving failed, was completed then.
+  const completedAt = report.completedAt ?? isoTime(deps.clock.now());
   const { urls } = seen;
   const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
   await task.writer?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });

@@ -14,7 +14,7 @@ import { putAwayUnsent } from "./dismiss.ts";
 import { finishTask } from "./finish.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
-import { settledUnknownId } from "./unknown-id.ts";
+import { requireId, settledUnknownId } from "./unknown-id.ts";
 
 export interface ResumeOptions {
   wait: WaitSettings;
@@ -192,6 +192,7 @@ async function saveUnowned(
 
 /** Polls a task that the ledger does not have, and saves it. */
 async function adopt(taskId: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+  requireId(taskId);
   const taskDeps = await deps.depsFor(null, taskId);
   const destination = options.destination ?? options.fallback();
   const task = { taskId, writer: null, destination, acceptedAtMs: null, recovering: true, saved: [] };

@@ -9,7 +9,7 @@ import { waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
 import { type ResumeDeps, resumeNamed } from "./resume.ts";
-import { settledUnknownId } from "./unknown-id.ts";
+import { requireId, settledUnknownId } from "./unknown-id.ts";
 
 export interface StatusOptions {
   /** null: poll once. */
@@ -35,6 +35,7 @@ export async function statusOf(
   if (record && known.taskId === null) return known;
   const taskId = known.taskId ?? id;
   try {
+    requireId(id);
     const taskDeps = await deps.depsFor(record?.intent.service ?? null, taskId);
     const ageMs = record ? taskDeps.clock.now() - Date.parse(record.submittedAt) : Number.POSITIVE_INFINITY;
     // What the ledger says of a failed task is history: the answer is what the service says now.

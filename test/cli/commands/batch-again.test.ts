@@ -5,7 +5,7 @@ import { InterruptedError } from "../../../src/core/errors.ts";
 import { accepts, type BatchWorld, batchWorld, byPrompt, imagesIn } from "../../support/batch-world.ts";
 import { CANARY } from "../../support/canary.ts";
 import { type Behaviour, failure, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, late, replies, reset, stillRunning } from "../../support/scripts.ts";
+import { completedAt, inTurn, late, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
 
 const MODEL = ["-m", "z-image"];
 const BATCH = ["batch", "p.txt", ...MODEL, "-o", "out"];
@@ -168,8 +168,22 @@ describe("the same batch again", () => {
     }
     expect(world.server.submits()).toHaveLength(3);
     const { stderr } = await world.run(BATCH);
-    expect(stderr).toMatch(/To submit failed rows again, at a new charge: imggen batch .* --retry-failed$/m);
+    expect(stderr).toMatch(/To submit failed rows again, at a new charge: imggen batch .* --retry-failed\b/m);
     expect(stderr).not.toContain("Resume with");
+  });
+
+  it("names a command for each kind of row, which charges no other again", async () => {
+    const world = await batchWorld({ submit: inTurn(reset, accepts), poll: taskIs({ status: "failed" }) });
+    await world.manifest("p.txt", "a fox", "a hare");
+    const { stderr } = await world.run([
+      ...BATCH,
+      "--retry-failed",
+      "--resubmit-unknown",
+      "--concurrency",
+      "1",
+    ]);
+    expect(stderr).toMatch(/To submit them again: imggen batch (?!.*--retry-failed).* --resubmit-unknown\b/m);
+    expect(stderr).toMatch(/at a new charge: imggen batch (?!.*--resubmit-unknown).* --retry-failed\b/m);
   });
 
   it("submits failed rows again with --retry-failed, once, and is then like any other", async () => {

@@ -1,9 +1,10 @@
+import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { imagesIn } from "../../support/batch-world.ts";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { failure, response, success } from "../../support/scripted-server.ts";
-import { inTurn, late } from "../../support/scripts.ts";
+import { completedAt, inTurn, late, pause, taskIs } from "../../support/scripts.ts";
 
 const COMPARE = ["compare", "a fox", "-m", "gamma-image-2,delta-Image", "-r", "1:1", "-q", "1K,2K"];
 
@@ -68,6 +69,28 @@ describe("compare", () => {
     expect(Number(elapsedMs)).toBeGreaterThanOrEqual(300);
     expect(Number(elapsedMs)).toBeLessThan(1800);
     expect(again.document.cells).toMatchObject([{ elapsedMs, skipped: true }]);
+  });
+
+  it("takes the same time for a cell whose image was deleted and is saved again", async () => {
+    const world = await commandWorld();
+    const once = ["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"];
+    const first = (await world.json(once)).document.cells?.[0];
+    await rm(String(first?.files?.[0]?.path));
+    await pause(1500);
+    const again = (await world.json(once)).document.cells?.[0];
+    expect(again).toMatchObject({ elapsedMs: first?.elapsedMs, completedAt: first?.completedAt });
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("submits a failed cell again with --retry-failed, as it says", async () => {
+    const world = await commandWorld({
+      poll: inTurn(taskIs({ status: "failed", errorCode: 7 }), completedAt("/1.png")),
+    });
+    const once = ["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"];
+    const failed = await world.run(once);
+    expect(failed.stderr).toMatch(/To submit failed rows again, at a new charge: .* --retry-failed$/m);
+    expect((await world.run([...once, "--retry-failed"])).code).toBe(0);
+    expect(world.server.submits()).toHaveLength(2);
   });
 
   it("takes one model under two names for one", async () => {

@@ -51,6 +51,15 @@ describe("the beginning of a task's id", () => {
   });
 });
 
+describe("an empty id, as of a variable that is not set,", () => {
+  it.each(["status", "resume"])("is refused by %s, and the service is not asked", async (command) => {
+    const world = await commandWorld();
+    const { code, document } = await world.json([command, ""]);
+    expect({ code, ...document }).toMatchObject({ code: 2, charged: "no", error: { type: "usage" } });
+    expect(world.server.requests).toEqual([]);
+  });
+});
+
 describe("an id that neither the ledger nor the service knows", () => {
   it.each(["status", "resume"])(
     "%s says so: nothing was charged, and there is nothing to resume",
@@ -66,6 +75,19 @@ describe("an id that neither the ledger nor the service knows", () => {
       expect(JSON.stringify(document)).not.toContain("imggen resume");
     },
   );
+
+  it.each([
+    ["another key", failure("image_generation.error.task_not_found")],
+    ["HTTP 404", failure("task_not_found", 404)],
+    ["HTTP 400", failure("bad_request", 400)],
+  ])("is not said to be charged, or to be resumed, where the service answers %s", async (_what, answer) => {
+    const world = await commandWorld({ poll: replies(answer) });
+    for (const command of ["status", "resume"]) {
+      const { document } = await world.json([command, "nope-nope"]);
+      expect(document).toMatchObject({ ok: false, charged: "no", resume: null });
+      expect(JSON.stringify(document)).not.toContain("imggen resume");
+    }
+  });
 
   it.each(["status", "resume"])("%s of it costs nothing where no service can be asked", async (command) => {
     const world = await commandWorld();

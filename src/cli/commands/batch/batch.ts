@@ -11,6 +11,7 @@ import type { Session } from "../../app/session.ts";
 import {
   addBatchOptions,
   addBatchOutputOptions,
+  againOf,
   allowanceOf,
   type BatchFlags,
   concurrencyOf,
@@ -28,8 +29,6 @@ import { exitCodeOfBatch, summaryLines } from "./summary.ts";
 
 interface BatchOptions extends RequestFlags, BatchFlags {
   shard?: string;
-  resubmitUnknown?: boolean;
-  retryFailed?: boolean;
   template?: string;
 }
 
@@ -55,9 +54,6 @@ export function register(command: Command, runWith: RunWith): void {
   addBatchOutputOptions(command);
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
-    .optionsGroup(OPTION_GROUPS.cost)
-    .option("--retry-failed", "submit failed rows again")
-    .option("--resubmit-unknown", "submit rows again whose outcome is unknown")
     .optionsGroup(OPTION_GROUPS.advanced)
     .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
@@ -75,8 +71,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     place: await placeOf(flags, session, { takesColumns: true }),
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
-    resubmitUnknown: flags.resubmitUnknown === true,
-    retryFailed: flags.retryFailed === true,
+    ...againOf(flags),
     shard,
     budgetOf: "folder" as const,
     ...allowanceOf(flags),

@@ -33,16 +33,21 @@ function remedies({ hint }: ImggenError): string[] {
   return advice === "" ? [] : advice.split("\n");
 }
 
+/** Flags that submit rows of earlier runs again. */
+const AGAIN = ["--retry-failed", "--resubmit-unknown"];
+
 function nextSteps(tally: BatchCounts, session: Session): string[] {
   const { failed, refused, unknown, pending, notSent } = tally;
   const steps: string[] = [];
-  if (pending + notSent + refused > 0) steps.push(`Resume with: ${session.commandLine()}`);
-  if (unknown > 0) {
-    const again = session.commandLine("--resubmit-unknown");
-    steps.push(`Rows of unknown outcome may have been charged. To submit them again: ${again}`);
-  }
+  // Each command charges again only what its line speaks of.
+  const command = (flag?: string) => session.commandLine(flag, AGAIN);
+  if (pending + notSent + refused > 0) steps.push(`Resume with: ${command()}`);
+  if (unknown > 0)
+    steps.push(
+      `Rows of unknown outcome may have been charged. To submit them again: ${command("--resubmit-unknown")}`,
+    );
   if (failed > refused)
-    steps.push(`To submit failed rows again, at a new charge: ${session.commandLine("--retry-failed")}`);
+    steps.push(`To submit failed rows again, at a new charge: ${command("--retry-failed")}`);
   return steps;
 }
 

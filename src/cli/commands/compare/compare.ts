@@ -11,6 +11,7 @@ import type { Session } from "../../app/session.ts";
 import {
   addBatchOptions,
   addBatchOutputOptions,
+  againOf,
   allowanceOf,
   type BatchFlags,
   concurrencyOf,
@@ -77,8 +78,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     place: await placeOf(flags, session, { template: TEMPLATE }),
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
-    resubmitUnknown: false,
-    retryFailed: false,
+    ...againOf(flags),
     shard: null,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,
