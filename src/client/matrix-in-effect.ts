@@ -6,14 +6,17 @@ import type { ProcessContext } from "./this-process.ts";
 /** What the models of a run depend on. */
 export interface MatrixSource extends Pick<ProcessContext, "resolvePath"> {
   settings: Pick<EffectiveSettings, "matrixFile">;
+  /** The profile that the settings are of; null for those without a name. */
+  profile?: { name: string } | null;
 }
 
 /** The models that apply: the built-in ones, changed by the matrix file if there is one. @throws UsageError, SettingsError */
-export function matrixInEffect({ settings, resolvePath }: MatrixSource): Matrix {
+export function matrixInEffect({ settings, resolvePath, profile = null }: MatrixSource): Matrix {
   const setting = settings.matrixFile();
   if (setting === undefined) return MODELS;
   const { source, value, label } = setting;
-  const without = source === "config" ? "run imggen config unset matrix" : `unset ${label}`;
+  const ofProfile = profile === null ? "" : ` --profile ${profile.name}`;
+  const without = source === "config" ? `run imggen config unset matrix${ofProfile}` : `unset ${label}`;
   return readMatrix(resolvePath(value), `${MATRIX_FORM}\nTo use the built-in models alone, ${without}.`);
 }
 

@@ -82,10 +82,10 @@ export class Session {
 
   /** What reads a matrix file is loaded only where there is one. */
   async #readMatrix(): Promise<Matrix> {
-    const { settings, context } = this;
+    const { settings, context, profile } = this;
     if (settings.matrixFile() === undefined) return MODELS;
     const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
-    return matrixInEffect({ settings, resolvePath: context.resolvePath });
+    return matrixInEffect({ settings, resolvePath: context.resolvePath, profile });
   }
 
   /**

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type CommandWorld, commandWorld, submitted } from "../../support/command-world.ts";
+import { type CommandWorld, commandWorld, submitted, TEST_KEY } from "../../support/command-world.ts";
 
 const NEW = {
   id: "new/model-9",
@@ -158,6 +158,17 @@ describe("the setting matrix", () => {
       },
     });
     expect((await world.json(["config", "get", "matrix"], unset)).document.value).toBeNull();
+  });
+
+  it("of a profile is removed from that profile", async () => {
+    const world = await matrixWorld();
+    await world.run(["login", "--profile", "work", "--no-verify"], { ...unset, input: `${TEST_KEY}\n` });
+    const ofWork = (...args: string[]) => world.json([...args, "--profile", "work"], unset);
+    expect((await ofWork("config", "set", "matrix", "models.json")).code).toBe(0);
+    expect((await world.json(dryRun("-m", "model-9"), unset)).code).toBe(2);
+    await writeFile(path.join(world.cwd, "models.json"), "[1]");
+    const { document } = await ofWork(...dryRun("-m", "model-9"));
+    expect(document.error?.hint).toMatch(/run imggen config unset matrix --profile work\.$/);
   });
 
   it("can be removed where its file is wrong by now, and what needs no models works all the same", async () => {
