@@ -42,6 +42,21 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
     expect((await screen.lines()).join("\n")).not.toMatch(/[━─]| of 50 credits|\/50 cr/);
   });
 
+  it("draws no bar where its results are piped to a program that prints on the same screen", async () => {
+    const { args, ...options } = await manifest();
+    const piped = '"$@" | cat';
+    const program = [process.execPath, path.resolve(import.meta.dirname, "../../bin/imggen.js"), ...args];
+    const screen = await Screen.start(["-c", piped, "sh", ...program], {
+      columns: 200,
+      command: "sh",
+      ...options,
+    });
+    const lines = await screen.shows(/^.*\.png$/m);
+    expect(lines.join("\n")).not.toMatch(/[━─]| of 50 credits/);
+    await screen.end();
+    expect((await screen.lines()).filter((line) => /^\S+\.png$/.test(line))).toHaveLength(5);
+  });
+
   it("lists on a resumed run only what that run has saved", async () => {
     const { args, ...options } = await manifest();
     const first = await Screen.after(args, { columns: 200, ...options });

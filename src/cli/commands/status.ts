@@ -21,8 +21,9 @@ import {
   type WaitFlags,
   waitSettings,
 } from "../flags/wait-flags.ts";
+import { createProgress } from "../output/progress.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
-import { withTasks } from "../tasks/with-tasks.ts";
+import { withTasksShown } from "../tasks/with-tasks.ts";
 
 interface StatusOptions extends WaitFlags, ViewFlags {
   wait?: boolean;
@@ -57,7 +58,9 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
   const destination =
     output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const options = { wait: flags.wait ? settings : null, destination };
-  const codes = await withTasks(session, { requestTimeoutMs: requestTimeout(flags) }, async (deps) => {
+  const progress = await createProgress(session.console, session.context, null, { isBesideResults: true });
+  const timeouts = { requestTimeoutMs: requestTimeout(flags) };
+  const codes = await withTasksShown(session, timeouts, progress, async (deps) => {
     const records = await deps.ledger.findEach(ids);
     const named = ids.map((id) => ({ id, record: records.get(id) ?? null }));
     // Polled as often as it is named, saved once.

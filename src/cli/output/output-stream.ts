@@ -7,6 +7,8 @@ export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
+  /** Whether another program reads what is written. It may show it on the same terminal. */
+  readonly isPipe?: boolean;
   /** Tells of a terminal whose size has changed. */
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;
@@ -22,10 +24,12 @@ const BUSY_PIPE_PAUSE_MS = 5;
  * for it takes longer to set up than a short command takes to run. null for a terminal or another device.
  */
 export function fdStream(fd: 1 | 2): OutputStream | null {
-  if (!isPlain(fd)) return null;
+  const kind = plainKind(fd);
+  if (kind === null) return null;
   let under: Promise<void> | null = null;
   let writtenBytes = 0;
   return {
+    isPipe: kind.isFIFO() || kind.isSocket(),
     write(data, done) {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
       writtenBytes += bytes.length;
@@ -49,12 +53,13 @@ export function isClosedPipe(error: unknown, onPlatform: NodeJS.Platform = platf
   return code === "EPIPE" || (code === "EOF" && onPlatform === "win32");
 }
 
-function isPlain(fd: number): boolean {
+/** null for what needs Node's own stream. */
+function plainKind(fd: number): Stats | null {
   try {
     const kind = fstatSync(fd);
-    return kind.isFile() || kind.isFIFO() || kind.isSocket() || isMemoryDevice(kind);
+    return kind.isFile() || kind.isFIFO() || kind.isSocket() || isMemoryDevice(kind) ? kind : null;
   } catch {
-    return false;
+    return null;
   }
 }
 

@@ -2,7 +2,7 @@ import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { Context } from "../app/context.ts";
 import type { Console } from "./console.ts";
 import { eventProgress } from "./event-lines.ts";
-import { createStatusLine } from "./status-line.ts";
+import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import { TaskNotes } from "./task-notes.ts";
 import { advance, lineOf, newView, type RequestFacts } from "./task-view.ts";
 
@@ -17,9 +17,10 @@ export async function createProgress(
   console: Console,
   context: Context,
   facts: RequestFacts | null = null,
+  options: StatusLineOptions = {},
 ): Promise<Progress> {
   if (console.events) return eventProgress(console);
-  const line = await createStatusLine(console, context);
+  const line = await createStatusLine(console, context, options);
   const clock = () => context.clock.monotonicMs();
   const view = newView();
   const notes = new TaskNotes(console, line.isLive);

@@ -36,7 +36,8 @@ export async function createBatchProgress(
 ): Promise<BatchProgress> {
   const { console, context } = session;
   if (console.events) return eventLines(console);
-  const line = await createStatusLine(console, context, barPaint(await console.style("stderr")));
+  const paint = barPaint(await console.style("stderr"));
+  const line = await createStatusLine(console, context, { paint, isBesideResults: true });
   const view = new LiveView(() => context.clock.monotonicMs());
   const notes = new RowNotes();
   const draw = () => line.set((columns) => batchLines(view.now(), columns, hasSymbols(context.env)));

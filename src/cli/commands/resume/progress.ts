@@ -32,12 +32,18 @@ export function createResumeProgress(session: Session): ResumeProgress {
 
 async function oneTask(session: Session): Promise<Shown> {
   const progress = await createProgress(session.console, session.context);
-  return { ...progress, end: (report) => renderReport(report, session) };
+  return {
+    ...progress,
+    end(report) {
+      progress.stop();
+      return renderReport(report, session);
+    },
+  };
 }
 
 async function severalTasks(session: Session, tasks: number): Promise<Shown> {
   const { console, context } = session;
-  const line = await createStatusLine(console, context);
+  const line = await createStatusLine(console, context, { isBesideResults: true });
   const [waiting, downloading] = [new Set<string>(), new Set<string>()];
   let ended = 0;
   const retitle = () => {
