@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { finished, NODE_FLAGS } from "../support/program.ts";
+import { finished, SHORTEST_BACKOFF } from "../support/program.ts";
 import type { ProgramHost } from "../support/program-host.ts";
 import { type OperationLog, readOperations } from "./operations.ts";
 import { cutPower } from "./power-cut.ts";
@@ -39,8 +39,6 @@ export interface Run {
 /** The key of every run here. */
 export const KEY = "sk-crash-5f3e9a7c1b8d2046";
 
-/** Waits between tries are drawn from nothing up to a limit; here the draw is always nothing. */
-const SHORTEST_BACKOFF = "--import data:text/javascript,Math.random=()=>0";
 const PRELOAD = path.join(import.meta.dirname, "preload.cjs");
 /** No command here has a reason to take longer. */
 const PATIENCE_MS = 30_000;
@@ -129,7 +127,7 @@ export class CrashWorld implements Places {
   }
 
   #spawn(argv: readonly string[], more: Record<string, string>): ChildProcess {
-    const command = [...NODE_FLAGS, path.join(this.#program, "bin", "imggen.js"), ...argv];
+    const command = [path.join(this.#program, "bin", "imggen.js"), ...argv];
     const env = { ...this.environment(), ...more };
     return spawn(process.execPath, command, { cwd: this.out, env, stdio: ["ignore", "pipe", "pipe"] });
   }

@@ -5,18 +5,19 @@ import { expect } from "vitest";
 import { FOLDER_ID_FILE } from "../../src/store/folder-id.ts";
 import { inspect } from "../lib/image/builders.ts";
 import { CANARY, filesWithKey } from "./canary.ts";
-import { type ProgramOptions, type ProgramResult, ROOT, runProgram, startProgram } from "./program.ts";
+import {
+  type ProgramOptions,
+  type ProgramResult,
+  ROOT,
+  runProgram,
+  SHORTEST_BACKOFF,
+  startProgram,
+} from "./program.ts";
 import { ProgramHost } from "./program-host.ts";
 import type { ScriptedServer } from "./scripted-server.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export { CANARY };
-
-/**
- * Waits between attempts are random, from 0 up to a limit; here they are always 0, so that six attempts take a moment.
- * A test of the waits themselves sets NODE_OPTIONS to undefined.
- */
-const SHORTEST_BACKOFF = "--import data:text/javascript,Math.random=()=>0";
 
 /** The state after the built program has ended: everything that a fault must not damage. */
 export interface Aftermath {
@@ -71,6 +72,7 @@ export class ProgramWorld {
       IMGGEN_HOME: this.home,
       IMGGEN_API_KEY: CANARY,
       IMGGEN_BASE_URL: server?.baseUrl,
+      // A test of the waits themselves sets it to undefined.
       NODE_OPTIONS: SHORTEST_BACKOFF,
       ...env,
     };

@@ -4,7 +4,6 @@ import { platform } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
-import { NODE_FLAGS } from "./program.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { hasTool } from "./tools.ts";
 
@@ -56,8 +55,7 @@ export class Screen {
     const config = path.join(folder, "tmux.conf");
     // The window must outlive the program, and nothing but the program may write to it.
     await writeFile(config, "set -g remain-on-exit on\nset -g remain-on-exit-format ''\nset -g status off\n");
-    const started =
-      options.command === undefined ? [process.execPath, ...NODE_FLAGS, bin] : [options.command];
+    const started = options.command === undefined ? [process.execPath, bin] : [options.command];
     const program = ["env", "-i", ...settings, ...started, ...args];
     // A shell that outlives Ctrl-C: what tmux itself says of a process's end is not always there.
     const script = options.canSuspend ? KEEP_EXIT_CODE_OF_JOB : KEEP_EXIT_CODE;

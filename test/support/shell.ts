@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { NODE_FLAGS } from "./program.ts";
 
 /** Runs lines as a person would paste them. */
 export interface Shell {
@@ -18,7 +17,7 @@ export async function shellIn(folder: string, baseUrl: string): Promise<Shell> {
   await symlink(process.execPath, path.join(bin, "node"));
   const program = path.resolve(import.meta.dirname, "../../bin/imggen.js");
   const launcher = path.join(bin, "imggen");
-  await writeFile(launcher, `#!/bin/sh\nexec node ${NODE_FLAGS.join(" ")} "${program}" "$@"\n`);
+  await writeFile(launcher, `#!/bin/sh\nexec node "${program}" "$@"\n`);
   await chmod(launcher, 0o755);
   const env = {
     PATH: `${bin}:${process.env.PATH}`,
