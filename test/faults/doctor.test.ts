@@ -96,7 +96,8 @@ it("doctor with a name server that never answers ends after 5 s, and says so", a
   if (!isListening || spawnSync(through[0] ?? "", [...through.slice(1), "true"]).status !== 0)
     return test.skip("this system lets nobody have a name server of their own");
   const { code, check } = await examined(world, { through });
-  expect([code, check("service").message]).toEqual([2, expect.stringContaining("could not be looked up")]);
+  // On a busy machine the check's own time may be up first.
+  expect([code, check("service").message]).toEqual([2, expect.stringMatching(/looked up|timed out/)]);
 });
 
 it("doctor without a network names that, and the embedded sandbox needs none", async (test) => {

@@ -39,6 +39,8 @@ export interface Subject {
 export interface Check {
   name: string;
   run: (subject: Subject) => CheckResult | Promise<CheckResult>;
+  /** The next step where an error names none. */
+  next?: string;
 }
 
 export function ok(message: string, facts: Facts = {}): CheckResult {
@@ -76,7 +78,7 @@ export async function make(check: Check, subject: Subject): Promise<CheckResult>
     return await Promise.race([runAsync(check, subject), late]);
   } catch (error) {
     signal.throwIfAborted();
-    return resultOf(error);
+    return resultOf(error, check.next ?? "Fix that, then run imggen doctor again.");
   } finally {
     ended.abort();
   }
@@ -86,9 +88,9 @@ async function runAsync(check: Check, subject: Subject): Promise<CheckResult> {
   return check.run(subject);
 }
 
-function resultOf(error: unknown): CheckResult {
+function resultOf(error: unknown, next: string): CheckResult {
   if (error instanceof NotChecked) return skipped(error.message);
-  if (error instanceof ImggenError) return failed(error.message, error.hint);
+  if (error instanceof ImggenError) return failed(error.message, error.hint ?? next);
   if (errorCode(error) === undefined) throw error;
-  return failed(`It cannot be checked: ${errorText(error)}.`, null);
+  return failed(`It cannot be checked: ${errorText(error)}.`, next);
 }

@@ -13,7 +13,7 @@ export const CHECKS: readonly Check[] = [
   { name: "node", run: checkNode },
   { name: "libraries", run: checkLibraries },
   { name: "profile", run: checkProfile },
-  { name: "config", run: checkConfig },
+  { name: "config", run: checkConfig, next: "Fix its permissions or move it away, then try again." },
   { name: "models", run: checkModels },
   { name: "state", run: checkState },
   { name: "cache", run: checkCache },
@@ -22,7 +22,7 @@ export const CHECKS: readonly Check[] = [
   { name: "terminal", run: checkTerminal },
   { name: "proxy", run: checkProxy },
   { name: "tls", run: checkTls },
-  { name: "service", run: checkService },
-  { name: "key", run: checkKey },
+  { name: "service", run: checkService, next: "Set it to the service's address, its /api included." },
+  { name: "key", run: checkKey, next: "Use one from the service's API key page. imggen login stores it." },
   { name: "clock", run: checkClock },
 ];

@@ -3,7 +3,7 @@ import { promises } from "node:fs";
 import type { LookupFunction } from "node:net";
 
 /** Less than the service's check may take, so that a name server that does not answer is told from a silent service. */
-const NAME_SERVER_MS = 4_000;
+const NAME_SERVER_MS = 3_000;
 
 /**
  * The system's name resolution, once a name server has answered. It cannot be given up: where none answers it would

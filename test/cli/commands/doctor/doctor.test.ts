@@ -120,6 +120,18 @@ describe("imggen doctor", () => {
   });
 });
 
+it.each([
+  ["IMGGEN_API_KEY", "nonsense", "key"],
+  ["IMGGEN_BASE_URL", "nonsense", "service"],
+  ["HTTPS_PROXY", "ftp://proxy", "proxy"],
+  ["IMGGEN_MATRIX", "/nowhere", "models"],
+  ["IMGGEN_PROFILE", "../x", "profile"],
+])("a wrong %s has a next step", async (variable, value, name) => {
+  const { code, check } = await examined(await healthy(), { env: { [variable]: value } });
+  expect([code, check(name)?.status]).toEqual([2, "failed"]);
+  expect(check(name)?.hint).toMatch(/\w/);
+});
+
 describe("the service", () => {
   it.each([
     ["a service in trouble", response(503, "busy"), 0, "warning", /answers HTTP 503\.$/],
