@@ -17,6 +17,10 @@ export function unknownQuality(value: string, label: string): Refusal | null {
   return canonicalQuality(value) === undefined ? unknownQualityRefusal(value, label) : null;
 }
 
+export function malformedRatio(value: string, label: string): Refusal | null {
+  return isWellFormedRatio(value) ? null : malformedRatioRefusal(value, label);
+}
+
 /**
  * @param models those that the ratio is for, by any of their names. Where the document does not say which ratios one
  *   of them takes, any that is well formed may be right.
@@ -27,7 +31,8 @@ export function unknownRatio(
   matrix: Matrix,
   models: readonly string[] = [DEFAULT_MODEL],
 ): Refusal | null {
-  if (!isWellFormedRatio(value)) return malformedRatioRefusal(value, label);
+  const malformed = malformedRatio(value, label);
+  if (malformed !== null) return malformed;
   const anyMayDo = models.some((name) => resolveModel(name, matrix)?.ratios === null);
   return anyMayDo || isKnownRatio(value, matrix) ? null : unknownRatioRefusal(value, label);
 }

@@ -3,7 +3,10 @@ import { UsageError } from "../../../lib/errors.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, type ModelFilter, nearestModels, resolveModel } from "../../../models/find.ts";
+import { malformedRatio, unknownQuality } from "../../../models/known-values.ts";
+import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { Kind, Matrix, Model } from "../../../models/matrix.ts";
+import type { Refusal } from "../../../models/rules/rule.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 
@@ -62,7 +65,10 @@ async function runModels(
   return 0;
 }
 
+/** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */
 function filterOf({ kind, ratio, quality, references }: ModelsOptions): ModelFilter {
+  if (ratio !== undefined) refuse(malformedRatio(ratio, FLAG_LABELS.ratio));
+  if (quality !== undefined) refuse(unknownQuality(quality, FLAG_LABELS.quality));
   return {
     ...(kind !== undefined && { kind: kindOf(kind) }),
     ...(ratio !== undefined && { ratio }),
@@ -71,6 +77,10 @@ function filterOf({ kind, ratio, quality, references }: ModelsOptions): ModelFil
       references: wholeNumberOption("--references", references, { min: 0 }),
     }),
   };
+}
+
+function refuse(refusal: Refusal | null): void {
+  if (refusal) throw new UsageError(`${refusal.message}.`, { hint: refusal.hint });
 }
 
 function kindOf(word: string): Kind {

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { commandWorld } from "../../support/command-world.ts";
+
+describe("models", () => {
+  it.each([
+    [["--ratio", "1x1"], "write it as 1:1"],
+    [["--ratio", "banana"], "write it as width:height"],
+    [["--quality", "3K"], "use one of basic, high, 1K, 2K, 4K"],
+    [["--kind", "video"], "neither text nor edit"],
+    [["--references", "x"], "not a whole number"],
+    [["--references", "-1"], "not a whole number"],
+  ])("refuses a filter that no model can match (%j)", async (flags, said) => {
+    const world = await commandWorld();
+    const { code, stdout, stderr } = await world.run(["models", ...flags]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr.toLowerCase()).toContain(said.toLowerCase());
+  });
+
+  it("names the models that may take a ratio that the document does not name", async () => {
+    const world = await commandWorld();
+    const { code, stderr } = await world.run(["models", "--ratio", "7:5"]);
+    expect(code).toBe(0);
+    expect(stderr).toContain("Not documented, so it may work: beta/5-lite-text-to-image,");
+  });
+});
