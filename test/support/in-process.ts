@@ -19,6 +19,8 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Answers the hidden question of a terminal. */
   answer?: string;
+  /** Is told of that question. */
+  onHiddenQuestion?: (question: string) => unknown;
   /** Answers to other questions of a terminal. */
   answers?: Record<string, string>;
   /** What the terminal itself answers to a question. */
@@ -82,7 +84,10 @@ export function testContext(
     random: () => 0,
     drawPicture: plainPicture,
     ask: async (question) => options.answers?.[question] ?? "",
-    askHidden: async () => options.answer ?? "",
+    askHidden: async (question) => {
+      options.onHiddenQuestion?.(question);
+      return options.answer ?? "";
+    },
     queryTerminal: async (question) => options.terminalAnswers?.(question) ?? "",
     namedGraphics: async () => ({ kitty: false, iterm2: false, sixel: false, ...options.graphics }),
     edit: async (text) => options.edit?.(text) ?? text,

@@ -28,7 +28,7 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     const screen = await Screen.start(["login"], { columns: 80 });
     await screen.shows(/^Base URL of the service:$/m);
     await screen.type(server.baseUrl, "Enter");
-    await screen.shows(/^API key:$/m);
+    await screen.shows(/^API key for 127\.0\.0\.1:\d+:$/m);
     await screen.type("sk-typed-in-secret", "Enter");
     expect(await screen.end()).toBe(0);
     const lines = await screen.lines();

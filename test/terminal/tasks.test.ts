@@ -48,7 +48,7 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
     const home = path.join(await temporaryFolder(), "home");
     const args = ["login", "--base-url", "https://service.example/api"];
     const screen = await Screen.start(args, { columns: 80, env: { IMGGEN_HOME: home } });
-    await screen.shows(/API key: ?$/);
+    await screen.shows(/API key for service\.example: ?$/);
     await screen.type("s", "k", "C-c");
     expect(await screen.end()).toBe(130);
     expect((await screen.lines()).join("\n")).not.toContain("sk");

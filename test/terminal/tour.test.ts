@@ -61,7 +61,7 @@ it.skipIf(!hasScreen)(
       const env = { IMGGEN_HOME: path.join(folder, "home") };
       const screen = await Screen.start(wordsOf(real), { columns: 300, rows: 40, cwd: folder, env });
       if (real.startsWith("imggen login")) {
-        await screen.shows(/API key:/);
+        await screen.shows(/^API key for /m);
         await screen.type(SANDBOX_KEY, "Enter");
       }
       await screen.end();

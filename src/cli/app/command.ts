@@ -6,6 +6,11 @@ export interface CommandModule {
   register(command: Command, runWith: RunWith): void;
 }
 
+/** What a command does: as it is in a list of commands, and as the sentence that its help begins with. */
+export function describeBriefly(command: Command, summary: string): Command {
+  return command.summary(summary).description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
+}
+
 /** Wraps a command's run function: hands it a session, and keeps the exit code it returns. */
 export type RunWith = <Arguments extends unknown[]>(
   run: (session: Session, ...args: Arguments) => Promise<number>,

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { UsageError } from "../../lib/errors.ts";
 import { VERSION } from "../../lib/version.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
-import type { RunWith } from "./command.ts";
+import { describeBriefly, type RunWith } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { GLOBAL_OPTIONS, HELP_LAYOUT, helpColumns } from "./help-layout.ts";
@@ -64,7 +64,7 @@ export async function buildProgram(
     throw await unknownCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {
     const command = program.command(name).helpGroup(`${entry.group}:`);
-    command.summary(entry.summary).description(sentence(entry.summary));
+    describeBriefly(command, entry.summary);
     if (inFull || name === chosen) (await entry.load()).register(command, runWith(argv, context, outcome));
   }
   addBuiltIn(program, onText);
@@ -80,10 +80,6 @@ function addBuiltIn(program: Command, onText: (text: string) => void): void {
     .description("Print the version.")
     .summary("print the version")
     .action(() => onText(VERSION));
-}
-
-function sentence(summary: string): string {
-  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
 }
 
 async function unknownCommand(word: string): Promise<UsageError> {

@@ -10,21 +10,30 @@ export function usageError(
   argv: readonly string[],
   program: Command,
 ): UsageError {
-  const name = plainWords(words)[0];
-  const help = `See imggen ${name === undefined ? "" : `${name} `}--help.`;
+  const [name, second] = plainWords(words);
+  const command = program.commands.find((each) => each.name() === name);
+  const subcommand = command?.commands.find((each) => each.name() === second);
+  const help = `See ${["imggen", name, subcommand?.name(), "--help"].filter(Boolean).join(" ")}.`;
   if (error.code === "commander.help") {
     return new UsageError(`imggen ${name} needs a subcommand.`, { hint: help, cause: error });
   }
-  const command = program.commands.find((each) => each.name() === name);
   if (error.code === "commander.excessArguments" && command && TAKES_PROMPT.has(command.name())) {
     return tooManyPrompts(error, argv, command);
   }
+  if (error.code === "commander.excessArguments" && name === "login") return keyAsArgument(error);
   const [message = "", ...more] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = more.join(" ").replace(/^\(|\)$/g, "");
   return new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, "."), {
     hint: suggestion || help,
     cause: error,
   });
+}
+
+/** What was given may be a key, so it is not repeated. */
+function keyAsArgument(cause: CommanderError): UsageError {
+  const message = "The API key is never an argument, because other users can see a program's arguments.";
+  const hint = "Run imggen login alone: it asks for the key, or reads it from standard input.";
+  return new UsageError(message, { hint, cause });
 }
 
 const TAKES_PROMPT: ReadonlySet<string> = new Set(["generate", "compare"]);

@@ -11,7 +11,7 @@ import { DEFAULT_MODEL } from "../../models/matrix.ts";
 import { canonicalQuality } from "../../models/quality.ts";
 import type { Refusal } from "../../models/rules/rule.ts";
 import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
-import type { RunWith } from "../app/command.ts";
+import { describeBriefly, type RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { timeoutOption } from "../flags/values.ts";
 import { showTable } from "../output/table.ts";
@@ -26,14 +26,13 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command.addHelpText("after", EXAMPLES);
-  command
-    .command("list")
-    .description("Show every setting, its value and where it came from.")
-    .action(runWith(runList));
-  command.command("get <name>").description("Print the value that applies.").action(runWith(runGet));
-  command.command("set <name> <value>").description("Store a setting.").action(runWith(runSet));
-  command.command("unset <name>").description("Remove a stored setting.").action(runWith(runUnset));
-  command.command("path").description("Print where the settings are stored.").action(runWith(runPath));
+  command.helpCommand("help [command]", "show help for a command");
+  const add = (usage: string, summary: string) => describeBriefly(command.command(usage), summary);
+  add("list", "show every setting, its value and where it came from").action(runWith(runList));
+  add("get <name>", "print the value that applies").action(runWith(runGet));
+  add("set <name> <value>", "store a setting").action(runWith(runSet));
+  add("unset <name>", "remove a stored setting").action(runWith(runUnset));
+  add("path", "print where the settings are stored").action(runWith(runPath));
 }
 
 /** @returns the value as it is stored @throws UsageError */

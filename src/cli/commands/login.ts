@@ -41,7 +41,7 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   // A damaged settings file is reported before a key is typed.
   const store = await session.settingsStore();
   await store.read();
-  const apiKey = checkApiKey((await askKey(session)).trim(), "This");
+  const apiKey = checkApiKey((await askKey(baseUrl, session)).trim(), "This");
   const verified = options.verify && baseUrl !== null;
   if (verified) await verify(baseUrl, apiKey, session);
   const changes = isNew && baseUrl !== null ? { apiKey, baseUrl } : { apiKey };
@@ -76,9 +76,10 @@ async function baseUrlOf(
   return { baseUrl: checkBaseUrl(answer, "The base URL"), isNew: true };
 }
 
-async function askKey(session: Session): Promise<string> {
+async function askKey(baseUrl: string | null, session: Session): Promise<string> {
   const { context } = session;
-  const key = context.stdin.isTTY ? await context.askHidden("API key: ") : await readLine(context);
+  const question = baseUrl === null ? "API key: " : `API key for ${new URL(baseUrl).host}: `;
+  const key = context.stdin.isTTY ? await context.askHidden(question) : await readLine(context);
   context.signal.throwIfAborted();
   if (key.trim() === "") throw new UsageError("No key was given.", { hint: "Nothing was stored." });
   return key;

@@ -162,6 +162,28 @@ describe("config", () => {
     expect(await world.listing()).toEqual(before);
   });
 
+  it.each([
+    [["set"], "set"],
+    [["set", "ratio"], "set"],
+    [["get"], "get"],
+    [["unset"], "unset"],
+  ])("an argument that is missing (%j) points to the help of that subcommand", async (words, subcommand) => {
+    const world = await commandWorld();
+    const { code, stderr } = await world.run(["config", ...words]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`See imggen config ${subcommand} --help.`);
+  });
+
+  it("lists its subcommands as imggen lists its commands: in lower case, without full stops", async () => {
+    const world = await commandWorld();
+    const { stdout } = await world.run(["config", "--help"]);
+    const [, list = ""] = /Commands:\n([\s\S]*?)\n\n/.exec(stdout) ?? [];
+    expect(list.split("\n")).toHaveLength(6);
+    for (const line of list.split("\n")) expect(line).toMatch(/^ {2}\w+( [<[]\w+[>\]])* {2,}[a-z][^.]*$/);
+    expect(list).toContain("show help for a command");
+    expect((await world.run(["config", "set", "--help"])).stdout).toContain("\nStore a setting.\n");
+  });
+
   it("path tells where the settings are", async () => {
     const world = await commandWorld();
     expect((await world.run(["config", "path"])).stdout).toBe(`${world.home}/config/config.json\n`);
@@ -238,6 +260,27 @@ describe("login", () => {
       0,
     );
     expect(world.server.requests).toHaveLength(1);
+  });
+
+  it("names the host that the key is for, where it asks for the key", async () => {
+    const world = await commandWorld();
+    await world.run(["config", "set", "baseUrl", world.server.baseUrl], accepted);
+    const questions: string[] = [];
+    const asked = {
+      ...accepted,
+      answer: "sk-canary-typed",
+      onHiddenQuestion: (text: string) => questions.push(text),
+    };
+    expect((await world.run(["login"], asked)).code).toBe(0);
+    expect(questions).toEqual([`API key for ${new URL(world.server.baseUrl).host}: `]);
+  });
+
+  it("refuses a key as an argument with the reason, and does not repeat it", async () => {
+    const world = await commandWorld();
+    const { code, stderr } = await world.run(["login", "sk-given-as-a-word"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("The API key is never an argument, because other users can see");
+    expect(stderr).not.toContain("given-as-a-word");
   });
 
   it("has no flag for the key, and says so in its help", async () => {
