@@ -6,6 +6,9 @@ export type Block = string | readonly [term: string, text: string];
 export type Topic = readonly Block[];
 
 const VERBATIM = "    ";
+/** A line of a JSON document: where it is too long it is broken between its values, so that it can be pasted all the same. */
+const JSON_LINE = /^ {4,}["[{]/;
+const BETWEEN_JSON_VALUES = /(?<=[,:]) /;
 const FEWEST_TEXT_COLUMNS = 22;
 const TEXT_INDENT = 6;
 
@@ -24,6 +27,8 @@ export function topicLines(topic: Topic, columns: number): string[] {
 }
 
 function paragraphLines(text: string, columns: number): string[] {
+  if (JSON_LINE.test(text) && text.length > columns)
+    return wrapWords(text.trimStart().split(BETWEEN_JSON_VALUES), { columns, indent: 6 });
   if (text === "" || text.startsWith(VERBATIM)) return [text];
   return wrapWords(text.trimStart().split(" "), { columns, indent: text.search(/\S/) });
 }

@@ -27,6 +27,18 @@ describe("help topics", () => {
     },
   );
 
+  it("json has documents that stay whole in 40 columns: each line is broken between two values", async () => {
+    const lines = (await help("json", 40)).split("\n");
+    expect(lines.filter((line) => line.length > 40)).toEqual([]);
+    for (const [heading, next] of [
+      ["Success:", "Failure:"],
+      ["Failure:", "Fields:"],
+    ] as const) {
+      const document = lines.slice(lines.indexOf(heading) + 1, lines.indexOf(next)).join("\n");
+      expect(JSON.parse(document)).toHaveProperty("charged");
+    }
+  });
+
   it("are named by --help", async () => {
     const { stdout } = await runCommand(["--help"], { home: await temporaryFolder() });
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(`(${TOPIC_NAMES.join(", ")})`);
