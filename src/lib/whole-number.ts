@@ -1,15 +1,16 @@
 import { UsageError } from "./errors.ts";
 
-/** A whole number within limits. @throws UsageError naming what it was given as */
+/** A whole number within limits. @param limits.shown the limits as messages give them, where others are checked later @throws UsageError naming what it was given as */
 export function wholeNumberOption(
   label: string,
   text: string,
-  limits: { min: number; max?: number },
+  limits: { min: number; max?: number; shown?: string },
 ): number {
   const max = limits.max ?? Number.MAX_SAFE_INTEGER;
   const value = /^-?\d{1,16}$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (!(value >= limits.min && value <= max)) {
-    const range = limits.max === undefined ? `${limits.min} or more` : `${limits.min} to ${limits.max}`;
+    const range =
+      limits.shown ?? (limits.max === undefined ? `${limits.min} or more` : `${limits.min} to ${limits.max}`);
     throw new UsageError(`${label} ${JSON.stringify(text)} is not a whole number (${range}).`);
   }
   return value;

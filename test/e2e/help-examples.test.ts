@@ -72,7 +72,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "imggen batch foxes.csv": { images: 2, prints: /\bred-\w+\.png$/m },
   // Which of the two rows are in the first of four parts, their content decides.
   "imggen batch products.csv --shard 1/4": {},
-  "jq -c '{prompt: .title}' books.json | imggen batch - --json": {
+  "jq -c '.[] | {prompt: .title}' books.json | imggen batch - --json": {
     images: 1,
     prints: /"type":"summary","rows":1,"saved":1/,
   },
@@ -137,7 +137,7 @@ class Examples {
     for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, name), text);
     world.#meant.push(
       [/https:\/\/example\.com\/api/g, sandbox.baseUrl],
-      [/jq -c '\{prompt: \.title\}' books\.json/g, `printf '{"prompt":"a book"}\\n'`],
+      [/jq -c '\.\[\] \| \{prompt: \.title\}' books\.json/g, `printf '{"prompt":"a book"}\\n'`],
       [/ \| jq .*$/g, ""],
       [/^imggen login/g, "echo sk-sandbox | imggen login"],
     );

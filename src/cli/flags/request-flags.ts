@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
+import { MAX_IMAGES } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
 import type { RequestDraft } from "../../task/request.ts";
 import {
@@ -93,8 +94,11 @@ export async function readRequestFlags(flags: RequestFlags, { settings }: Sessio
   return { values, labels };
 }
 
+const LIMITS = `${MAX_IMAGES.min} to ${MAX_IMAGES.max}`;
+
 /** @throws UsageError */
 function fromFlag(name: FlagName, given: RequestFlags[FlagName]): GivenFields[FieldName] {
   const isNumber = REQUEST_FIELDS[name] === "number" && typeof given === "string";
-  return isNumber ? wholeNumberOption(FLAG_LABELS[name], given, { min: 0 }) : given;
+  // The service's own limits are for the model matrix to check, which --no-validate switches off.
+  return isNumber ? wholeNumberOption(FLAG_LABELS[name], given, { min: 0, shown: LIMITS }) : given;
 }

@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import type { ManifestEntry, ReadOptions } from "../../core/manifest/entry.ts";
-import { manifestFormat } from "../../core/manifest/format.ts";
+import { MANIFEST_HINT, manifestFormat } from "../../core/manifest/format.ts";
 import { readManifest } from "../../core/manifest/read.ts";
+import { UsageError } from "../../lib/errors.ts";
 import { openInput } from "../../lib/open-input.ts";
 import type { Context } from "../app/context.ts";
 import { inputChunks } from "./input-chunks.ts";
@@ -19,8 +20,10 @@ export function manifestSource(
     const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
     return kept(readManifest(chunks, "detect", options));
   }
-  const format = manifestFormat(name);
   const file = resolvePath(name);
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
+  const format = manifestFormat(name);
   const complaint = `The manifest ${name} cannot be read`;
   const read = () =>
     readManifest(

@@ -11,6 +11,10 @@ const BY_EXTENSION: ReadonlyMap<string, ManifestFormat> = new Map([
   [".csv", "csv"],
 ]);
 
+/** What files can be manifests. */
+export const MANIFEST_HINT =
+  "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.";
+
 /**
  * A manifest's format by its extension, in any case. For standard input (`-`) the text decides.
  * @throws UsageError for an unknown extension
@@ -22,7 +26,7 @@ export function manifestFormat(file: string): ManifestFormat | "detect" {
   if (format !== undefined) return format;
   const what = extension === "" ? "has no extension" : `ends in ${extension}`;
   throw new UsageError(`${file} ${what}, so how to read it is not known.`, {
-    hint: "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.",
+    hint: MANIFEST_HINT,
   });
 }
 

@@ -3,11 +3,20 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { rowDigest } from "../../../src/core/batch/shard.ts";
 import { accepts, batchWorld, imagesIn, PRICED, TWO_CREDITS } from "../../support/batch-world.ts";
-import { submitted } from "../../support/command-world.ts";
+import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
 
 const MODEL = ["-m", "z-image"];
+
+describe("a manifest", () => {
+  it("that is a folder is refused as one", async () => {
+    const world = await commandWorld();
+    const { code, stderr } = await world.run(["batch", "."]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^error: \. is a folder, not a manifest\.\n/);
+  });
+});
 
 describe("a batch", () => {
   it("submits each line of a .txt, and tells the path of each image on standard output alone", async () => {

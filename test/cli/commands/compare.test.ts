@@ -136,6 +136,19 @@ describe("compare", () => {
     expect(submitted(world)).toMatchObject([{ model: "gamma-image-3", ratio: "99:1" }]);
   });
 
+  it.each([
+    ["-m", "--model"],
+    ["-r", "--ratio"],
+    ["-q", "--quality"],
+  ])("refuses %s with nothing in it, and does not take the default for it", async (flag, name) => {
+    const world = await commandWorld();
+    for (const empty of ["", " , "]) {
+      const { code, document } = await world.json(["compare", "a fox", flag, empty]);
+      expect({ code, message: document.error?.message }).toEqual({ code: 2, message: `${name} is empty.` });
+    }
+    expect(world.server.requests).toEqual([]);
+  });
+
   it("refuses where the matrix allows no cell, with the reason", async () => {
     const world = await commandWorld();
     const { code, document } = await world.json(["compare", "a fox", "-m", "z-image", "-r", "21:9"]);

@@ -39,7 +39,7 @@ Examples:
   $ imggen batch products.csv --dry-run
   $ imggen batch foxes.csv --template "a {colour} fox" --name "{colour}-{task}"
   $ imggen batch products.csv --shard 1/4 --output pictures/ --yes
-  $ jq -c '{prompt: .title}' books.json | imggen batch - --json`;
+  $ jq -c '.[] | {prompt: .title}' books.json | imggen batch - --json`;
 
 export function register(command: Command, runWith: RunWith): void {
   command

@@ -5,6 +5,7 @@ import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
 import { UsageError } from "../../../lib/errors.ts";
+import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { GivenFields } from "../../../task/request-fields.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
@@ -111,7 +112,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   return exitCodeOfBatch(result);
 }
 
-/** The values of one axis: the flag's, or the one that the settings name. */
+/** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */
 async function axis(
   name: "model" | "ratio" | "quality",
   flag: string[] | undefined,
@@ -119,7 +120,13 @@ async function axis(
 ): Promise<string[]> {
   const setting = flag === undefined ? await settings.get(name) : undefined;
   const values = (flag ?? [setting?.value ?? ""]).flatMap((each) => each.split(","));
-  return [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
+  const given = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
+  if (flag !== undefined && given.length === 0) {
+    throw new UsageError(`${FLAG_LABELS[name]} is empty.`, {
+      hint: "Nothing was sent. Name at least one, or omit it for the default.",
+    });
+  }
+  return given;
 }
 
 function nothingAllowed({ skipped }: Comparison): UsageError {
