@@ -80,6 +80,7 @@ export function testContext(
     signal: options.signal ?? new AbortController().signal,
     lastWord: async () => {},
     onSuspend: () => () => {},
+    isInForeground: () => true,
     fileMode: 0o644,
     random: () => 0,
     drawPicture: plainPicture,

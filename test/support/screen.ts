@@ -21,7 +21,7 @@ export interface ScreenOptions {
   program?: string;
   /** What is started with the arguments in place of `imggen`. */
   command?: string;
-  /** Whether Ctrl-Z stops the program; `Enter` has it go on. */
+  /** Whether Ctrl-Z stops the program; `Enter` has it go on, after `bg` behind the shell until the next. */
   canSuspend?: boolean;
 }
 
@@ -145,7 +145,7 @@ export class Screen {
 const KEEP_EXIT_CODE = String.raw`printf '\n\n\n\n'; trap : INT; "$@"; echo $? > "$0"`;
 
 /** The same in a shell that a program can be stopped in. */
-const KEEP_EXIT_CODE_OF_JOB = String.raw`printf '\n\n\n\n'; trap : INT; set -m; "$@"; echo Suspended.; read line; fg > /dev/null; echo $? > "$0"`;
+const KEEP_EXIT_CODE_OF_JOB = String.raw`printf '\n\n\n\n'; trap : INT; set -m; "$@"; echo Suspended.; read line; if [ "$line" = bg ]; then bg; read line; fi; fg > /dev/null; echo $? > "$0"`;
 
 /** All styles off, the terminal's own foreground and background. */
 const RESETS: ReadonlySet<number> = new Set([0, 39, 49]);

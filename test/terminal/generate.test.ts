@@ -1,3 +1,4 @@
+import { platform } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
@@ -62,6 +63,23 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
     expect(await screen.end()).toBe(0);
     expect((await screen.lines()).at(-1)).toMatch(/^✓ Saved/);
   });
+
+  it.skipIf(platform() !== "linux")(
+    "draws nothing beside the shell's prompt after bg, and goes on after fg",
+    async () => {
+      const screen = await Screen.start(SLOW_FOX, { columns: 80, canSuspend: true });
+      await screen.shows(/Generating/);
+      await screen.type("C-z");
+      await screen.shows(/Suspended\./);
+      await screen.type("bg", "Enter");
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect((await screen.lines()).filter((line) => line.includes("Generating"))).toEqual([]);
+      expect(await screen.hasCursor()).toBe(true);
+      await screen.type("Enter");
+      expect(await screen.end()).toBe(0);
+      expect((await screen.lines()).at(-1)).toMatch(/^✓ Saved/);
+    },
+  );
 
   it("has only colours that can be read on a light and on a dark background, on marks alone", async () => {
     const screen = await Screen.start(SLOW_FOX, { columns: 80 });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { type ProcessContext, thisProcess } from "../../client/this-process.ts";
@@ -41,6 +42,8 @@ export interface Context extends ProcessContext {
   namedGraphics: () => Promise<NamedGraphics>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */
   edit: (text: string) => Promise<string>;
+  /** Whether the terminal is this process's to draw on: a shell's `bg` runs it beside the prompt. */
+  isInForeground: () => boolean;
   /** Has `before` called before Ctrl-Z stops the program, and `after` when it goes on. @returns what ends that */
   onSuspend: (before: () => void, after: () => void) => () => void;
 }
@@ -77,6 +80,7 @@ export function processContext(): Context {
     queryTerminal,
     namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
     edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
+    isInForeground,
     onSuspend,
   };
   return context;
@@ -156,6 +160,19 @@ function onSuspend(before: () => void, after: () => void): () => void {
     clearTimeout(timer);
     process.removeListener("SIGTSTP", suspend).removeListener("SIGCONT", goOn);
   };
+}
+
+/** By the terminal's process group, which Node does not tell; without Linux's /proc, always. */
+function isInForeground(): boolean {
+  if (platform() !== "linux") return true;
+  try {
+    const stat = readFileSync("/proc/self/stat", "utf8");
+    // After the command's name, which may hold anything: state, parent, group, session, terminal, its group.
+    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return group === foreground;
+  } catch {
+    return true;
+  }
 }
 
 const LINGER_MS = 100;

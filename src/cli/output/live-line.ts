@@ -35,6 +35,10 @@ export async function createLiveLine(console: Console, context: Context, paint: 
   const nextFrame = framesOf(spinner);
   const columns = () => stderr.columns || DEFAULT_COLUMNS;
   let resting = true;
+  let isInBackground = false;
+  const start = () => {
+    if (!resting && !isInBackground) spinner.start();
+  };
   let text: StatusText = "";
   let drawn: string[] = [];
   let drawnAt = columns();
@@ -49,41 +53,40 @@ export async function createLiveLine(console: Console, context: Context, paint: 
   // The terminal has wrapped the lines again, and the spinner only knows how many there were.
   const onResize = () => {
     const rows = drawn.reduce((sum, line) => sum + rowsOf(line, columns()), 0) - drawn.length;
-    if (!resting) {
-      spinner.stop();
-      if (columns() < drawnAt) console.clearAbove(rows);
-      draw();
-      spinner.start();
-    }
+    if (resting || isInBackground) return;
+    spinner.stop();
+    if (columns() < drawnAt) console.clearAbove(rows);
+    draw();
+    start();
   };
   stderr.on?.("resize", onResize);
+  // After Ctrl-Z and bg the terminal is the shell's, until fg.
+  const comeForward = () => {
+    isInBackground = !context.isInForeground();
+    start();
+  };
   // Not by the spinner's own timer: it would draw before a window's new size is known that came in the meantime.
   const timer = setInterval(() => {
     setImmediate(() => {
       nextFrame();
-      if (!resting) spinner.render();
+      if (isInBackground) comeForward();
+      else if (!resting) spinner.render();
     });
   }, FRAME_MS).unref();
   // While suspended, the shell gets its cursor back, and no stale line is left.
-  const endSuspending = context.onSuspend(
-    () => spinner.stop(),
-    () => {
-      if (!resting) spinner.start();
-    },
-  );
+  const endSuspending = context.onSuspend(() => spinner.stop(), comeForward);
   console.beforeWrite = () => {
-    if (!resting) spinner.stop();
+    if (!resting && !isInBackground) spinner.stop();
   };
-  console.afterWrite = () => {
-    if (!resting) spinner.start();
-  };
+  console.afterWrite = start;
   return {
     isLive: true,
     set(next) {
       text = next;
       draw();
-      if (resting) spinner.start();
+      if (!resting) return;
       resting = false;
+      start();
     },
     stop() {
       clearInterval(timer);
