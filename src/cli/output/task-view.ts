@@ -68,6 +68,7 @@ export function lineOf(view: TaskView, ageMs: number, facts: RequestFacts | null
 function timeText(ageMs: number, usualMs: number | null): string {
   const age = ageMs < 1000 ? "" : wholeSeconds(ageMs);
   if (usualMs === null || usualMs < 1000) return age;
+  if (ageMs > usualMs) return `${age}, usually ${wholeSeconds(usualMs)}`;
   return age === "" ? `about ${wholeSeconds(usualMs)}` : `${age} of about ${wholeSeconds(usualMs)}`;
 }
 

@@ -26,6 +26,10 @@ describe("the spinner of one task", () => {
     expect(line([{ type: "submitting" }], 0)).toBe("Submitting · gamma-image-2 2K · 4 credits");
   });
 
+  it("does not count up to a usual time that has passed", () => {
+    expect(line(waiting(1200), 2100)).toBe("Generating · gamma-image-2 2K · 2 s, usually 1 s · 4 credits");
+  });
+
   it("says nothing of a usual time that is not known, or hardly there", () => {
     expect(line(waiting(null), 3000)).toBe("Generating · gamma-image-2 2K · 3 s · 4 credits");
     expect(line(waiting(300), 3000)).toBe("Generating · gamma-image-2 2K · 3 s · 4 credits");
