@@ -24,17 +24,27 @@ export function resolveModel(name: string, matrix: Matrix): Model | undefined {
 }
 
 /**
- * The ids nearest to an unknown name, best first: those that contain it, then by the edit distance to a part of the id
+ * The ids near to an unknown name, best first, if there are any: those that contain it, then by the edit distance to a part of the id
  * (`gama`: `gamma-image-2`), then by the edit distance to the whole id.
  */
 export function nearestModels(name: string, matrix: Matrix, count = 3): string[] {
   // A long text pasted by mistake need not be compared to its end.
   const wanted = name.toLowerCase().slice(0, LONGEST_ID);
+  if (wanted.trim() === "") return [];
+  const farthest = Math.max(2, Math.floor(wanted.length / 3));
   return matrix
     .map(({ id }) => ({ id, ...likeness(wanted, id.toLowerCase()) }))
+    .filter(({ id, partDistance }) => partDistance <= farthest || wanted.includes(tail(id.toLowerCase())))
     .sort((a, b) => a.rank - b.rank || a.partDistance - b.partDistance || a.distance - b.distance)
     .slice(0, count)
     .map(({ id }) => id);
+}
+
+/** `the nearest is z-image`; empty where none is near. */
+export function nearestText(name: string, matrix: Matrix): string {
+  const near = nearestModels(name, matrix);
+  if (near.length === 0) return "";
+  return near.length === 1 ? `the nearest is ${near[0]}` : `the nearest are ${near.join(", ")}`;
 }
 
 /**

@@ -1,12 +1,13 @@
-import { nearestModels } from "../find.ts";
+import { nearestText } from "../find.ts";
 import type { Matrix } from "../matrix.ts";
 import { type Refusal, type Rule, refuse, warning } from "./rule.ts";
 import { shown } from "./wording.ts";
 
 /** Section 2.4: the allowed values of `model`. */
 export function unknownModelRefusal(name: string, label: string, matrix: Matrix): Refusal {
+  const nearest = nearestText(name, matrix);
   return refuse(
-    `${label} ${shown(name)} is not a known model; the nearest are ${nearestModels(name, matrix).join(", ")}`,
+    `${label} ${shown(name)} is not a known model${nearest && `; ${nearest}`}`,
     "run imggen models for all of them, or add --no-validate to send the name as it is",
   );
 }

@@ -15,6 +15,13 @@ async function taskIds(world: CommandWorld, ...args: string[]): Promise<string[]
   return Object.values(document).map(({ taskId }) => String(taskId));
 }
 
+it("history of a model that there is not names the nearest", async () => {
+  const world = await commandWorld();
+  const { code, stderr } = await world.run(["history", "--model", "z-imagine"]);
+  expect(code).toBe(0);
+  expect(stderr).toContain('There is no model "z-imagine"; the nearest is z-image.');
+});
+
 describe("history keeps play money and real money apart", () => {
   it("lists real services, and with --sandbox the sandbox", async () => {
     const world = await commandWorld();

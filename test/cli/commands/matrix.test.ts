@@ -68,7 +68,7 @@ describe("with a matrix file,", () => {
     [["-m", "model-9", "-r", "1:1"], "--ratio 1:1: new/model-9 takes only 5:7, auto."],
     [["-m", "model-9", "-q", "4K"], "--quality 4K: new/model-9 takes only 2K."],
     [["-m", "model-9", "-n", "4"], "--max-images 4: new/model-9 makes at most 3 images."],
-    [["-m", "new/model-8"], /the nearest are new\/model-9, /],
+    [["-m", "new/model-8"], /the nearest is new\/model-9\.$/],
     [["-m", "model-9", "-q", "2K", "--max-credits", "29"], /costs 30 credits/],
     [["-m", "gamma-image-2", "-q", "1K", "--max-credits", "6"], /costs 7 credits/],
   ])("%j is refused by its rules, and nothing is sent", async (flags, message) => {

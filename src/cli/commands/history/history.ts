@@ -6,6 +6,7 @@ import { recentTasks } from "../../../core/task/history.ts";
 import { reportOf } from "../../../core/task/report.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
+import { nearestText, resolveModel } from "../../../models/find.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { clientContext } from "../../tasks/client-context.ts";
@@ -62,6 +63,14 @@ function limitOf({ limit, all, summary }: HistoryFlags): number {
   return all ? Number.POSITIVE_INFINITY : most;
 }
 
+/** Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped. */
+async function noteUnknownModel(name: string, session: Session): Promise<void> {
+  const matrix = await session.matrix();
+  if (resolveModel(name, matrix)) return;
+  const nearest = nearestText(name, matrix);
+  await session.console.note(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`);
+}
+
 /** Says why there is nothing to show, and where the tasks are that there are. */
 async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const none = isFiltered(flags) ? "No task matches" : "No task was charged yet";
@@ -72,4 +81,5 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
     : ["in the sandbox", "imggen history --sandbox"];
   const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
   await session.console.note(`${none} ${here}${others}`);
+  if (flags.model !== undefined) await noteUnknownModel(flags.model, session);
 }

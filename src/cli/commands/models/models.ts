@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { UsageError } from "../../../lib/errors.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
-import { findModels, type ModelFilter, nearestModels, resolveModel } from "../../../models/find.ts";
+import { findModels, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
 import { malformedRatio, unknownQuality } from "../../../models/known-values.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { Kind, Matrix, Model } from "../../../models/matrix.ts";
@@ -92,7 +92,8 @@ function kindOf(word: string): Kind {
 function requireModel(name: string, matrix: Matrix): Model {
   const model = resolveModel(name, matrix);
   if (model) return model;
-  throw new InvalidRequestError(`There is no model ${JSON.stringify(name)}.`, {
-    hint: `The nearest are ${nearestModels(name, matrix).join(", ")}.`,
+  const nearest = nearestText(name, matrix);
+  throw new InvalidRequestError(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`, {
+    hint: "Run imggen models for all of them.",
   });
 }
