@@ -217,6 +217,6 @@ describe("models", () => {
     expect((await world.run(["models", "Z-Image"])).stdout).toContain("z-image");
     const { code, document } = await world.json(["models", "zimage"]);
     expect(code).toBe(2);
-    expect(document.error?.hint).toContain("z-image");
+    expect(document.error?.message).toContain("; the nearest are z-image,");
   });
 });
