@@ -1,3 +1,4 @@
+import { editDistance } from "../../models/edit-distance.ts";
 import { REQUEST_FIELDS } from "../../task/request-fields.ts";
 import { COLUMN_LIST, type Column, isColumn, nearestColumn, type RawValues } from "./columns.ts";
 import { type CsvRecord, readRecords } from "./csv.ts";
@@ -5,7 +6,7 @@ import type { Found, ReadOptions } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
 import { quoted } from "./quoted.ts";
 import { checkValues } from "./row-values.ts";
-import type { OtherColumns } from "./template.ts";
+import { namesIn, type OtherColumns } from "./template.ts";
 
 /** A header that names the columns in any order, then one record for each row. An empty cell is not set. */
 export async function* readCsv(
@@ -21,18 +22,38 @@ export async function* readCsv(
     } else if (columns === undefined) {
       columns = found.cells.map((cell) => cell.trim());
       for (const message of headerProblems(columns, options)) yield { line: found.line, message };
-      if (options.template === null && !columns.includes("prompt")) return;
+      // Every row would say the same again.
+      if (!columns.includes("prompt") && (options.template === null || lacking(columns, options.template)))
+        return;
     } else for (const row of readRow(found, columns, options)) yield row;
   }
 }
 
 function headerProblems(columns: readonly string[], { template }: ReadOptions): string[] {
-  if (template !== null || columns.includes("prompt")) return repeated(columns);
+  if (columns.includes("prompt")) return repeated(columns);
+  if (template !== null) return [...lackingProblems(columns, template), ...repeated(columns)];
   const meant = columns.find((name) => nearestColumn(name) === "prompt");
   if (meant === undefined && !columns.some(isColumn))
     return [`the first record names no known column; ${advice(columns)}`];
   const near = meant === undefined ? "" : `; is it ${quoted(meant)}?`;
   return [`there is no column prompt${near}`, ...repeated(columns)];
+}
+
+/** Whether a template asks for a column that the manifest does not have. */
+function lacking(columns: readonly string[], template: string): boolean {
+  return namesIn(template).some((name) => !columns.includes(name));
+}
+
+function lackingProblems(columns: readonly string[], template: string): string[] {
+  return namesIn(template)
+    .filter((name) => !columns.includes(name))
+    .map((name) => {
+      const mostSlips = Math.min(2, Math.floor(name.length / 3));
+      const slips = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
+      const meant = columns.find((column) => slips(column) <= mostSlips);
+      const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
+      return `there is no column ${quoted(name)} for --template${near}`;
+    });
 }
 
 function advice(columns: readonly string[]): string {

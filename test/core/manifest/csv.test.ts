@@ -130,6 +130,19 @@ describe("a manifest in CSV", () => {
     expect(without).toMatchObject([{ row: { values: { prompt: "a red fox, oil, 1:1" } } }]);
   });
 
+  it("says once that it lacks a column of the template, and which one was meant", async () => {
+    const options = { template: "a {color} fox, {light}" };
+    const entries = await entriesOf("colour,style\nred,oil\nblue,ink\n", "csv", undefined, options);
+    expect(entries).toMatchObject([
+      {
+        kind: "problem",
+        line: 1,
+        message: 'there is no column "color" for --template; did you mean "colour"?',
+      },
+      { kind: "problem", line: 1, message: 'there is no column "light" for --template' },
+    ]);
+  });
+
   it("refuses quotes out of place at their line, and reads on behind them", async () => {
     const text =
       "prompt,model\n" +
