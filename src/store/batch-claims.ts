@@ -84,11 +84,13 @@ export class BatchClaims {
     });
   }
 
-  /** Every attempt that is claimed by now, in no order, without those whose names are known. None is read. */
-  list(isKnown: (name: string) => boolean): ClaimedAttempt[] {
-    return namesIn(this.#folder)
-      .filter((name) => !isKnown(name))
-      .flatMap(claimedAttempt);
+  /**
+   * Every attempt that is claimed by now, in no order, without those whose names are known. None is read.
+   * @throws StateFolderError
+   */
+  async list(isKnown: (name: string) => boolean): Promise<ClaimedAttempt[]> {
+    const names = await this.#guarded(async () => namesIn(this.#folder));
+    return names.filter((name) => !isKnown(name)).flatMap(claimedAttempt);
   }
 
   /**

@@ -29,6 +29,14 @@ describe("after a crash, the same batch again leaves each row submitted once and
     }
   });
 
+  it("wherever the disk fails to say what other processes have claimed", { timeout }, async () => {
+    const reads = / (readdir [0-9a-f]+|readFile [0-9a-f]+-\d+\.\d+)$/;
+    const outcomes = await tryBatchSingles(BATCHES.fresh, program, (points) =>
+      points.filter(({ name }) => name.startsWith("EIO") && reads.test(name)),
+    );
+    expectSound("a batch with a disk that fails to read its claims", outcomes);
+  });
+
   it("whatever another process made of its rows in the middle of it", { timeout }, async () => {
     const { finished, begun, waiting } = BATCHES_TOGETHER;
     expectSound("two batches", [

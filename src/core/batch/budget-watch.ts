@@ -1,4 +1,4 @@
-import type { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/errors.ts";
 import type { ClaimedAttempt } from "../../store/batch-claims.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import { BudgetExceededError } from "../errors.ts";
@@ -30,8 +30,18 @@ export class BudgetWatch {
    * @returns the error for the user; null if the row may be sent
    */
   async exceeded(): Promise<ImggenError | null> {
+    try {
+      return await this.#exceeded();
+    } catch (error) {
+      // Without the other claims the budget cannot be enforced.
+      if (error instanceof ImggenError) return error;
+      throw error;
+    }
+  }
+
+  async #exceeded(): Promise<ImggenError | null> {
     const isKnown = (name: string) => this.#planned.has(name) || this.#claimed.has(name);
-    for (const attempt of this.#deps.claims.list(isKnown)) await this.#read(attempt);
+    for (const attempt of await this.#deps.claims.list(isKnown)) await this.#read(attempt);
     if (this.#credits <= this.#cap) return null;
     // Some may have been refused or withdrawn since they were read.
     for (const { attempt } of [...this.#claimed.values()]) await this.#read(attempt);

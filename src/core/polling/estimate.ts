@@ -18,6 +18,8 @@ const KERNEL_WIDTH = 0.8;
 const SMALLEST_WIDTH = 0.02;
 
 const LOG_AGES = BINS.map((bin) => Math.log(middleMs(bin)));
+/** Below the first bin's middle no bin would be near enough to count a task. */
+const LEAST_LOG = Math.min(...LOG_AGES);
 
 /**
  * How long tasks take, by a history of at least one: a kernel density estimate of the logarithm of their durations.
@@ -39,7 +41,8 @@ export function estimate({ tasks, size }: History): Shares {
 
 /** The geometric middle of when a task may have completed, as a logarithm. */
 function likelyLog({ afterMs, byMs }: PastTask): number {
-  return (Math.log(Math.max(afterMs, FIRST_POLL_AT_LEAST * byMs)) + Math.log(byMs)) / 2;
+  const log = (Math.log(Math.max(afterMs, FIRST_POLL_AT_LEAST * byMs)) + Math.log(byMs)) / 2;
+  return Math.max(LEAST_LOG, log);
 }
 
 function sum(values: readonly number[]): number {

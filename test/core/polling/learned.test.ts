@@ -77,6 +77,14 @@ describe("the learned schedule, after 20 tasks", () => {
   );
 });
 
+it.each([1, 2, 5, 100])(
+  "the learned schedule of tasks that took %i ms has a delay for every age",
+  (seenMs) => {
+    const { nextDelayMs } = learnedSchedule([1, 2].map(() => ({ pendingMs: null, seenMs })));
+    for (const ageMs of [0, 1, 1000, 60_000]) expect(nextDelayMs(ageMs)).toBeGreaterThanOrEqual(150);
+  },
+);
+
 describe("the learned schedule, in the long run", () => {
   it("is stable: tasks polled by it teach it what the first ones did", () => {
     const durations = lognormal(20_000, 0.25);
