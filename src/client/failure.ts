@@ -80,7 +80,9 @@ function hintFor(type: ErrorType, charged: Charged, ...next: Parameters<Next>): 
 }
 
 /** What an error itself advises, and how its task is resumed, where there is room for that. */
-function ownHint(hint: string, resume: string | null): string {
+function ownHint(type: ErrorType, hint: string, resume: string | null): string {
+  // Advice on a request that was refused here is about its fields alone.
+  if (type === "invalid_request") return hint.startsWith("Nothing was") ? hint : `Nothing was sent. ${hint}`;
   const lines = hint.split("\n");
   if (resume === null || lines.length >= MOST_LINES || hint.includes(resume)) return hint;
   return [...lines, resumeWith(resume)].join("\n");
@@ -106,7 +108,7 @@ export function describeFailure(error: unknown, task?: TaskFacts): Failure {
     hint:
       expected.hint === null
         ? hintFor(type, charged, resume, task?.ledgerId ?? null, mentioned)
-        : ownHint(expected.hint, resume),
+        : ownHint(type, expected.hint, resume),
     exitCode:
       error instanceof InterruptedError ? exitCodeOf(error) : EXIT_CODES[type as keyof typeof EXIT_CODES],
     charged,

@@ -9,9 +9,18 @@ export interface Folders {
   state: string;
 }
 
+/** There is no place for settings and state. */
+export class NoHomeError extends UsageError {
+  constructor() {
+    super("You have no home folder, so there is no place for settings and the ledger.", {
+      hint: "Nothing was charged. Set IMGGEN_HOME to a folder that is to hold them.",
+    });
+  }
+}
+
 /**
  * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
- * @throws UsageError if neither that nor a home folder is known
+ * @throws NoHomeError if neither that nor a home folder is known
  */
 export function foldersOf({ env, resolvePath }: Pick<ProcessContext, "env" | "resolvePath">): Folders {
   if (env.IMGGEN_HOME) {
@@ -39,7 +48,7 @@ export function foldersOf({ env, resolvePath }: Pick<ProcessContext, "env" | "re
   }
 }
 
-/** @throws UsageError if neither the environment nor the system knows one */
+/** @throws NoHomeError if neither the environment nor the system knows one */
 function homeFolder(): string {
   let home = "";
   try {
@@ -48,9 +57,7 @@ function homeFolder(): string {
     if (errorCode(error) === undefined) throw error;
   }
   if (path.isAbsolute(home)) return home;
-  throw new UsageError("You have no home folder, so there is no place for settings and the ledger.", {
-    hint: "Nothing was charged. Set IMGGEN_HOME to a folder that is to hold them.",
-  });
+  throw new NoHomeError();
 }
 
 /** The XDG rule: a relative path in these variables is to be ignored. */

@@ -1,5 +1,5 @@
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import { type Folders, foldersOf } from "../../client/folders.ts";
+import { type Folders, foldersOf, NoHomeError } from "../../client/folders.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import { RunFileNames } from "../../core/images/published-names.ts";
 import { shellWord } from "../../lib/shell-word.ts";
@@ -83,9 +83,19 @@ export class Session {
   /** What reads a matrix file is loaded only where there is one. */
   async #readMatrix(): Promise<Matrix> {
     const { settings, context, profile } = this;
-    if (settings.matrixFile() === undefined) return MODELS;
+    if (!this.#hasMatrixFile()) return MODELS;
     const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
     return matrixInEffect({ settings, resolvePath: context.resolvePath, profile });
+  }
+
+  /** Without a home folder there are no settings, and what only shows models needs none. */
+  #hasMatrixFile(): boolean {
+    try {
+      return this.settings.matrixFile() !== undefined;
+    } catch (error) {
+      if (error instanceof NoHomeError) return false;
+      throw error;
+    }
   }
 
   /**

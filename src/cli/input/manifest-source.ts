@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import type { ManifestEntry, ReadOptions } from "../../core/manifest/entry.ts";
 import { MANIFEST_HINT, manifestFormat } from "../../core/manifest/format.ts";
 import { readManifest } from "../../core/manifest/read.ts";
+import { isFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { openInput } from "../../lib/open-input.ts";
 import type { Context } from "../app/context.ts";
@@ -21,8 +22,7 @@ export function manifestSource(
     return kept(readManifest(chunks, "detect", options));
   }
   const file = resolvePath(name);
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
-    throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
+  if (isFolder(file)) throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
   const format = manifestFormat(name);
   const complaint = `The manifest ${name} cannot be read`;
   const read = () =>

@@ -60,7 +60,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     start();
   };
   stderr.on?.("resize", onResize);
-  // After Ctrl-Z and bg the terminal is the shell's, until fg.
+  // After Ctrl-Z, and then bg, the terminal is the shell's until fg.
   const comeForward = () => {
     isInBackground = !context.isInForeground();
     start();
@@ -74,7 +74,11 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     });
   }, FRAME_MS).unref();
   // While suspended, the shell gets its cursor back, and no stale line is left.
-  const endSuspending = context.onSuspend(() => spinner.stop(), comeForward);
+  const endSuspending = context.onSuspend(() => {
+    spinner.stop();
+    // A frame may be due before the signal that continues the program is told.
+    isInBackground = true;
+  }, comeForward);
   console.beforeWrite = () => {
     if (!resting && !isInBackground) spinner.stop();
   };
