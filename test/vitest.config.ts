@@ -10,6 +10,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: [fileURLToPath(new URL("support/tally-told.ts", import.meta.url))],
     testTimeout: 30_000,
+    // Thousands of files are removed after some tests, which takes a busy machine a while.
+    hookTimeout: 60_000,
     // Generated cases: a tenth of what `npm run crash` tries.
     env: { IMGGEN_TEST_SHARE: "0.1" },
     // Many tests wait for a program they started, so more workers than a small machine has cores are not too many.

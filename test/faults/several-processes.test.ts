@@ -190,7 +190,10 @@ it("a killed process that its parent has not waited for holds nothing", async (t
   while ((await world.ledger()).open[0] !== "rate_limited") await pause(10);
   const [lines = []] = await world.records("open");
   const owners = lines.flatMap(({ owner }) => (owner ? [owner as { pid: number }] : []));
-  for (const { pid } of owners) process.kill(pid, "SIGKILL");
+  for (const { pid } of owners) {
+    process.kill(pid, "SIGKILL");
+    while (!/\) Z /.test(await readFile(`/proc/${pid}/stat`, "utf8"))) await pause(10);
+  }
   expect((await world.resume()).code).toBe(0);
   expect(await world.ledger()).toEqual({ open: [], done: ["not_sent"] });
 });

@@ -38,7 +38,7 @@ function comparable(lines: readonly string[], folder: string): string[] {
       .replaceAll(/task_[0-9a-f]+/g, "task_…")
       .replaceAll(/-[0-9a-f]{8}\.png/g, "-….png")
       .replaceAll(/\b[\d.]+ m?s\b/g, "… s")
-      .replace(/^( {2}Models that take \S+:).*/, "$1 …"),
+      .replace(/^( {2}Nothing was sent\. Models that take \S+:).*/, "$1 …"),
   );
   return same.sort();
 }

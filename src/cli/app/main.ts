@@ -7,8 +7,8 @@ import { run } from "./run.ts";
 export async function main(argv: readonly string[]): Promise<number> {
   const context = processContext();
   const stateFolder = () => foldersOf(context).state;
-  enableCompileCache({ stateFolder, env: context.env, userId: effectiveUserId() });
-  const exitCode = await run(argv, context);
+  const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: effectiveUserId() });
+  const exitCode = await run(argv, context, cacheCode);
   leaveSoon(exitCode, context.signal);
   return exitCode;
 }

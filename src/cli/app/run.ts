@@ -9,8 +9,13 @@ const VERSION_WORDS: ReadonlySet<string | undefined> = new Set(["--version", "-V
 /**
  * Runs one command line. Every outcome ends here: as an exit code, with the result on standard output and a failure
  * as one message on standard error.
+ * @param beforeLoading called before more code is loaded than the version needs
  */
-export async function run(argv: readonly string[], context: Context): Promise<number> {
+export async function run(
+  argv: readonly string[],
+  context: Context,
+  beforeLoading: () => void = () => {},
+): Promise<number> {
   // Read by hand, because an error in the command line itself is reported as JSON too.
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
@@ -31,6 +36,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
       await console.result(VERSION);
       return 0;
     }
+    beforeLoading();
     if (argv[0] === ASK) {
       const { answerShell } = await import("../completion/answer.ts");
       await answerShell(argv.slice(1), console, context);
