@@ -181,7 +181,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("imggen generate 'a red fox'");
     await page.keyboard.press("Escape");
     expect(await box.isVisible()).toBe(false);
-    expect(await focused(page)).toContain("a red fox");
+    await eventually(() => focused(page)).toContain("a red fox");
   });
 
   it("copies without the clipboard's permission too", async () => {
