@@ -3,6 +3,7 @@ import { createSocket } from "node:dgram";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
 import { blackHole } from "../support/black-hole.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
@@ -214,14 +215,11 @@ it("doctor on a disk with little space left says how much, and that nothing can 
   expect(stopped.check("state").message).toMatch(/has only \d+ KiB left\.$/);
 });
 
-// Only root may become somebody else.
-describe.skipIf(process.getuid?.() !== 0 || !hasTool("setpriv"))("doctor as another user", () => {
-  const AS_NOBODY_KNOWN = ["setpriv", "--reuid", "54321", "--clear-groups"];
-
+describe.skipIf(!CAN_BE_ANOTHER_USER)("doctor as another user", () => {
   it("without HOME and without a home folder names IMGGEN_HOME, and checks the service all the same", async () => {
     const world = await programWorld(await healthyService());
-    const env = { HOME: undefined, IMGGEN_HOME: undefined, NODE_OPTIONS: undefined };
-    const { code, check } = await examined(world, { env, through: AS_NOBODY_KNOWN, cwd: "/" });
+    const options = await asAnotherUser({ HOME: undefined, IMGGEN_HOME: undefined });
+    const { code, check } = await examined(world, options);
     expect([code, check("config").status]).toEqual([2, "failed"]);
     expect(check("config").hint).toContain("IMGGEN_HOME");
     expect([check("state").status, check("tasks").status]).toEqual(["skipped", "skipped"]);
@@ -232,7 +230,7 @@ describe.skipIf(process.getuid?.() !== 0 || !hasTool("setpriv"))("doctor as anot
     const world = await programWorld(await healthyService());
     // Readable and executable for all, so that what fails is writing.
     for (const folder of [world.folder, world.home]) spawnSync("chmod", ["755", folder]);
-    const { code, check } = await examined(world, { through: AS_NOBODY_KNOWN, cwd: "/" });
+    const { code, check } = await examined(world, await asAnotherUser());
     expect([code, check("state").status, check("config").status]).toEqual([2, "failed", "warning"]);
     expect(check("state").message).toContain("permission denied (EACCES)");
   });

@@ -1,15 +1,11 @@
-import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
-import { hasTool } from "../support/tools.ts";
 
-/** Runs the program in a working folder that is gone by then. */
+/** Runs the program in a working folder that has just been deleted. */
 const IN_DELETED_FOLDER = ["sh", "-c", 'mkdir gone && cd gone && rmdir "$PWD" && exec "$@"', "sh"];
-/** Runs the program as a user of whom the system knows nothing, not even a home folder. */
-const AS_NOBODY_KNOWN = ["setpriv", "--reuid", "54321", "--clear-groups"];
-const NO_HOME = { HOME: undefined, IMGGEN_HOME: undefined };
 
 describe("in a working folder that was deleted,", () => {
   it.each([["--version"], ["--help"], ["models"], ["history"], ["config list"], ["resume"]])(
@@ -51,34 +47,29 @@ describe("in a working folder that was deleted,", () => {
   });
 });
 
-// Only root may become somebody else.
-describe.skipIf(process.getuid?.() !== 0 || !hasTool("setpriv"))(
-  "without HOME and without a home folder,",
-  () => {
-    it.each(["--version", "--help", "models"])("imggen %s works", async (command) => {
-      const run = await withoutHome(await programWorld(null), [command]);
-      expect(run).toMatchObject({ code: 0, stderr: "" });
-    });
+describe.skipIf(!CAN_BE_ANOTHER_USER)("without HOME and without a home folder,", () => {
+  it.each(["--version", "--help", "models"])("imggen %s works", async (command) => {
+    const run = await withoutHome(await programWorld(null), [command]);
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+  });
 
-    it.each([
-      ["history", ["history"]],
-      ["generate", ["generate", "a fox"]],
-      ["resume", ["resume"]],
-      ["config path", ["config", "path"]],
-    ])("imggen %s names IMGGEN_HOME: exit 2, nothing sent", async (_name, args) => {
-      const server = await liveService(PICTURE);
-      const run = await withoutHome(await programWorld(server), [...args, "--json"]);
-      expect(run.code).toBe(2);
-      expect(JSON.parse(run.stdout)).toMatchObject({
-        error: { type: "usage", hint: expect.stringContaining("IMGGEN_HOME") },
-        charged: "no",
-      });
-      expect(server.requests).toEqual([]);
+  it.each([
+    ["history", ["history"]],
+    ["generate", ["generate", "a fox"]],
+    ["resume", ["resume"]],
+    ["config path", ["config", "path"]],
+  ])("imggen %s names IMGGEN_HOME: exit 2, nothing sent", async (_name, args) => {
+    const server = await liveService(PICTURE);
+    const run = await withoutHome(await programWorld(server), [...args, "--json"]);
+    expect(run.code).toBe(2);
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      error: { type: "usage", hint: expect.stringContaining("IMGGEN_HOME") },
+      charged: "no",
     });
-  },
-);
+    expect(server.requests).toEqual([]);
+  });
+});
 
-function withoutHome(world: ProgramWorld, args: readonly string[]) {
-  const env = { ...NO_HOME, NODE_OPTIONS: undefined };
-  return world.run(args, { env, through: AS_NOBODY_KNOWN, cwd: path.parse(world.home).root });
+async function withoutHome(world: ProgramWorld, args: readonly string[]) {
+  return world.run(args, await asAnotherUser({ HOME: undefined, IMGGEN_HOME: undefined }));
 }

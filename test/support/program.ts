@@ -7,8 +7,6 @@ import { expectNoKeyShown } from "./canary.ts";
 /** Holds the built program's `bin` and `dist`. */
 export const ROOT = path.resolve(import.meta.dirname, "../..");
 
-const BIN = path.join(ROOT, "bin/imggen.js");
-
 /** What a finished run of the built program left behind. */
 export interface ProgramResult {
   code: number | null;
@@ -26,6 +24,8 @@ export interface ProgramOptions {
   input?: string | Buffer;
   /** A command that is to start the program, as `nice` would. */
   through?: readonly string[];
+  /** The folder that holds the `bin` and `dist` to start; absent: `ROOT`. */
+  root?: string;
 }
 
 /**
@@ -38,7 +38,8 @@ export const SHORTEST_BACKOFF = `--require ${JSON.stringify(path.join(import.met
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): ChildProcess {
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NO_COLOR: "1", ...options.env };
-  const [command = "", ...words] = [...(options.through ?? []), process.execPath, BIN, ...args];
+  const bin = path.join(options.root ?? ROOT, "bin/imggen.js");
+  const [command = "", ...words] = [...(options.through ?? []), process.execPath, bin, ...args];
   return spawn(command, words, { cwd: options.cwd ?? tmpdir(), env, stdio: "pipe" });
 }
 
