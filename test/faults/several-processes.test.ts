@@ -9,7 +9,16 @@ import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, PENDING, programWorld, SAVED } from "../support/program-world.ts";
 import { response } from "../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+import {
+  completedAt,
+  inTurn,
+  late,
+  pause,
+  replies,
+  silence,
+  stillRunning,
+  together,
+} from "../support/scripts.ts";
 import { startedUntil } from "../support/started.ts";
 
 const WHOLE = response(200, PICTURE);
@@ -28,9 +37,8 @@ it("two generations at once in one home and one folder: both saved, neither in t
 });
 
 it("two generations of one exact path: one gets it, the other a number, nothing is replaced", async () => {
-  const server = await liveService(PICTURE, {
-    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
-  });
+  // The path is free when either begins: no submit is answered before both have arrived.
+  const server = await liveService(PICTURE, { submit: together(2, accepts) });
   const world = await programWorld(server);
   const target = path.join(world.out, "fox.png");
   const runs = await Promise.all([world, world].map((same) => same.generate(["--output", target])));
