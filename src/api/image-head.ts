@@ -1,3 +1,4 @@
+import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../task/reference-image.ts";
 import { looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
@@ -15,11 +16,10 @@ export interface HeadOptions {
 
 const TIMEOUT_MS = 15_000;
 const MOST_REDIRECTS = 5;
-/** Section 2.2 of the service's document: JPEG, PNG or WebP, at most 4 MB. */
-const TYPES: ReadonlySet<string> = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp"]);
-/** What a server says that does not know. */
+/** `image/jpg` is not registered, but many servers say it. */
+const TYPES: ReadonlySet<string> = new Set([...REFERENCE_TYPES.map((type) => `image/${type}`), "image/jpg"]);
+/** The media types of servers that do not know the image's own. */
 const NO_TYPES: ReadonlySet<string> = new Set(["", "application/octet-stream", "binary/octet-stream"]);
-const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
  * Asks with HEAD what is behind a reference image's URL, following redirects.
@@ -72,7 +72,8 @@ function judged({ status, headers }: Head, { search }: URL): ImageHead {
   const type = textOf(headers["content-type"]).replace(/;.*$/s, "").trim().toLowerCase();
   const size = textOf(headers["content-length"]);
   if (!TYPES.has(type) && !NO_TYPES.has(type)) return bad(`its type is ${type}, not JPEG, PNG or WebP`);
-  if (/^\d+$/.test(size) && Number(size) > MOST_BYTES) return bad(`it has ${size} bytes, more than 4 MB`);
+  if (/^\d+$/.test(size) && Number(size) > MOST_REFERENCE_BYTES)
+    return bad(`it has ${size} bytes, more than 4 MB`);
   if (NO_TYPES.has(type)) return { kind: "unknown", why: "its server does not say its type" };
   return /^\d+$/.test(size) ? { kind: "good" } : { kind: "unknown", why: "its server does not say its size" };
 }

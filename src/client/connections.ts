@@ -77,7 +77,7 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    // If one fails to close, the others are closed all the same, and no result is lost.
+    // One that fails to close must not keep the others open, or fail a command that is done.
     await Promise.allSettled(this.#closers.map((close) => close()));
   }
 

@@ -1,6 +1,6 @@
 import { type Matrix, MODELS } from "../models/matrix.ts";
 import { readMatrix } from "../models/matrix-file/read.ts";
-import type { EffectiveSettings } from "./effective-settings.ts";
+import type { Effective, EffectiveSettings } from "./effective-settings.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** What the models of a run depend on. */
@@ -14,10 +14,17 @@ export interface MatrixSource extends Pick<ProcessContext, "resolvePath"> {
 export function matrixInEffect({ settings, resolvePath, profile = null }: MatrixSource): Matrix {
   const setting = settings.matrixFile();
   if (setting === undefined) return MODELS;
-  const { source, value, label } = setting;
+  return readMatrix(resolvePath(setting.value), `${MATRIX_FORM}\n${withoutMatrixFile(setting, profile)}`);
+}
+
+/** How to do without a matrix file, as a sentence. */
+export function withoutMatrixFile(
+  { source, label }: Pick<Effective, "source" | "label">,
+  profile: { name: string } | null,
+): string {
   const ofProfile = profile === null ? "" : ` --profile ${profile.name}`;
-  const without = source === "config" ? `run imggen config unset matrix${ofProfile}` : `unset ${label}`;
-  return readMatrix(resolvePath(value), `${MATRIX_FORM}\nTo use the built-in models alone, ${without}.`);
+  const how = source === "config" ? `run imggen config unset matrix${ofProfile}` : `unset ${label}`;
+  return `To use the built-in models alone, ${how}.`;
 }
 
 /** What to do where a matrix file is wrong, wherever it was named. */

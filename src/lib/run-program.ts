@@ -15,13 +15,13 @@ export type ProgramEnd =
   | { kind: "ended"; code: number | null; killedBy: string | null; stdout: string; stderr: string }
   | { kind: "not_started"; error: unknown }
   | { kind: "timed_out"; stderr: string }
-  /** It wrote more to standard output than anybody would read, and was killed. */
+  /** It wrote more than `MOST_STDOUT_BYTES` to standard output, and was killed. */
   | { kind: "flooded" }
   | { kind: "aborted" };
 
-const MOST_OUTPUT = 64 * 1024;
-/** Of standard error the end is kept. */
-const MOST_TROUBLE = 8 * 1024;
+const MOST_STDOUT_BYTES = 64 * 1024;
+/** Only the end of standard error is kept. */
+const MOST_STDERR_BYTES = 8 * 1024;
 
 /** A process that a program leaves behind may hold its output open; it is waited for no longer than this. */
 const OUTPUT_AFTER_EXIT_MS = 1_000;
@@ -39,7 +39,7 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
     const child = spawn(program, args, { env, stdio, detached: platform() !== "win32", windowsHide: true });
     return await new Promise((resolve) => new Run(child, options, resolve));
   } catch (error) {
-    // What no program can be given, such as NUL in an argument, is thrown at once.
+    // Some errors are thrown at once: a NUL character in an argument, for example.
     return { kind: "not_started", error };
   }
 }
@@ -64,10 +64,10 @@ class Run {
     signal.addEventListener("abort", this.#abort, { once: true });
     child.stdout.on("data", (chunk: Buffer) => {
       this.#stdout = Buffer.concat([this.#stdout, chunk]);
-      if (this.#stdout.length > MOST_OUTPUT) this.#stop({ kind: "flooded" });
+      if (this.#stdout.length > MOST_STDOUT_BYTES) this.#stop({ kind: "flooded" });
     });
     child.stderr.on("data", (chunk: Buffer) => {
-      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_TROUBLE);
+      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_STDERR_BYTES);
     });
     child.on("error", (error) => this.#end({ kind: "not_started", error }));
     child.on("exit", (code, killedBy) => {
@@ -84,7 +84,7 @@ class Run {
 
   readonly #abort = () => this.#stop({ kind: "aborted" });
 
-  /** At once and without a chance to clean up: a second Ctrl-C ends this process, and nobody would be left to insist. */
+  /** Kills at once, with no chance to clean up: a second Ctrl-C may end this process at any moment. */
   #stop(how: ProgramEnd): void {
     killAll(this.#child);
     this.#end(how);

@@ -9,7 +9,7 @@ import { readText } from "../lib/read-text.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { StateFolderError } from "./errors.ts";
+import { usingStateFolder } from "./errors.ts";
 import { type LedgerEntry, listFolder, namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 import { removeOld } from "./old-drafts.ts";
@@ -194,12 +194,8 @@ export class BatchClaims {
     return taskOf(text.split("\n", 1)[0] ?? "") ?? file;
   }
 
-  async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
-    try {
-      return await action();
-    } catch (error) {
-      throw new StateFolderError(this.#folder, error, { hint: "Nothing was sent for this row." });
-    }
+  #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
+    return usingStateFolder(this.#folder, "Nothing was sent for this row.", action);
   }
 }
 

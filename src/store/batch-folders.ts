@@ -4,7 +4,7 @@ import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { readText } from "../lib/read-text.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
-import { StateFolderError } from "./errors.ts";
+import { usingStateFolder } from "./errors.ts";
 
 /** What the ledger knows of a folder by its id. */
 export interface KnownFolder {
@@ -64,13 +64,8 @@ export class BatchFolders {
     });
   }
 
-  async #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
-    try {
-      return await action();
-    } catch (error) {
-      if (error instanceof StateFolderError) throw error;
-      throw new StateFolderError(this.#folder, error, { hint: "Nothing was sent." });
-    }
+  #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
+    return usingStateFolder(this.#folder, "Nothing was sent.", action);
   }
 }
 

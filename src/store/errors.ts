@@ -14,6 +14,20 @@ export class StateFolderError extends ImggenError {
   }
 }
 
+/** @throws StateFolderError in place of any other error of an action that uses a folder below the state folder */
+export async function usingStateFolder<Result>(
+  folder: string,
+  hint: string,
+  action: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await action();
+  } catch (error) {
+    if (error instanceof StateFolderError) throw error;
+    throw new StateFolderError(folder, error, { hint });
+  }
+}
+
 /** The settings file is damaged, or could not be written. It is kept as it is. */
 export class SettingsError extends ImggenError {
   readonly type: "usage" | "save_failed";

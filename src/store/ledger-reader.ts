@@ -206,7 +206,7 @@ export class LedgerReader {
     }
   }
 
-  /** @throws StateFolderError in place of what the system said */
+  /** @throws StateFolderError in place of a system error. Any other error is not of the folder: an id that fits several tasks. */
   protected async guarded<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();

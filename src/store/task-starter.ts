@@ -8,12 +8,15 @@ import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { DoneTasks } from "./done-tasks.ts";
-import { StateFolderError } from "./errors.ts";
+import { usingStateFolder } from "./errors.ts";
 import { openName, timeOfId } from "./ledger-name.ts";
 import type { OwnedTask, TaskClaim } from "./owned-task.ts";
 import { hold, letGo } from "./owners.ts";
 import { keepReserve, releaseReserve } from "./reserve-file.ts";
 import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
+
+const NOT_BEGUN =
+  "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.";
 
 type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
 
@@ -95,15 +98,12 @@ export class TaskStarter {
     const file = this.#fileOf(id);
     hold(file);
     try {
-      const begun = await begin();
+      const begun = await usingStateFolder(this.#folder, NOT_BEGUN, begin);
       if (begun === "taken") letGo(file);
       return begun;
     } catch (error) {
       letGo(file);
-      if (error instanceof StateFolderError) throw error;
-      throw new StateFolderError(this.#folder, error, {
-        hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
-      });
+      throw error;
     }
   }
 

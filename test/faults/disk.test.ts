@@ -40,7 +40,7 @@ const KILLED_AT_PROBE = `data:text/javascript,${encodeURIComponent(`
   syncBuiltinESMExports();
 `)}`;
 
-const NO_MOUNT = "this system lets nobody mount a disk";
+const NO_MOUNT = "needs permission to mount";
 const NOTHING_SENT = { exit: 8, type: "save_failed", charged: "no", submits: 0, open: [], done: [] };
 const REFUSED = { exit: 2, type: "usage", charged: "no", submits: 0, open: [], done: [] };
 
@@ -75,7 +75,7 @@ it("an output place below a file is found before anything is sent", async () => 
 });
 
 it("an output place where the system makes no folders is found before anything is sent", async (test) => {
-  if (platform() !== "linux") return test.skip("there is no /proc here");
+  if (platform() !== "linux") return test.skip("needs /proc");
   const world = await programWorld(await liveService(PICTURE));
   const program = world.start(world.generateArgs(["--output", "/proc/nowhere/"]));
   const end = finished(program);
@@ -342,7 +342,7 @@ it.each([
 });
 
 it("too many open files: nothing is lost, and resume saves the image", async (test) => {
-  if (!hasTool("prlimit")) return test.skip("there is no prlimit here");
+  if (!hasTool("prlimit")) return test.skip("prlimit is not installed");
   let pid = 0;
   const server = await liveService(PICTURE, {
     poll: inTurn(async (request, socket) => {

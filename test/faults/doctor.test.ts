@@ -58,7 +58,7 @@ it("doctor with a service that never answers ends after 5 s, and says so", async
 
 it("doctor with a service that no connection is made to ends after 5 s, and says so", async (test) => {
   const port = await blackHole();
-  if (port === null) return test.skip("this system accepts connections beyond a full queue");
+  if (port === null) return test.skip("needs a listen queue that drops connections when it is full");
   const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
   const { code, check } = await examined(world);
   expect([code, check("service").message]).toEqual([2, expect.stringContaining("timed out")]);
@@ -95,7 +95,7 @@ it("doctor with a name server that never answers ends after 5 s, and says so", a
     "sh",
   ];
   if (!isListening || spawnSync(through[0] ?? "", [...through.slice(1), "true"]).status !== 0)
-    return test.skip("this system lets nobody have a name server of their own");
+    return test.skip("needs port 53 and a mount namespace");
   const { code, check } = await examined(world, { through });
   // On a busy machine the check's own time may be up first.
   expect([code, check("service").message]).toEqual([2, expect.stringMatching(/looked up|timed out/)]);
@@ -105,7 +105,7 @@ it("doctor without a network names that, and the embedded sandbox needs none", a
   // A network of its own, with nothing in it but itself.
   const alone = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh"];
   if (!hasTool("ip") || spawnSync(alone[0] ?? "", [...alone.slice(1), "true"]).status !== 0)
-    return test.skip("this system lets nobody have a network of their own");
+    return test.skip("needs a network namespace");
   const world = await programWorld(null, { IMGGEN_BASE_URL: "https://192.0.2.1/api" });
   const { code, check } = await examined(world, { through: alone });
   expect([code, check("service").message]).toEqual([2, expect.stringContaining("unreachable")]);
@@ -206,7 +206,7 @@ it("doctor in a working folder that was deleted says so, and checks the rest", a
 
 it("doctor on a disk with little space left says how much, and that nothing can be submitted without any", async (test) => {
   const [little, none] = [tinyDisk(8 * 1024), tinyDisk(256)];
-  if (little === null || none === null) return test.skip("nothing may be mounted here");
+  if (little === null || none === null) return test.skip("needs permission to mount");
   const world = await programWorld(await healthyService());
   const warned = await examined(world, { env: { IMGGEN_HOME: little } });
   expect([warned.code, warned.check("state").status]).toEqual([0, "warning"]);

@@ -129,7 +129,7 @@ it("a foreign file's name is inert on a terminal", async () => {
 
 it("a read-only state folder: history works, resume says what is wrong in one line, and later finishes", async (test) => {
   const disk = tinyDisk(512);
-  if (disk === null) return test.skip("this system lets nobody mount a disk");
+  if (disk === null) return test.skip("needs permission to mount");
   const world = await programWorld(await liveService(PICTURE), { IMGGEN_HOME: disk });
   await world.generate(["--no-wait"]);
   execFileSync("mount", ["-o", "remount,ro", disk]);

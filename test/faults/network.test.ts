@@ -65,7 +65,7 @@ it("unreachable: nothing was sent", async (test) => {
   // A network of its own, with nothing in it.
   const alone = ["unshare", "--map-root-user", "--net"];
   if (spawnSync("sh", ["-c", `${alone.join(" ")} true`]).status !== 0) {
-    return test.skip("this system lets nobody have a network of their own");
+    return test.skip("needs a network namespace");
   }
   const world = await programWorld(null, { IMGGEN_BASE_URL: "https://192.0.2.1/api" });
   const run = await world.generate([], { through: alone });
@@ -75,7 +75,7 @@ it("unreachable: nothing was sent", async (test) => {
 
 it("connect timeout: a submit that never got a connection was not sent", async (test) => {
   const port = await blackHole();
-  if (port === null) return test.skip("this system accepts connections beyond a full queue");
+  if (port === null) return test.skip("needs a listen queue that drops connections when it is full");
   const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
   const run = await world.generate(["--request-timeout", "300ms"]);
   expect(await world.aftermath(run)).toEqual(NOT_SENT);
@@ -84,7 +84,7 @@ it("connect timeout: a submit that never got a connection was not sent", async (
 
 it("connect timeout: without a flag the connection itself has 10 s", async (test) => {
   const port = await blackHole();
-  if (port === null) return test.skip("this system accepts connections beyond a full queue");
+  if (port === null) return test.skip("needs a listen queue that drops connections when it is full");
   const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
   const run = await world.run(["status", "task-1", "--json"]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 7, type: "network" });

@@ -147,7 +147,7 @@ const CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc"];
 
 it("two containers on one home and one batch, with the same host name: no row is submitted twice", async (test) => {
   if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
-    return test.skip("no process namespace can be made here");
+    return test.skip("needs a process namespace");
   const server = await liveService(PICTURE, { submit: late(3_000, accepts) });
   const world = await programWorld(server);
   await writeFile(path.join(world.folder, "rows.txt"), "a fox\nan owl\n");
@@ -189,8 +189,7 @@ it("a claim of another machine is respected until it says, and where it says not
 const UNWAITED = ["sh", "-c", '"$@" & exec sleep 60', "sh"];
 
 it("a killed process that its parent has not waited for holds nothing", async (test) => {
-  if (!existsSync("/proc/self/stat"))
-    return test.skip("this platform does not tell that a process has ended");
+  if (!existsSync("/proc/self/stat")) return test.skip("needs /proc");
   const server = await liveService(PICTURE, { submit: replies(response(429, "", { "retry-after": "60" })) });
   const world = await programWorld(server);
   const parent = world.start(world.generateArgs(), { through: UNWAITED });
@@ -211,7 +210,7 @@ const WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec
 
 it("a process number that is in use again after a reboot, without /proc: the task is not held for ever", async (test) => {
   if (spawnSync("unshare", [...WITHOUT_PROC.slice(1), "true"]).status !== 0)
-    return test.skip("/proc cannot be hidden here");
+    return test.skip("needs permission to unmount /proc");
   const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
   const world = await programWorld(server);
   const options = { through: WITHOUT_PROC };

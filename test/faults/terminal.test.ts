@@ -110,7 +110,7 @@ it("control characters in a saved path are inert for a person, and the path is a
     expect(run.code).toBe(0);
     expectInert(run.stdout, run.stderr);
   }
-  if (!hasScript) return test.skip("there is no script command here");
+  if (!hasScript) return test.skip("script is not installed");
   for (const args of [["status", "task-1", "-o", `${folder}/`], ["resume", "task-1"], ["history"]]) {
     const { stdout } = await commandOnTerminal(world, args);
     expect(stdout).toContain("task1.png");
@@ -139,7 +139,7 @@ const hasScript = hasTool("script");
 const XTERM = { NO_COLOR: undefined, TERM: "xterm-256color" };
 
 it("NO_COLOR and TERM=dumb keep a real terminal free of colour; TERM=dumb of any control", async (test) => {
-  if (!hasScript) return test.skip("there is no script command here");
+  if (!hasScript) return test.skip("script is not installed");
   const world = await programWorld(await liveService(PICTURE));
   expect((await onTerminal(world, 80, XTERM)).stdout).toMatch(/\u001b\[3[16]m/);
   expect((await onTerminal(world, 80, { ...XTERM, NO_COLOR: "1" })).stdout).not.toMatch(/\u001b\[[\d;]*m/);
@@ -148,7 +148,7 @@ it("NO_COLOR and TERM=dumb keep a real terminal free of colour; TERM=dumb of any
 });
 
 it("a terminal that says it is 0 columns wide, as some recorders do, holds nothing up", async (test) => {
-  if (!hasScript) return test.skip("there is no script command here");
+  if (!hasScript) return test.skip("script is not installed");
   const world = await programWorld(await liveService(PICTURE));
   const run = await onTerminal(world, 0, XTERM);
   expect(run.stdout.length).toBeLessThan(10_000);

@@ -53,7 +53,7 @@ it.each([[["--json"]], [[]]])(
 );
 
 it("Ctrl-C at the question for the key ends login with exit 130, even where a process has no signals", async (test) => {
-  if (!hasTool("script")) return test.skip("there is no script command here");
+  if (!hasTool("script")) return test.skip("script is not installed");
   const { server, world } = await windowsWorld();
   const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
   const command = `"${process.execPath}" "${BIN}" login --base-url ${server.origin}/api`;

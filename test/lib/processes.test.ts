@@ -36,7 +36,7 @@ describe("whether a process is alive", () => {
   });
 
   it("is false of a number's former owner", ({ skip }) => {
-    if (!tellsStartTimes) return skip("this platform does not tell when a process started");
+    if (!tellsStartTimes) return skip("needs the start times of processes");
     const { self, isAlive } = systemProcesses();
     expect(self.started).toMatch(/^\d+$/);
     expect(isAlive({ ...self, started: String(Number(self.started) - 1) })).toBe(false);
@@ -55,7 +55,7 @@ describe("whether a process is alive", () => {
 
   it("is false of one in another container, whose numbers mean other processes", ({ skip }) => {
     const { self, isAlive } = systemProcesses();
-    if (self.pidNamespace === undefined) return skip("this platform has no namespaces");
+    if (self.pidNamespace === undefined) return skip("needs process namespaces");
     expect(isAlive({ ...self, pidNamespace: "pid:[1]" })).toBe(false);
   });
 

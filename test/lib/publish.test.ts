@@ -118,7 +118,7 @@ describe("publishing where it cannot be done", () => {
 
   it("leaves nothing half written on another disk", async ({ skip }) => {
     const disk = tinyDisk(64);
-    if (disk === null) return skip("no disk can be mounted here");
+    if (disk === null) return skip("needs permission to mount");
     const { temporary } = await finishedFile();
     const publishing = publish(temporary, path.join(disk, "image.png"), unreserved);
     await expect(publishing).rejects.toMatchObject({ code: "EXDEV" });

@@ -26,7 +26,7 @@ async function beginIn(folder: string): Promise<OwnedTask> {
 
 /** Skips the test where no disk can be mounted. */
 function disk(kibibytes: number, { skip }: TestContext): string {
-  return tinyDisk(kibibytes) ?? skip("no disk can be mounted here");
+  return tinyDisk(kibibytes) ?? skip("needs permission to mount");
 }
 
 /** Takes all the room that is left. */

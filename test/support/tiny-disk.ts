@@ -5,7 +5,7 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { expectNoKeyBelow } from "./canary.ts";
 
-/** A disk of this many KiB for one test, searched for leaked keys after it. null if none may be mounted. */
+/** A disk of this many KiB for one test, searched for leaked keys after it. null without permission to mount. */
 export function tinyDisk(kibibytes: number): string | null {
   const folder = mkdtempSync(path.join(tmpdir(), "imggen-disk-"));
   try {

@@ -6,7 +6,7 @@ export type Block = string | readonly [term: string, text: string];
 export type Topic = readonly Block[];
 
 const VERBATIM = "    ";
-/** A line of a JSON document: where it is too long it is broken between its values, so that it can be pasted all the same. */
+/** A line of a JSON document. A long one is broken between its values, so that it is still valid when pasted. */
 const JSON_LINE = /^ {4,}["[{]/;
 const BETWEEN_JSON_VALUES = /(?<=[,:]) /;
 const FEWEST_TEXT_COLUMNS = 22;

@@ -27,7 +27,7 @@ export async function checkUrls(
   return heads.flatMap((head, at) => findings(`${label} ${withoutQuery(different[at] ?? "")}`, head));
 }
 
-/** Where HEAD may be refused because the signature is for GET, its end is known all the same. */
+/** A signed URL's expiry can be read from its query, even where the signature is for GET alone and HEAD is refused. */
 function expired(url: string, nowMs: number): ImageHead | null {
   const until = URL.canParse(url) ? signedUntilMs(url) : null;
   return until !== null && until <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;

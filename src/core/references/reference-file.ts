@@ -4,8 +4,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
-import { type ImageType, inspectImage } from "../../lib/image/inspect.ts";
+import { inspectImage } from "../../lib/image/inspect.ts";
 import { WITHOUT_WAITING } from "../../lib/open-input.ts";
+import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/reference-image.ts";
 
 /** A reference image on this machine, checked. */
 export interface ReferenceFile {
@@ -20,11 +21,7 @@ export interface ReferenceFile {
   warning: string | null;
 }
 
-/** Section 2.2 of the service's document. */
-const TYPES: ReadonlySet<ImageType> = new Set(["jpeg", "png", "webp"]);
-
-/** The document says "4 MB"; of its two readings, the one that refuses least. */
-const MOST_BYTES = 4 * 1024 * 1024;
+/** By the smaller reading of "4 MB". */
 const SURELY_ALLOWED_BYTES = 4_000_000;
 
 /**
@@ -49,7 +46,7 @@ export async function readReferenceFile(
     throw refused(`${label} ${given} ${what} (${inspection.detail}): ${takes}`);
   }
   const { type, extension } = inspection.image;
-  if (!TYPES.has(type))
+  if (!REFERENCE_TYPES.includes(type))
     throw refused(`${label} ${given} is of the type ${extension.toUpperCase()}: ${takes}`);
   const isDoubtful = bytes.length > SURELY_ALLOWED_BYTES;
   return {
@@ -85,9 +82,9 @@ function pathOf(given: string, label: string, resolvePath: (file: string) => str
 
 async function readSmall(file: string, given: string, label: string): Promise<Buffer> {
   try {
-    const { size, isFile } = await statOf(file);
-    if (!isFile) throw refused(`${label} ${given} is not a regular file`);
-    if (size > MOST_BYTES) throw tooLarge(given, label, size);
+    const stats = await promises.stat(file);
+    if (!stats.isFile()) throw refused(`${label} ${given} is not a regular file`);
+    if (stats.size > MOST_REFERENCE_BYTES) throw tooLarge(given, label, stats.size);
     return await promises.readFile(file, { flag: WITHOUT_WAITING });
   } catch (error) {
     if (error instanceof UsageError) throw error;
@@ -96,11 +93,6 @@ async function readSmall(file: string, given: string, label: string): Promise<Bu
       cause: error,
     });
   }
-}
-
-async function statOf(file: string): Promise<{ size: number; isFile: boolean }> {
-  const found = await promises.stat(file);
-  return { size: found.size, isFile: found.isFile() };
 }
 
 function tooLarge(given: string, label: string, size: number): UsageError {

@@ -161,7 +161,7 @@ describe("preparing the place", () => {
 
   it("refuses a full disk, and leaves nothing on it", async ({ skip }) => {
     const disk = tinyDisk(8);
-    if (disk === null) return skip("no disk can be mounted here");
+    if (disk === null) return skip("needs permission to mount");
     await writeFile(path.join(disk, "filler"), Buffer.alloc(8192)).catch(() => {});
     const destination = await resolveDestination({
       output: `${disk}/`,

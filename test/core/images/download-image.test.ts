@@ -201,7 +201,7 @@ describe("a fetch ends at once", () => {
 
   it("on a full disk, with the image still at the service", async ({ skip }) => {
     const folder = tinyDisk(64);
-    if (folder === null) return skip("no disk can be mounted here");
+    if (folder === null) return skip("needs permission to mount");
     const big = Buffer.concat([IMAGE.subarray(0, 40), Buffer.alloc(3_000_000)]);
     const { outcome } = await fetching({ answers: [response(200, big)], folder });
     expect(outcome).toMatchObject({

@@ -258,7 +258,7 @@ describe("a charged task stays to be resumed", () => {
 
   it("when its image cannot be written", async ({ skip }) => {
     const output = tinyDisk(16);
-    if (output === null) return skip("no disk can be mounted here");
+    if (output === null) return skip("needs permission to mount");
     const big = Buffer.concat([png().subarray(0, 40), Buffer.alloc(2_000_000)]);
     const { run, stateFolder } = await generating(
       { file: (_request, socket) => void socket.write(response(200, big)) },
@@ -302,7 +302,7 @@ it("a ledger that breaks after the submit is reported with the id, and the image
   skip,
 }) => {
   const stateFolder = tinyDisk(128);
-  if (stateFolder === null) return skip("no disk can be mounted here");
+  if (stateFolder === null) return skip("needs permission to mount");
   const tasks = path.join(stateFolder, "tasks");
   const taskId = `task-${"x".repeat(250)}`;
   let intentBytes = 0;

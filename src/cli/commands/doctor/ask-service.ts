@@ -10,7 +10,7 @@ import type { Asked } from "./check.ts";
 import { lookupIfAnswered } from "./lookup.ts";
 import { settingOf } from "./settings.ts";
 
-/** Half as long as a poll is given: who runs a check is waiting for it. */
+/** A third of a poll's: whoever runs doctor is waiting for its result. */
 const TIMEOUT_MS = 5_000;
 
 /**

@@ -15,20 +15,20 @@ export interface CheckResult {
   message: string;
   /** The next step; null if there is none. */
   hint: string | null;
-  /** The same for programs: values by name. Empty where a check could not look. */
+  /** The result for programs: values by name. Empty if the check could not be made. */
   facts: Facts;
 }
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
-/** What came of asking the service. */
+/** The result of asking the service. */
 export type Asked =
-  /** There is nobody to ask: the embedded sandbox starts when it is needed, and would create files. */
+  /** Not asked: the embedded sandbox is not running, and starting it would create files. */
   | { kind: "sandbox" }
   | { kind: "unreachable"; url: URL; cause: TransportError }
   | ({ kind: "answered"; url: URL; label: string } & ProbeReply);
 
-/** What the checks look at. */
+/** What every check is given. */
 export interface Subject {
   session: Session;
   /** What the service answers, asked once for all checks. */
@@ -62,10 +62,10 @@ export function skipped(message: string, facts: Facts = {}): CheckResult {
 /** A check cannot be made, and why: a few words without a full stop. Another check reports the cause. */
 export class NotChecked extends Error {}
 
-/** By then the service's check has ended, which waits longest. */
+/** Longer than the service's check takes, which is the longest. */
 const LONGEST_CHECK_MS = 5_500;
 
-/** Makes a check, of which every outcome but a bug in imggen is a result. @throws InterruptedError on a signal */
+/** Makes a check. Everything but a bug in imggen is a result. @throws InterruptedError on a signal */
 export async function make(check: Check, subject: Subject): Promise<CheckResult> {
   const { signal, clock } = subject.session.context;
   const ended = new AbortController();

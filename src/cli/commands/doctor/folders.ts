@@ -28,7 +28,7 @@ export async function checkState({ session }: Subject): Promise<CheckResult> {
   return ofRoom(state, place) ?? ofMode(state, place) ?? ok(described(state, place), factsOf(state, place));
 }
 
-/** The folders of the ledger belong to another user where imggen was run as root, say. */
+/** Where imggen was once run as root, for example, folders of the ledger belong to another user. */
 async function problemBelow(state: string): Promise<unknown> {
   for (const name of ["tasks", path.join("tasks", "open"), path.join("tasks", "done")]) {
     const { problem } = await placeOf(path.join(state, name));
@@ -82,7 +82,7 @@ export async function checkCache({ session }: Subject): Promise<CheckResult> {
   if (why !== null) return ok(`none (${why})`, { folder: null });
   return warning(
     `No compiled code is kept, so each start takes longer: other users may be able to replace ${state}.`,
-    "It and every folder above it must belong to you or root, and nobody else may write to them.",
+    "It and every folder above it must belong to you or root, and no other user may write to them.",
     { folder: null },
   );
 }

@@ -2,6 +2,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 import type { Effective } from "../../../client/effective-settings.ts";
 import type { Folders } from "../../../client/folders.ts";
+import { withoutMatrixFile } from "../../../client/matrix-in-effect.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../../lib/errors.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
@@ -75,9 +76,8 @@ export async function checkModels({ session }: Subject): Promise<CheckResult> {
     return ok(`${length} models, ${label}`, { ...facts, count: length });
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
-    const isStored = file?.source === "config";
-    const without = isStored ? removeSetting("matrix", session) : `Or unset ${file?.label}.`;
-    return failed(error.message, `Its form: imggen help json\n${without}`, facts);
+    const hint = file && `Its form: imggen help json\n${withoutMatrixFile(file, session.profile)}`;
+    return failed(error.message, hint ?? error.hint, facts);
   }
 }
 

@@ -20,11 +20,12 @@ export async function checkTasks({ session }: Subject): Promise<CheckResult> {
     unreadable: unreadable.filter(mayBeTask).length,
   };
   const found = messages(facts);
-  if (found.length === 0) return ok(facts.inProgress === 0 ? "none unfinished" : inProgress(facts), facts);
+  if (found.length === 0)
+    return ok(facts.inProgress === 0 ? "none unfinished" : `${facts.inProgress} in progress`, facts);
   const resume = `imggen resume${isSandbox ? " --sandbox" : ""}`;
   const isAllCharged = facts.unfinished > 0 && found.length === 1;
   return warning(
-    `${found.join(" ")}`,
+    found.join(" "),
     isAllCharged ? `To save the images: ${resume}` : `To see what to do about each: ${resume}`,
     facts,
   );
@@ -35,10 +36,6 @@ interface Counts {
   unfinished: number;
   unknown: number;
   unreadable: number;
-}
-
-function inProgress(counts: Counts): string {
-  return `${counts.inProgress} in progress`;
 }
 
 /** A sentence for each kind of thing that is left to do. */

@@ -3,7 +3,7 @@ import { findScreen } from "../../output/screen.ts";
 import { hasSymbols } from "../../output/symbols.ts";
 import { type CheckResult, ok, type Subject } from "./check.ts";
 
-/** What output looks like here. Nothing of it is a fault. */
+/** What this terminal can show. No result is a warning or a failure. */
 export async function checkTerminal({ session }: Subject): Promise<CheckResult> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true)

@@ -285,7 +285,9 @@ describe("the models", () => {
     await withConfig(world, { matrix: "/nowhere/models.json", model: "anything", timeout: "soon" });
     const { code, check } = await examined(world);
     expect([code, check("models")?.status]).toEqual([2, "failed"]);
-    expect(check("models")?.hint).toMatch(/imggen help json\nRemove it: imggen config unset matrix$/);
+    expect(check("models")?.hint).toMatch(
+      /imggen help json\nTo use the built-in models alone, run imggen config unset matrix\.$/,
+    );
     expect(check("config")?.hint).toBe("Remove it: imggen config unset timeout");
   });
 });
