@@ -83,6 +83,12 @@ export class Screen {
     return this.#tmux("capture-pane", "-p", "-e", "-S", "-");
   }
 
+  /** What a person copies: a line that only the terminal has broken is in one piece. */
+  async copied(): Promise<string> {
+    const text = await this.#tmux("capture-pane", "-p", "-J", "-S", "-");
+    return text.replaceAll(/ +$/gm, "");
+  }
+
   /** Every style and colour on the screen, as the numbers that select them: 1 for bold, 31 for red. */
   async styles(): Promise<Set<number>> {
     const sequences = (await this.colored()).matchAll(/\u001b\[([\d;]*)m/g);

@@ -3,6 +3,7 @@ import { ImggenError } from "../../lib/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
 import { labelPaint, loadStyle, type Paint, PLAIN, type Style, takesColors } from "./colors.ts";
+import { fold, prepareFolding, type WholeLine } from "./fold.ts";
 import { isClosedPipe, type OutputStream } from "./output-stream.ts";
 
 /** Standard output could not take the result. */
@@ -20,6 +21,9 @@ export class OutputError extends ImggenError {
 
 /** A line, or several: only what separates them ends a line, never anything inside one. */
 export type Text = string | readonly string[];
+
+/** Text that is folded at words where a terminal is too narrow for it. */
+export type Message = string | readonly (string | WholeLine)[];
 
 /** One part of a line of the result that a script is to use as it is. */
 export interface PathField {
@@ -70,11 +74,15 @@ export class Console {
   /**
    * Writes at once if there are no colours, so that the text is out before the next step. With colours the first line
    * waits until they are loaded, and later lines wait for it.
+   * @param ready what this line has to wait for besides; null for nothing
    */
-  #inTurn<Result>(stream: "stdout" | "stderr", write: (style: Style) => Promise<Result>): Promise<Result> {
-    if (this.#lastTurn === null && !this.takesColors(stream)) return write(PLAIN);
-    const before = this.#lastTurn ?? Promise.resolve();
-    const turn = Promise.all([this.style(stream), before]).then(([style]) => write(style));
+  #inTurn<Result>(
+    stream: "stdout" | "stderr",
+    write: (style: Style) => Promise<Result>,
+    ready: Promise<unknown> | null = null,
+  ): Promise<Result> {
+    if (this.#lastTurn === null && ready === null && !this.takesColors(stream)) return write(PLAIN);
+    const turn = Promise.all([this.style(stream), ready, this.#lastTurn]).then(([style]) => write(style));
     this.#lastTurn = turn.catch(() => {});
     return turn;
   }
@@ -153,7 +161,7 @@ export class Console {
   }
 
   /** A message on standard error; not under `--quiet`. */
-  async note(text: Text, paint?: (style: Style) => Paint): Promise<void> {
+  async note(text: Message, paint?: (style: Style) => Paint): Promise<void> {
     if (this.quiet) return;
     if (this.events) await this.event(messageEvent("note", text));
     else await this.error(text, paint);
@@ -173,9 +181,16 @@ export class Console {
   }
 
   /** What even `--quiet` shows. @param paint colours its lines; by default their labels */
-  async error(text: Text, paint: (style: Style) => Paint = labelPaint): Promise<void> {
+  async error(text: Message, paint: (style: Style) => Paint = labelPaint): Promise<void> {
     if (this.events) return this.event(messageEvent("error", text));
-    await this.#inTurn("stderr", (style) => this.#write("stderr", `${escaped(text, paint(style))}\n`));
+    const { stderr } = this.#streams;
+    const lines = linesOf(text);
+    const folded = () =>
+      lines.flatMap((line) =>
+        typeof line === "string" ? fold(printable(line), stderr) : printable(line.whole),
+      );
+    const write = (style: Style) => this.#write("stderr", `${folded().map(paint(style)).join("\n")}\n`);
+    await this.#inTurn("stderr", write, prepareFolding(lines.map(textOf), stderr));
   }
 
   async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {
@@ -187,13 +202,21 @@ export class Console {
 }
 
 /** A message that begins with what it is says so by its type. */
-function messageEvent(usual: "note" | "error", text: Text): object {
-  const whole = typeof text === "string" ? text : text.join("\n");
+function messageEvent(usual: "note" | "error", text: Message): object {
+  const whole = linesOf(text).map(textOf).join("\n");
   const [, type = usual, message] = /^(?:(error|warning): )?(.*)$/s.exec(whole) ?? [];
   return { type, message };
 }
 
 const UP_AND_CLEAR = "\u001b[1A\u001b[2K";
+
+function linesOf(text: Message): readonly (string | WholeLine)[] {
+  return typeof text === "string" ? [text] : text;
+}
+
+function textOf(line: string | WholeLine): string {
+  return typeof line === "string" ? line : line.whole;
+}
 
 /** Text for a terminal. Colours are put on last, so that they are the only escape sequences in it. */
 function escaped(text: Text, paint: Paint = (line) => line): string {

@@ -2,6 +2,7 @@ import type { TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../app/session.ts";
 import { columnsOf } from "./columns.ts";
+import type { WholeLine } from "./fold.ts";
 import { shortPath } from "./short-path.ts";
 import { hasSymbols, SAVED_MARK } from "./symbols.ts";
 import { creditsText, savedWord } from "./text.ts";
@@ -12,7 +13,7 @@ export function savedLines(
   { files, credits, elapsedMs }: TaskReport,
   { context }: Session,
   which: string,
-): string[] {
+): (string | WholeLine)[] {
   const mark = hasSymbols(context.env) ? `${SAVED_MARK} ` : "";
   const costs = [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
   const lines = files.flatMap(({ path, width, height }) => {
@@ -24,8 +25,8 @@ export function savedLines(
 }
 
 /** Facts in brackets after a text, or below it where there is no room beside it. */
-function withFacts(text: string, facts: string, columns: number): string[] {
-  if (facts === "") return [text];
-  const beside = `${text} (${facts})`;
-  return columnsOf(beside) <= columns ? [beside] : [text, `  ${facts}`];
+function withFacts(whole: string, facts: string, columns: number): (string | WholeLine)[] {
+  if (facts === "") return [{ whole }];
+  const beside = `${whole} (${facts})`;
+  return columnsOf(beside) <= columns ? [beside] : [{ whole }, `  ${facts}`];
 }

@@ -1,7 +1,7 @@
 import type { Session } from "../app/session.ts";
 import type { StyleName } from "./colors.ts";
 import { BETWEEN, type Column, layOut, type TableCell } from "./table-layout.ts";
-import { roomOn, wrapWords } from "./wrap.ts";
+import { roomOn } from "./wrap.ts";
 
 /** The style that a cell's text is shown in, without its padding; null for none. */
 export type CellStyle = (cell: string, column: Column) => StyleName | null;
@@ -13,8 +13,7 @@ export async function showTable(
   session: Pick<Session, "console" | "context">,
   styleOf: CellStyle = () => null,
 ): Promise<void> {
-  const room = roomOn(session.context.stdout);
-  const { lines, leftOut } = layOut(columns, rows, room);
+  const { lines, leftOut } = layOut(columns, rows, roomOn(session.context.stdout));
   const style = await session.console.style("stdout");
   const styled = lines.map((cells, at) =>
     joined(
@@ -27,8 +26,9 @@ export async function showTable(
   const plain = lines.map((cells) => joined(cells.map(({ text, padding }) => text + padding)));
   await session.console.result(plain, (_line, at) => styled[at] ?? "");
   if (leftOut.length === 0) return;
-  const note = `Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`;
-  await session.console.note(wrapWords(note.split(" "), { columns: room, indent: 0 }));
+  await session.console.note(
+    `Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`,
+  );
 }
 
 function joined(cells: readonly string[]): string {

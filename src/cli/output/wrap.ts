@@ -11,21 +11,27 @@ export interface Wrapping {
   hanging?: number;
   /** What every line but the last ends with. Default: nothing. */
   end?: string;
+  /** The columns that a text takes. Default: its length. */
+  measure?: (text: string) => number;
 }
 
-/** Words in lines that fit; only a word that is too long by itself makes a longer one. */
+/** Words in lines that fit; only a word that is too long by itself makes a longer one, which has no blanks before it. */
 export function wrapWords(
   words: readonly string[],
-  { columns, indent, hanging = 0, end = "" }: Wrapping,
+  { columns, indent, hanging = 0, end = "", measure = (text) => text.length }: Wrapping,
 ): string[] {
   const lines: string[] = [];
+  const begun = (word: string, blanks: number) => {
+    const free = columns - measure(word) - end.length;
+    return " ".repeat(Math.max(0, Math.min(blanks, free))) + word;
+  };
   let line = "";
   for (const word of words) {
-    const longer = line === "" ? " ".repeat(indent) + word : `${line} ${word}`;
-    if (line === "" || longer.length + end.length <= columns) line = longer;
+    const longer = line === "" ? begun(word, indent) : `${line} ${word}`;
+    if (line === "" || measure(longer) + end.length <= columns) line = longer;
     else {
       lines.push(line + end);
-      line = " ".repeat(indent + hanging) + word;
+      line = begun(word, indent + hanging);
     }
   }
   return [...lines, line];

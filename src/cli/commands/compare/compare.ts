@@ -107,7 +107,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   } else {
     await showTable(COLUMNS, comparedRows(ends, comparison), session);
     for (const line of summaryLines(result, session)) await session.console.note(line);
-    if (sheet) await session.console.note(`Contact sheet: ${sheet}`);
+    if (sheet) await session.console.note([{ whole: `Contact sheet: ${sheet}` }]);
   }
   return exitCodeOfBatch(result);
 }

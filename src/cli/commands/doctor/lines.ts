@@ -1,5 +1,6 @@
 import type { Session } from "../../app/session.ts";
 import type { Paint, StyleName } from "../../output/colors.ts";
+import { pieces } from "../../output/fold.ts";
 import { hasSymbols } from "../../output/symbols.ts";
 import { roomOn, wrapWords } from "../../output/wrap.ts";
 import type { CheckResult, CheckStatus } from "./check.ts";
@@ -48,7 +49,7 @@ function linesOf(head: string, { message, hint }: CheckResult, columns: number):
   if (beside + whole.length <= columns) return [`${head.padEnd(beside)}${whole}`];
   const isBeside = columns - beside >= FEWEST_TEXT_COLUMNS;
   const indent = isBeside ? beside : TEXT_INDENT;
-  const text = parts.flatMap((part) => wrapWords(part.split(" "), { columns, indent }));
+  const text = parts.flatMap((part) => wrapWords(pieces(part), { columns, indent }));
   if (!isBeside) return [head.trimEnd(), ...text];
   const [first = "", ...more] = text;
   return [head + first.slice(head.length), ...more];

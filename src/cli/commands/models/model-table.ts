@@ -1,5 +1,6 @@
 import type { Model } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
+import { pieces } from "../../output/fold.ts";
 import { showTable } from "../../output/table.ts";
 import type { Column } from "../../output/table-layout.ts";
 import { roomOn, wrapWords } from "../../output/wrap.ts";
@@ -33,7 +34,7 @@ export async function showOverview(models: readonly Model[], session: Session): 
   ]);
   await showTable(COLUMNS, rows, session);
   const columns = roomOn(session.context.stdout);
-  const legend = LEGEND.flatMap((line) => wrapWords(line.split(" "), { columns, indent: 0, hanging: 2 }));
+  const legend = LEGEND.flatMap((line) => wrapWords(pieces(line), { columns, indent: 0, hanging: 2 }));
   await session.console.result(["", ...legend]);
 }
 

@@ -1,0 +1,57 @@
+import { roomOn, wrapWords } from "./wrap.ts";
+
+/** A line that is never folded, because it names what is to be copied in one piece: a path with blanks in it, say. */
+export interface WholeLine {
+  whole: string;
+}
+
+/** How many columns of a terminal a text takes. */
+export type Measure = (text: string) => number;
+
+/** Continuations are further in, so that a line below begins something new. */
+const HANGING = 2;
+
+/**
+ * What a line is never broken in: a command that ends it, for it is to be pasted; one that is named within a sentence;
+ * a path in quotes; and any word.
+ */
+const PIECE =
+  /(?<=: )(?:imggen|chmod) .*|\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
+
+/** Text of which every character takes one column. */
+const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u00ff–—‘’“”…✓·×]*$/;
+
+/** What measures text that is not plain; null until it was needed. It takes longer to load than most commands run. */
+let loaded: Measure | null = null;
+
+const measure: Measure = (text) => (loaded === null || PLAIN.test(text) ? text.length : loaded(text));
+
+/** Loads what is needed to fold these lines for a stream; null if that is nothing. */
+export function prepareFolding(lines: readonly string[], stream: Parameters<typeof roomOn>[0]) {
+  const room = roomOn(stream);
+  // No character takes more than two columns.
+  const isNeeded = (line: string) => line.length * 2 > room && !PLAIN.test(line);
+  return loaded === null && lines.some(isNeeded) ? loadMeasure() : null;
+}
+
+async function loadMeasure(): Promise<void> {
+  try {
+    loaded = (await import("./columns.ts")).columnsOf;
+  } catch {
+    // An update has replaced the program's files while it ran. The length is a fair guess.
+    loaded = (text) => text.length;
+  }
+}
+
+/** The parts of a text that stay in one piece. */
+export function pieces(text: string): string[] {
+  return text.match(PIECE) ?? [];
+}
+
+/** A line in as many lines as a stream needs; on anything but a terminal one. */
+export function fold(line: string, stream: Parameters<typeof roomOn>[0]): string[] {
+  const columns = roomOn(stream);
+  if (measure(line) <= columns) return [line];
+  const indent = line.search(/\S|$/);
+  return wrapWords(pieces(line), { columns, indent, hanging: HANGING, measure });
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { Console } from "../../../src/cli/output/console.ts";
+import { fold } from "../../../src/cli/output/fold.ts";
+import type { OutputStream } from "../../../src/cli/output/output-stream.ts";
+
+const on = (columns: number, isTTY = true) => ({ isTTY, columns });
+
+describe("a message on a terminal", () => {
+  it("is broken between words, and goes on further in", () => {
+    const error = "error: The model is not one of the service's document.";
+    expect(fold(error, on(30))).toEqual(["error: The model is not one of", "  the service's document."]);
+    expect(fold("  Nothing was sent. Try another one.", on(22))).toEqual([
+      "  Nothing was sent.",
+      "    Try another one.",
+    ]);
+  });
+
+  it("stays as it is where it fits, in a pipe, and where the width is not known", () => {
+    const line = "  3 ×  two blanks in it";
+    for (const stream of [on(line.length), on(10, false), { isTTY: true }, on(0)])
+      expect(fold(line, stream)).toEqual([line]);
+  });
+
+  it.each([
+    ["a command that ends it", "Resume with:", 'imggen generate "a red fox" --output my-pictures/'],
+    ["another program's command", "Run:", "chmod 700 '/home/a user/.local/state/imggen'"],
+    ["a URL", "It is at", "https://service.example/a/very/long/path/to/it"],
+    ["a path in quotes", "There is no", '"my pictures/of foxes/in the snow.png".'],
+  ])("keeps %s in one piece, on a line of its own where there is no room beside", (_what, before, whole) => {
+    expect(fold(`  ${before} ${whole}`, on(30))).toEqual([`  ${before}`, whole]);
+  });
+
+  it("indents what fits no further than it may", () => {
+    expect(fold("  To resume it: imggen resume task_3f9c81", on(27))).toEqual([
+      "  To resume it:",
+      "  imggen resume task_3f9c81",
+    ]);
+  });
+
+  it("keeps a command within a sentence in one piece, and breaks the sentence around it", () => {
+    const hint = "Nothing was sent. imggen history --all lists the tasks whose requests are known.";
+    expect(fold(hint, on(30))).toEqual([
+      "Nothing was sent.",
+      "  imggen history --all lists",
+      "  the tasks whose requests are",
+      "  known.",
+    ]);
+  });
+});
+
+/** A terminal, and what was written to it. */
+function terminal(columns: number) {
+  let text = "";
+  const stream: OutputStream = {
+    isTTY: true,
+    columns,
+    write(data, done) {
+      text += Buffer.from(data).toString("utf8");
+      done();
+      return true;
+    },
+  };
+  const console = new Console({ stdout: stream, stderr: stream, env: {} }, { quiet: false, color: false });
+  return { console, text: () => text };
+}
+
+describe("the console", () => {
+  it("measures characters that take two columns, and keeps the order of lines while it learns how", async () => {
+    const { console, text } = terminal(20);
+    await Promise.all([console.error("赤い狐 雪の中の赤い狐"), console.note("second")]);
+    expect(text()).toBe("赤い狐\n  雪の中の赤い狐\nsecond\n");
+  });
+
+  it("never breaks a line that is to stay whole", async () => {
+    const { console, text } = terminal(10);
+    await console.note([{ whole: "Saved a red fox.png" }, "and then more"]);
+    expect(text()).toBe("Saved a red fox.png\nand then\n  more\n");
+  });
+
+  it("never breaks a result, nor a document", async () => {
+    const { console, text } = terminal(10);
+    await console.result("a result that is long");
+    await console.json({ text: "a document" });
+    await console.event({ text: "an event line" });
+    expect(text()).toBe('a result that is long\n{"text":"a document"}\n{"text":"an event line"}\n');
+  });
+});
