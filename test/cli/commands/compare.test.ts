@@ -28,6 +28,42 @@ describe("compare", () => {
     expect(world.server.submits()).toHaveLength(2);
   });
 
+  it("says of a few skipped cells which each is, and of many how many each model rules out, and why", async () => {
+    const world = await commandWorld();
+    const few = await world.run([...COMPARE, "--dry-run"]);
+    expect(few.stderr).toContain(
+      "delta-Image 1:1 1K: skipped: --quality 1K: delta-Image takes no quality.\n",
+    );
+    const models = "gamma-image-2,z-image,delta-Image";
+    const many = await world.run([
+      "compare",
+      "a fox",
+      "-m",
+      models,
+      "-r",
+      "1:1,16:9",
+      "-q",
+      "1K,2K",
+      "--dry-run",
+    ]);
+    expect(many.stderr.split("\n").slice(0, 3)).toEqual([
+      "8 of 12 combinations are skipped:",
+      "  4 × z-image takes no quality.",
+      "  4 × delta-Image takes no quality; takes only 1:1, 3:2, 2:3.",
+    ]);
+    expect(many.stdout).toMatch(/^MODEL +RATIO +QUALITY +CREDITS\n(?:gamma-image-2 .*\n){4}$/);
+  });
+
+  it("says in four lines which cells are skipped, however many", async () => {
+    const world = await commandWorld();
+    const models = "gamma-image-2,z-image,delta-Image,vendor2/beta-v4,vendor2/beta-v4.5,beta/4.5-edit";
+    const ratios = "1:1,21:9,9:21,4:5,2:3";
+    const { stderr } = await world.run(["compare", "a fox", "-m", models, "-r", ratios, "--dry-run"]);
+    const lines = stderr.split("\n").filter((line) => /skipped|×|other models/.test(line));
+    expect(lines).toHaveLength(4);
+    expect(lines[3]).toMatch(/^ {2}and \d+ of \d other models; --dry-run --json names each\.$/);
+  });
+
   it("ends in a table with model, ratio, quality, cost, seconds, size and path", async () => {
     const world = await commandWorld();
     const { code, stdout } = await world.run(["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"]);

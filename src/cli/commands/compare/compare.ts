@@ -26,7 +26,8 @@ import { showTable } from "../../output/table.ts";
 import { costText } from "../batch/costs.ts";
 import { runShown } from "../batch/execute.ts";
 import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
-import { COLUMNS, cellLabel, comparedRows, plannedRows, skippedLines } from "./table.ts";
+import { skippedLines } from "./skipped.ts";
+import { COLUMNS, cellLabel, comparedRows, PLAN_COLUMNS, plannedRows } from "./table.ts";
 
 interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
   model?: string[];
@@ -105,7 +106,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
       ...(sheet !== undefined && { sheet }),
     });
   } else {
-    await showTable(COLUMNS, comparedRows(ends, comparison), session);
+    await showTable(COLUMNS, comparedRows(ends), session);
     for (const line of summaryLines(result, session)) await session.console.note(line);
     if (sheet) await session.console.note([{ whole: `Contact sheet: ${sheet}` }]);
   }
@@ -153,7 +154,7 @@ async function dryRun(comparison: Comparison, flags: CompareOptions, session: Se
   if (cap !== null)
     checkBatchBudget({ toSubmit, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
   if (!session.options.json) {
-    await showTable(COLUMNS, plannedRows(comparison), session);
+    await showTable(PLAN_COLUMNS, plannedRows(comparison), session);
     await session.console.note(`${costText(toSubmit)}, nothing was sent`);
     return 0;
   }

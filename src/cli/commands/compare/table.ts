@@ -1,15 +1,19 @@
 import type { BatchRow } from "../../../core/batch/batch-row.ts";
-import type { Cell, Comparison } from "../../../core/batch/compare.ts";
+import type { Comparison } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 import type { Column, TableCell } from "../../output/table-layout.ts";
 import { rowWord } from "../batch/row-word.ts";
 
-export const COLUMNS: readonly Column[] = [
+export const PLAN_COLUMNS: readonly Column[] = [
   { heading: "MODEL", keep: true },
   { heading: "RATIO" },
   { heading: "QUALITY" },
   { heading: "CREDITS" },
+];
+
+export const COLUMNS: readonly Column[] = [
+  ...PLAN_COLUMNS,
   { heading: "SECONDS" },
   { heading: "SIZE" },
   { heading: "FILE" },
@@ -20,21 +24,14 @@ export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): 
   return [request.model, request.ratio, request.quality].filter(Boolean).join(" ");
 }
 
-/** What came of each cell, and at the end the cells that were skipped. */
-export function comparedRows(ends: readonly RowResult[], comparison: Comparison): TableCell[][] {
-  return [...ends.map(endedCells), ...comparison.skipped.map(skippedCells)];
+/** What came of each cell. */
+export function comparedRows(ends: readonly RowResult[]): TableCell[][] {
+  return ends.map(endedCells);
 }
 
 /** What each cell would cost. */
-export function plannedRows(comparison: Comparison): string[][] {
-  const planned = comparison.rows.map(({ checked: { request, credits } }) => [
-    ...axesOf(request),
-    creditsCell(credits),
-    "-",
-    "-",
-    "-",
-  ]);
-  return [...planned, ...comparison.skipped.map(skippedCells)];
+export function plannedRows({ rows }: Comparison): string[][] {
+  return rows.map(({ checked: { request, credits } }) => [...axesOf(request), creditsCell(credits)]);
 }
 
 function endedCells(end: RowResult): TableCell[] {
@@ -53,19 +50,6 @@ function endedCells(end: RowResult): TableCell[] {
 
 function fileCell(path: string | null, end: RowResult): TableCell {
   return path === null ? `${rowWord(end)}: ${end.error?.message ?? ""}` : { path };
-}
-
-/** A line for each cell that the matrix rules out: the table may have no room for the reason. */
-export function skippedLines({ skipped }: Comparison): string[] {
-  return skipped.map(({ cell: { model, ratio, quality }, reason }) => {
-    const name = [model, ratio, quality].filter(Boolean).join(" ");
-    return `${name || "The default model"}: skipped: ${reason}`;
-  });
-}
-
-function skippedCells({ cell, reason }: { cell: Cell; reason: string }): string[] {
-  const { model = "-", ratio = "-", quality = "-" } = cell;
-  return [model, ratio, quality, "-", "-", "-", `skipped: ${reason}`];
 }
 
 function axesOf({ model, ratio = "-", quality = "-" }: GenerationRequest): string[] {
