@@ -1,10 +1,9 @@
 import { STILL_RUNNING } from "../../client/exit-codes.ts";
 import { describeFailure, resumeCommand } from "../../client/failure.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
-import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../app/session.ts";
 import { failureLines } from "./failure-lines.ts";
-import { creditsText, savedWord } from "./text.ts";
+import { costsOf, creditsText, savedWord } from "./text.ts";
 
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {
@@ -50,9 +49,10 @@ async function renderFailure(
   await session.console.error(failureLines(describeFailure(error, report), which));
 }
 
-function savedLine({ files, credits, elapsedMs }: TaskReport, which: string): string {
+function savedLine(report: TaskReport, which: string): string {
+  const { files } = report;
   const count = files.length === 1 ? "1 image" : `${files.length} images`;
-  const size = files[0]?.width ? `, ${files[0].width}×${files[0].height}` : "";
-  const time = elapsedMs === null ? "" : `, ${formatDuration(elapsedMs)}`;
-  return `${savedWord(which)} ${count}${size}, ${creditsText(credits)}${time}.`;
+  const size = files[0]?.width ? [`${files[0].width}×${files[0].height}`] : [];
+  const said = report.isSavedBefore ? ":" : "";
+  return `${savedWord(which, report)}${said} ${[count, ...size, ...costsOf(report)].join(", ")}.`;
 }

@@ -1,27 +1,28 @@
 import type { TaskReport } from "../../core/task/report.ts";
-import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../app/session.ts";
 import { columnsOf } from "./columns.ts";
 import type { WholeLine } from "./fold.ts";
 import { shortPath } from "./short-path.ts";
 import { hasSymbols, SAVED_MARK } from "./symbols.ts";
-import { creditsText, savedWord } from "./text.ts";
+import { costsOf, savedWord } from "./text.ts";
 import { roomOn } from "./wrap.ts";
 
 /** What was saved, for a person at a terminal: each image, and for several what they cost together. */
-export function savedLines(
-  { files, credits, elapsedMs }: TaskReport,
-  { context }: Session,
-  which: string,
-): (string | WholeLine)[] {
+export function savedLines(report: TaskReport, { context }: Session, which: string): (string | WholeLine)[] {
   const mark = hasSymbols(context.env) ? `${SAVED_MARK} ` : "";
-  const costs = [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
+  const { files } = report;
+  const costs = costsOf(report);
   const lines = files.flatMap(({ path, width, height }) => {
     const name = path === null ? "to standard output" : shortPath(path, context);
     const facts = [...(width ? [`${width}×${height}`] : []), ...(files.length === 1 ? costs : [])];
-    return withFacts(`${mark}${which}${savedWord(which)} ${name}`, facts.join(", "), roomOn(context.stderr));
+    return withFacts(
+      `${mark}${which}${savedWord(which, report)} ${name}`,
+      facts.join(", "),
+      roomOn(context.stderr),
+    );
   });
-  return files.length === 1 ? lines : [...lines, `${files.length} images, ${costs.join(", ")}`];
+  if (files.length === 1 || costs.length === 0) return lines;
+  return [...lines, `${files.length} images, ${costs.join(", ")}`];
 }
 
 /** Facts in brackets after a text, or below it where there is no room beside it. */

@@ -1,3 +1,6 @@
+import type { TaskReport } from "../../core/task/report.ts";
+import { formatDuration } from "../../lib/duration.ts";
+
 /** `2 credits`, `1 credit`, or that the cost is unknown. */
 export function creditsText(credits: number | null): string {
   if (credits === null) return "cost unknown";
@@ -5,6 +8,13 @@ export function creditsText(credits: number | null): string {
 }
 
 /** What begins the line of an image: small where something stands before it. */
-export function savedWord(which: string): string {
+export function savedWord(which: string, { isSavedBefore }: TaskReport): string {
+  if (isSavedBefore) return which === "" ? "Already saved" : "already saved";
   return which === "" ? "Saved" : "saved";
+}
+
+/** What the images cost, and how long they took; nothing for what this run has only found. */
+export function costsOf({ credits, elapsedMs, isSavedBefore }: TaskReport): string[] {
+  if (isSavedBefore) return [];
+  return [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
 }

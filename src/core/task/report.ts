@@ -33,6 +33,8 @@ export interface TaskReport {
   error: ImggenError | null;
   /** An earlier task that answers for this request, so that nothing was charged now. */
   reused?: true;
+  /** Its files are those that were saved before: nothing was downloaded now. */
+  isSavedBefore?: true;
 }
 
 /** The `status` of the JSON output. */

@@ -61,7 +61,7 @@ export async function resumeFound(
     return reported(reportOf(record), () => askAgain(record, state, options, deps));
   if (state.name !== "saved") return resumeRecord(record, options, deps);
   if (options.destination === null && (await Promise.all(state.files.map(isWhole))).every(Boolean)) {
-    return resumeRecord(record, options, deps);
+    return { ...(await resumeRecord(record, options, deps)), isSavedBefore: true };
   }
   return reported(reportOf(record), () => saveUnowned(record, state, options, deps));
 }

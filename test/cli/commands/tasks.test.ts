@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld } from "../../support/command-world.ts";
@@ -72,6 +73,19 @@ describe("status", () => {
 });
 
 describe("resume", () => {
+  it("says of a task whose images are where they were saved that they already are", async () => {
+    const world = await commandWorld();
+    const { stdout: saved } = await world.run(["generate", "a fox"]);
+    const asked = world.server.requests.length;
+    const again = await world.run(["resume", "task-1"]);
+    expect(again).toEqual({ code: 0, stdout: saved, stderr: "Already saved: 1 image, 64×48.\n" });
+    expect(world.server.requests).toHaveLength(asked);
+    const shown = await world.run(["resume", "task-1"], { terminal: true, env: { TERM: "dumb" } });
+    expect(shown.stderr).toMatch(/^Already saved a-fox-task1\.png \(64×48\)\n$/);
+    await rm(saved.trim());
+    expect((await world.run(["resume", "task-1"])).stderr).toMatch(/^Saved 1 image, 64×48, /m);
+  });
+
   it("finishes every charged task that was not saved, and prints their paths", async () => {
     const world = await commandWorld();
     for (const prompt of ["a fox", "a cat"]) await world.run(["generate", prompt, "--no-wait"]);
