@@ -27,7 +27,9 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
     const lines = await Screen.after(["models"], { columns: 40, rows: 40 });
     expect(lines[0]).toMatch(/^MODEL +CREDITS$/);
     expect(lines).toContain("gamma-image-2-5-sunburst-text  3 5 8");
-    expect(lines.join(" ").replaceAll(/ +/g, " ")).toContain("Not shown for lack of room: KIND, RATIOS, QUALITIES, IMAGES, REFS.");
+    expect(lines.join(" ").replaceAll(/ +/g, " ")).toContain(
+      "Not shown for lack of room: KIND, RATIOS, QUALITIES, IMAGES, REFS.",
+    );
   });
 
   it.each([100, 80, 40])("of the history has one line a task in %d columns", async (columns) => {

@@ -33,6 +33,31 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
     expect(await screen.lines()).toEqual(["task-1  completed", "Not saved; run imggen resume task-1"]);
   });
 
+  it.each([80, 40])(
+    "status --wait shows in %d columns how many of several are finished, and which",
+    async (columns) => {
+      const folder = await temporaryFolder();
+      const server = await liveService(PICTURE, {
+        poll: (request, socket) =>
+          request.target.includes("task-2")
+            ? completedAt("/1.png")(request, socket)
+            : stillRunning(request, socket),
+      });
+      const env = {
+        IMGGEN_HOME: path.join(folder, "home"),
+        IMGGEN_BASE_URL: server.baseUrl,
+        IMGGEN_API_KEY: "sk-terminal",
+      };
+      for (const prompt of ["a fox", "a hare", "an owl"])
+        expect((await runProgram(["generate", prompt, "--no-wait"], { env, cwd: folder })).code).toBe(0);
+      const args = ["status", "task-1", "task-2", "task-3", "--wait", ...OFTEN];
+      const screen = await Screen.start(args, { columns, env, cwd: folder });
+      await screen.shows(/^\S 1 of 3 tasks finished\n {2}finished: task-2\n {2}running: task-1, task-3$/m);
+      await screen.type("C-c");
+      expect(await screen.end()).toBe(130);
+    },
+  );
+
   it("resume shows how many are waited for, and a line for each that names its file once", async () => {
     const world = await unfinished("a fox", "a hare");
     const screen = await Screen.start(["resume", ...OFTEN], { columns: 80, ...world });

@@ -31,7 +31,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   status: {
     group: "Tasks",
     summary: "show the status of tasks",
-    load: () => import("../commands/status.ts"),
+    load: () => import("../commands/status/status.ts"),
   },
   resume: {
     group: "Tasks",

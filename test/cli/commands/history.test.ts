@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { shortIds } from "../../../src/cli/commands/history/short-ids.ts";
+import { shortIds } from "../../../src/cli/output/short-ids.ts";
 import { localDay, localMinute } from "../../../src/lib/local-time.ts";
 import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
 import { success } from "../../support/scripted-server.ts";

@@ -3,10 +3,10 @@ import type { TaskReport } from "../../../core/task/report.ts";
 import { localMinute } from "../../../lib/local-time.ts";
 import type { Session } from "../../app/session.ts";
 import type { StyleName } from "../../output/colors.ts";
+import { shortIds } from "../../output/short-ids.ts";
 import { shortPath } from "../../output/short-path.ts";
 import { type CellStyle, showTable } from "../../output/table.ts";
 import type { Column } from "../../output/table-layout.ts";
-import { shortIds } from "./short-ids.ts";
 
 const STATUS: Column = { heading: "STATUS", whole: true };
 const COLUMNS: readonly Column[] = [

@@ -1,10 +1,9 @@
-import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
-import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
 import { createProgress, type Progress } from "../../output/progress.ts";
 import { renderReport } from "../../output/render.ts";
 import { createStatusLine } from "../../output/status-line.ts";
+import { tellOfTask } from "../../output/task-lines.ts";
 
 /** Shows how tasks are being finished: one as everywhere, several on one line together. */
 export interface ResumeProgress extends Shown {
@@ -54,10 +53,7 @@ async function severalTasks(session: Session, tasks: number): Promise<Shown> {
   };
   return {
     show(event) {
-      // Even under --quiet: the screen may be the only place that has the task's id.
-      if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
-      const said = lastingLine(event);
-      if (said !== null) void console.note(said);
+      tellOfTask(event, console);
       if (event.type === "waiting") waiting.add(event.taskId);
       if (event.type === "downloading") {
         waiting.delete(event.taskId);
@@ -75,10 +71,4 @@ async function severalTasks(session: Session, tasks: number): Promise<Shown> {
     },
     stop: () => line.stop(),
   };
-}
-
-/** What a person should know of one of several tasks before it ends. */
-function lastingLine(event: TaskProgressEvent): string | null {
-  if (event.type !== "download_retry") return null;
-  return `${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`;
 }

@@ -1,29 +1,30 @@
 import type { Command } from "commander";
-import { worstOf } from "../../client/exit-codes.ts";
-import { resumeCommand } from "../../client/failure.ts";
-import { statusJson } from "../../client/report-json.ts";
+import { worstOf } from "../../../client/exit-codes.ts";
+import { resumeCommand } from "../../../client/failure.ts";
+import { statusJson } from "../../../client/report-json.ts";
 import {
   prepareDestination,
   requireFolderForSeveral,
   resolveFileDestination,
-} from "../../core/images/destination.ts";
-import { reportStatus, type TaskReport } from "../../core/task/report.ts";
-import { distinct, withPacedPolls } from "../../core/task/resume-many.ts";
-import { statusOf } from "../../core/task/status.ts";
-import { inOrder } from "../../lib/concurrency.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
-import { addPreviewOption, type ViewFlags, viewImages, viewingOf } from "../flags/view-flags.ts";
+} from "../../../core/images/destination.ts";
+import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
+import { distinct, withPacedPolls } from "../../../core/task/resume-many.ts";
+import { statusOf } from "../../../core/task/status.ts";
+import { inOrder } from "../../../lib/concurrency.ts";
+import type { TaskRecord } from "../../../task/record.ts";
+import type { RunWith } from "../../app/command.ts";
+import type { Session } from "../../app/session.ts";
+import { addPreviewOption, type ViewFlags, viewImages, viewingOf } from "../../flags/view-flags.ts";
 import {
   addPollOptions,
   addRequestTimeout,
   requestTimeout,
   type WaitFlags,
   waitSettings,
-} from "../flags/wait-flags.ts";
-import { createProgress } from "../output/progress.ts";
-import { exitCodeOfReport, renderReport } from "../output/render.ts";
-import { withTasksShown } from "../tasks/with-tasks.ts";
+} from "../../flags/wait-flags.ts";
+import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { withTasksShown } from "../../tasks/with-tasks.ts";
+import { createStatusProgress } from "./progress.ts";
 
 interface StatusOptions extends WaitFlags, ViewFlags {
   wait?: boolean;
@@ -58,7 +59,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
   const destination =
     output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const options = { wait: flags.wait ? settings : null, destination };
-  const progress = await createProgress(session.console, session.context, null, { isBesideResults: true });
+  const progress = createStatusProgress(flags.wait === true, session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
   const codes = await withTasksShown(session, timeouts, progress, async (deps) => {
     const records = await deps.ledger.findEach(ids);
@@ -67,10 +68,16 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
     const tasks = destination ? distinct(named) : named;
     requireFolderForSeveral(destination, tasks.length);
     if (destination) await prepareDestination(destination);
+    await progress.begin(tasks.map(({ id, record }) => nameOf(id, record)));
     const paced = withPacedPolls(deps);
     return inOrder(
-      tasks.map(({ id, record }) => statusOf(id, record, options, paced)),
-      async (report) => {
+      tasks.map(async ({ id, record }, at) => {
+        const report = await statusOf(id, record, options, paced);
+        progress.finished(at);
+        return { report, at };
+      }),
+      async ({ report, at }) => {
+        progress.printing(at);
         await show(report, session);
         if (destination) await viewImages(report.files, viewing, session);
         return exitCodeOfReport(report);
@@ -78,6 +85,11 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
     );
   });
   return worstOf(codes);
+}
+
+/** The service's id, where the ledger has it: a task may be named by the beginning of one. */
+function nameOf(id: string, record: TaskRecord | null): string {
+  return record !== null && "taskId" in record.state ? record.state.taskId : id;
 }
 
 async function show(report: TaskReport, session: Session): Promise<void> {
