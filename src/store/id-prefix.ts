@@ -1,5 +1,6 @@
 import { UsageError } from "../lib/errors.ts";
 import type { TaskRecord } from "../task/record.ts";
+import { shortTaskId } from "../task/short-task-id.ts";
 import { isId } from "./ledger-name.ts";
 
 /** Shorter beginnings would often fit tasks that were not meant. */
@@ -10,13 +11,21 @@ export function mayBePrefix(text: string): boolean {
   return text.length >= SHORTEST && !isId(text);
 }
 
-/** Finds tasks by the beginnings of their ids, the service's or the ledger's own. */
+/** The newest task of each id. */
+type Matches = Map<string, TaskRecord>;
+
+/**
+ * Finds tasks by the beginnings of their ids, the service's or the ledger's own; where no id begins so, by what the
+ * names of their images have of it.
+ */
 export class IdPrefixes {
-  /** Of each prefix, the newest task with each id that begins so. */
-  readonly #matches: Map<string, Map<string, TaskRecord>>;
+  /** Of each prefix, the tasks whose ids begin so, and those whose images are named by it. */
+  readonly #matches: Map<string, { begun: Matches; named: Matches }>;
 
   constructor(prefixes: Iterable<string>) {
-    this.#matches = new Map(Array.from(prefixes, (prefix) => [prefix, new Map()]));
+    this.#matches = new Map(
+      Array.from(prefixes, (prefix) => [prefix, { begun: new Map(), named: new Map() }]),
+    );
   }
 
   get isEmpty(): boolean {
@@ -26,19 +35,24 @@ export class IdPrefixes {
   /** Takes note of a task. Newer ones come first. */
   note(record: TaskRecord): void {
     const { id, state } = record;
-    const ids = "taskId" in state ? [id, state.taskId] : [id];
-    for (const [prefix, matches] of this.#matches) {
+    const taskId = "taskId" in state ? state.taskId : null;
+    const ids = taskId === null ? [id] : [id, taskId];
+    const short = taskId === null ? null : shortTaskId(taskId);
+    for (const [prefix, { begun, named }] of this.#matches) {
       const match = ids.find((each) => each.startsWith(prefix));
-      if (match !== undefined && !matches.has(match)) matches.set(match, record);
+      if (match !== undefined && !begun.has(match)) begun.set(match, record);
+      if (taskId !== null && short === prefix && !named.has(taskId)) named.set(taskId, record);
     }
   }
 
   /** The task of each prefix that fits one. @throws UsageError if one fits several */
   found(): Map<string, TaskRecord> {
     const found = new Map<string, TaskRecord>();
-    for (const [prefix, matches] of this.#matches) {
+    for (const [prefix, { begun, named }] of this.#matches) {
+      const matches = begun.size > 0 ? begun : named;
       const [record, ...others] = matches.values();
-      if (others.length > 0) throw ambiguous(prefix, [...matches.keys()]);
+      if (others.length > 0)
+        throw ambiguous(prefix, begun.size > 0 ? "begin with" : "end with", [...matches.keys()]);
       if (record) found.set(prefix, record);
     }
     return found;
@@ -47,10 +61,10 @@ export class IdPrefixes {
 
 const MOST_NAMED = 3;
 
-function ambiguous(prefix: string, ids: readonly string[]): UsageError {
+function ambiguous(prefix: string, how: "begin with" | "end with", ids: readonly string[]): UsageError {
   const named = ids.slice(0, MOST_NAMED).join(", ");
   const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : "";
-  return new UsageError(`${ids.length} task ids begin with ${JSON.stringify(prefix)}: ${named}${more}.`, {
+  return new UsageError(`${ids.length} task ids ${how} ${JSON.stringify(prefix)}: ${named}${more}.`, {
     hint: "Give more of the id.",
   });
 }

@@ -50,6 +50,21 @@ describe("a task in the ledger is found", () => {
     expect((await ledger.find("task-1"))?.id).toBe(ids[0]);
   });
 
+  it("by what the name of its image has of its id, if no id begins so", async () => {
+    const { ledger, ids } = await ledgerWith(
+      "task_3f9c81ab02",
+      "task_77e0-c1d2f3",
+      "9c81ab02-4",
+      "77e0c1d2-5",
+    );
+    expect((await ledger.find("e0c1d2f3"))?.id).toBe(ids[1]);
+    expect((await ledger.find("9c81ab02"))?.id).toBe(ids[2]);
+    const same = await ledgerWith("task_1_9c81ab02", "task_2_9c81ab02");
+    await expect(same.ledger.find("9c81ab02")).rejects.toMatchObject({
+      message: '2 task ids end with "9c81ab02": task_2_9c81ab02, task_1_9c81ab02.',
+    });
+  });
+
   it("as the newest of those that have one id", async () => {
     const { ledger, ids } = await ledgerWith("task_3f9c81", "task_3f9c81");
     expect((await ledger.find("task_3f9"))?.id).toBe(ids[1]);

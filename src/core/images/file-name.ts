@@ -1,6 +1,7 @@
 import path from "node:path";
 import { ANY_EXTENSION } from "../../lib/image/extensions.ts";
 import type { GenerationRequest } from "../../task/request.ts";
+import { shortTaskId } from "../../task/short-task-id.ts";
 import { isReserved } from "./portable-name.ts";
 
 /** The default of `--name`. */
@@ -16,7 +17,6 @@ export const LONGEST_NAME_BYTES = 255;
 // Leaves room for a number (`-12345`), so that a name need not be cut when it is taken.
 const NUMBER_BYTES = 6;
 const SLUG_CHARACTERS = 48;
-const SHORT_ID_CHARACTERS = 8;
 
 export interface NameFacts {
   /** null if only the id of the task is known. */
@@ -85,11 +85,6 @@ export function slugOf(prompt: string): string {
     .replace(/[^\p{L}\p{N}\p{M}]+/gu, "-");
   const cut = [...words.replace(/^-+/, "")].slice(0, SLUG_CHARACTERS).join("");
   return cut.replace(/-+$/, "") || "image";
-}
-
-/** The end of a task id, where ids differ most; letters and digits only. */
-export function shortTaskId(taskId: string): string {
-  return taskId.replace(/[^A-Za-z0-9]/g, "").slice(-SHORT_ID_CHARACTERS) || "task";
 }
 
 /** An extension is short, so that there is room to cut the name before it. */

@@ -7,7 +7,6 @@ import {
   numberedPath,
   renderName,
   safeName,
-  shortTaskId,
   slugOf,
   templateProblem,
 } from "../../../src/core/images/file-name.ts";
@@ -80,19 +79,6 @@ describe("a prompt's slug", () => {
   it("is short, and never ends in a hyphen", () => {
     expect(slugOf(`${"x".repeat(47)} y`)).toBe("x".repeat(47));
     expect([...slugOf("🦊a".repeat(500))].length).toBeLessThanOrEqual(48);
-  });
-});
-
-describe("a task id in a name", () => {
-  it.each([
-    ["task-0123456789ab", "456789ab"],
-    ["ab", "ab"],
-    ["../../../etc", "etc"],
-    ["\u001b]0;x", "0x"],
-    ["漢字", "task"],
-    ["", "task"],
-  ])("%j is shown as %j", (taskId, short) => {
-    expect(shortTaskId(taskId)).toBe(short);
   });
 });
 
