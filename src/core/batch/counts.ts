@@ -1,6 +1,7 @@
 import type { ImggenError } from "../../lib/errors.ts";
+import type { TaskReport } from "../task/report.ts";
 import type { BatchRow } from "./batch-row.ts";
-import { add, type Cost, type PlannedRow } from "./plan.ts";
+import { add, type Cost, noCost, type PlannedRow } from "./plan.ts";
 import type { RowResult } from "./row-result.ts";
 import type { RowState } from "./row-state.ts";
 
@@ -39,8 +40,10 @@ export class BatchCounts {
   /** Charged and not saved yet. */
   pending = 0;
   notSent = 0;
-  /** What this run has charged. */
-  readonly cost: Cost = { rows: 0, credits: 0, undocumented: 0 };
+  /** What this run has charged, or may have. */
+  readonly cost: Cost = noCost();
+  /** Of `cost`: what is not certain to have been charged. */
+  readonly uncertain: Cost = noCost();
   readonly #nameOf: (row: BatchRow) => string;
   readonly #errors = new Map<string, ErrorGroup>();
   readonly #mismatches = new Map<string, number>();
@@ -59,7 +62,7 @@ export class BatchCounts {
     const { state, report, isSubmitted } = end;
     this[end.isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
     if (state === "failed" && (report ?? end.error)?.charged === "no") this.refused += 1;
-    if (isSubmitted && report && report.charged !== "no") add(this.cost, report.credits);
+    if (isSubmitted && report) this.#addCost(report);
     if (end.error) this.#addError(this.#nameOf(end.row), end.error);
     for (const each of end.mismatches) this.#mismatches.set(each, (this.#mismatches.get(each) ?? 0) + 1);
   }
@@ -73,7 +76,7 @@ export class BatchCounts {
   abandon(row: PlannedRow): void {
     if (row.state === "new" || row.resubmit !== null) {
       this.unknown += 1;
-      add(this.cost, row.checked.credits);
+      this.#addCost({ charged: "unknown", credits: row.checked.credits });
     } else this.leave(row);
   }
 
@@ -85,6 +88,11 @@ export class BatchCounts {
   /** Each way in which images differ from what was asked, with the number of rows. */
   get mismatches(): [string, number][] {
     return [...this.#mismatches];
+  }
+
+  #addCost({ charged, credits }: Pick<TaskReport, "charged" | "credits">): void {
+    if (charged !== "no") add(this.cost, credits);
+    if (charged === "unknown") add(this.uncertain, credits);
   }
 
   #addError(name: string, error: ImggenError): void {

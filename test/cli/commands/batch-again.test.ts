@@ -249,6 +249,15 @@ describe("a row of unknown outcome", () => {
     expect(world.server.submits()).toHaveLength(3);
   });
 
+  it("may have been charged: the run says from what to what it has cost", async () => {
+    const world = await lost();
+    await world.manifest("p.txt", ...PROMPTS);
+    const { stderr } = await world.run(["batch", "p.txt", "-m", "gamma-image-2", "-q", "1K", "-o", "out"]);
+    expect(stderr).toMatch(
+      /^3 rows: 2 saved, 1 of unknown outcome\. Charged in this run: 4 to 6 credits\.$/m,
+    );
+  });
+
   it("is submitted again with --resubmit-unknown, once, and is then like any other", async () => {
     const world = await lost();
     await world.manifest("p.txt", ...PROMPTS);

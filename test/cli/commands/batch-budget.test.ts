@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { accepts, type BatchWorld, batchWorld, byPrompt, TWO_CREDITS } from "../../support/batch-world.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
-import { late, reset, stillRunning } from "../../support/scripts.ts";
+import { completedAt, late, reset, stillRunning } from "../../support/scripts.ts";
 
 const BATCH = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out"];
 /** Without a spinner, which would need more of a terminal than there is. */
@@ -110,6 +110,13 @@ describe("--max-credits", () => {
 });
 
 describe("confirmAbove", () => {
+  it("is not spoken of where the costs, unknown ones included, are below it", async () => {
+    const world = await batchWorld({ poll: completedAt("/1.png") });
+    await world.manifest("p.txt", "a fox", "a hen");
+    const { stderr } = await world.run(["batch", "p.txt", "-m", "z-image", "-o", "out"]);
+    expect(stderr).toMatch(/^2 rows, 2 to submit: cost unknown\.\n/);
+  });
+
   const COSTLY = 51;
 
   it("does not ask for 100 credits or less", async () => {
@@ -171,7 +178,7 @@ describe("confirmAbove", () => {
     const { code, stderr } = await world.run(batch, { input: "" });
     expect(code).toBe(2);
     expect(stderr).toContain(
-      "13 to submit: cost unknown. For confirmAbove each counts as 8 credits: 104 in all.",
+      "13 to submit: cost unknown. A row of unknown cost counts as 8 credits, so 104 in all.",
     );
     expect(stderr).toMatch(/may cost 104 credits, more than 100 \(confirmAbove\)/);
     const { document } = await world.json(batch, { input: "" });

@@ -88,11 +88,12 @@ describe("with a matrix file,", () => {
       { prompt: "an owl", model: "z-image" },
     ];
     await writeFile(path.join(world.cwd, "rows.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
-    const { stderr, code } = await world.run(["batch", "rows.jsonl", "--output", "pictures"], {
+    await world.run(["config", "set", "confirmAbove", "50"]);
+    const { stderr, code } = await world.run(["batch", "rows.jsonl", "--output", "pictures", "--yes"], {
       env: { IMGGEN_MATRIX: "models.json" },
     });
     expect(code).toBe(0);
-    expect(stderr).toContain("For confirmAbove it counts as 30 credits: 60 in all.");
+    expect(stderr).toContain("A row of unknown cost counts as 30 credits, so 60 in all.");
     expect(world.server.submits()).toHaveLength(2);
   });
 

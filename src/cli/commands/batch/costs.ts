@@ -34,9 +34,11 @@ export async function agreeOnCosts(
   session: Session,
 ): Promise<void> {
   const matrix = await session.matrix();
-  await session.console.note(planText(plan, matrix));
   const confirmAbove = await session.settings.confirmAbove();
   const credits = likelyCredits(plan.toSubmit, matrix);
+  await session.console.note(
+    `${planText(plan)}${credits > confirmAbove ? estimateText(plan.toSubmit, matrix) : ""}`,
+  );
   if (allowed.yes || credits <= confirmAbove) return;
   const isEstimate = plan.toSubmit.undocumented > 0;
   if (canAsk(session)) return ask(`Spend ${isEstimate ? "perhaps " : ""}${credits} credits?`, session);
@@ -59,19 +61,19 @@ export function rowsText(rows: number, repeats: number): string {
   return repeats === 0 ? text : `${text} (${repeats} ${repeats === 1 ? "repeats" : "repeat"} an earlier row)`;
 }
 
-function planText({ rows, toSubmit, charged }: BatchPlan, matrix: Matrix): string {
+function planText({ rows, toSubmit, charged }: BatchPlan): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const parts = [rowsText(rows.length, rows.filter(({ key }) => isRepeat(key)).length)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} charged and unfinished`);
   if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
   parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`);
-  return `${parts.join(", ")}.${estimateText(toSubmit, matrix)}`;
+  return `${parts.join(", ")}.`;
 }
 
-/** How the confirmation counts undocumented costs; empty if there are none. */
+/** How the question whether to spend that much counts undocumented costs; empty if there are none. */
 function estimateText(toSubmit: Cost, matrix: Matrix): string {
   if (toSubmit.undocumented === 0) return "";
-  const each = toSubmit.undocumented === 1 ? "it counts" : "each counts";
-  return ` For confirmAbove ${each} as ${highestCost(matrix)} credits: ${likelyCredits(toSubmit, matrix)} in all.`;
+  const most = highestCost(matrix);
+  return ` A row of unknown cost counts as ${most} credits, so ${likelyCredits(toSubmit, matrix)} in all.`;
 }

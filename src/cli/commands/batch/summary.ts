@@ -9,7 +9,7 @@ import { MOST_SHOWN } from "./row-notes.ts";
 
 /** What became of a batch, and what a person can do about it. */
 export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
-  const { saved, skipped, failed, unknown, pending, notSent, cost } = tally;
+  const { saved, skipped, failed, unknown, pending, notSent } = tally;
   const counts = [
     `${saved + skipped} saved${skipped > 0 ? ` (${skipped} of them before)` : ""}`,
     failed > 0 && `${failed} failed`,
@@ -17,14 +17,21 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
     pending > 0 && `${pending} charged and unfinished`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
-  const spent = cost.rows === 0 ? "Nothing was charged." : `Charged in this run: ${costText(cost)}.`;
-  const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spent}`];
+  const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spentText(tally)}`];
   // The others were printed as they happened.
   for (const { error, names, count } of tally.errors.filter(({ count }) => count > MOST_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
   for (const [what, count] of tally.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
   if (stopped) lines.push(`Stopped: ${stopped.message}`, ...remedies(stopped));
   return [...lines, ...nextSteps(tally, session)];
+}
+
+/** What this run has charged: from what is certain to what it may be. */
+function spentText({ cost, uncertain }: BatchCounts): string {
+  if (cost.rows === 0) return "Nothing was charged.";
+  const certain = cost.credits - uncertain.credits;
+  if (uncertain.credits === 0) return `Charged in this run: ${costText(cost)}.`;
+  return `Charged in this run: ${certain === 0 ? "up to" : `${certain} to`} ${costText(cost)}.`;
 }
 
 /** What an error advises. What the batch has cost was said of all of it. */
