@@ -1,9 +1,5 @@
-const UNITS_MS: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: 24 * 3_600_000,
-  w: 7 * 24 * 3_600_000,
-};
+const MS = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000, w: 7 * 24 * 3_600_000 };
+const UNITS_MS: Readonly<Record<string, number>> = MS;
 
 /** A day as the clock on the wall has it: `2026-01-31`. */
 export function localDay(date: Date): string {
@@ -15,6 +11,19 @@ export function localDay(date: Date): string {
 export function localMinute(date: Date): string {
   return `${localDay(date)} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }
+
+/** How long ago a moment was, in at most ten characters: `now`, `12 min ago`, `5 h ago`, `3 d ago`, then the day. */
+export function ageText(date: Date, nowMs: number): string {
+  const age = nowMs - date.getTime();
+  const whole = (unit: number) => Math.floor(age / unit);
+  // The clock has been set back since.
+  if (age < 0 || age >= MOST_DAYS * MS.d) return localDay(date);
+  if (age < MS.m) return "now";
+  if (age < MS.h) return `${whole(MS.m)} min ago`;
+  return age < MS.d ? `${whole(MS.h)} h ago` : `${whole(MS.d)} d ago`;
+}
+
+const MOST_DAYS = 7;
 
 function twoDigits(number: number): string {
   return String(number).padStart(2, "0");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { localDay, localMinute, parseSince } from "../../src/lib/local-time.ts";
+import { ageText, localDay, localMinute, parseSince } from "../../src/lib/local-time.ts";
 
 describe("local time", () => {
   it("is the day and the minute of the clock on the wall", () => {
@@ -47,5 +47,22 @@ describe("since when", () => {
     "31.01.2026",
   ])("%j is none", (text) => {
     expect(parseSince(text, NOW)).toBeNull();
+  });
+});
+
+describe("how long ago a moment was", () => {
+  const now = new Date(2026, 0, 31, 12, 5).getTime();
+  it.each([
+    [0, "now"],
+    [59_999, "now"],
+    [60_000, "1 min ago"],
+    [59 * 60_000 + 59_999, "59 min ago"],
+    [3_600_000, "1 h ago"],
+    [24 * 3_600_000 - 1, "23 h ago"],
+    [6 * 24 * 3_600_000, "6 d ago"],
+    [7 * 24 * 3_600_000, "2026-01-24"],
+    [-60_000, "2026-01-31"],
+  ])("is said of %i ms as %s", (ageMs, text) => {
+    expect(ageText(new Date(now - ageMs), now)).toBe(text);
   });
 });

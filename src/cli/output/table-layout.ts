@@ -10,6 +10,8 @@ export interface Column {
   spare?: boolean;
   /** Its cells are never cut: part of one would say nothing. It may be left out. */
   whole?: boolean;
+  /** Fewer columns than this would say nothing: then it is left out. Default: 6. */
+  least?: number;
 }
 
 /** Where there is too little room a path loses its first folders, and other text its end. */
@@ -17,7 +19,7 @@ export type TableCell = string | { path: string };
 
 /** Blanks between two columns. */
 export const BETWEEN = 2;
-/** A column that would be narrower than this is left out instead. */
+/** What most columns say anything in. */
 const NARROWEST = 6;
 
 /**
@@ -58,13 +60,15 @@ function widthsWithin(columns: readonly Column[], wanted: readonly number[], roo
   const others = columns.flatMap(({ keep }, at) => (keep ? [] : [at]));
   const kept = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
   const cuttable = others.filter((at) => !columns[at]?.whole);
-  shrink(widths, cuttable, NARROWEST, () => needed() - room);
+  const least = columns.map((column) => column.least ?? NARROWEST);
+  shrink(widths, cuttable, least, () => needed() - room);
   const leaving = others.toReversed().toSorted((a, b) => rank(columns[a]) - rank(columns[b]));
   for (const at of leaving) if (needed() > room) widths[at] = 0;
   // What has been left out may have made room for more of the rest.
   for (const at of others) if (widths[at] !== 0) widths[at] = wanted[at] ?? 0;
-  shrink(widths, cuttable, NARROWEST, () => needed() - room);
-  shrink(widths, kept, 1, () => needed() - room);
+  shrink(widths, cuttable, least, () => needed() - room);
+  const one = columns.map(() => 1);
+  shrink(widths, kept, one, () => needed() - room);
   return widths;
 }
 
@@ -74,10 +78,16 @@ function rank(column: Column | undefined): number {
 }
 
 /** Takes from the widest of these columns until nothing is too much, or all are as narrow as they may be. */
-function shrink(widths: number[], which: readonly number[], narrowest: number, excess: () => number): void {
+function shrink(
+  widths: number[],
+  which: readonly number[],
+  least: readonly number[],
+  excess: () => number,
+): void {
   while (excess() > 0) {
-    const [widest] = which.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
-    if (widest === undefined || (widths[widest] ?? 0) <= narrowest) return;
+    const spare = which.filter((at) => (widths[at] ?? 0) > (least[at] ?? 0));
+    const [widest] = spare.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    if (widest === undefined) return;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
 }

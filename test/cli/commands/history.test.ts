@@ -1,7 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { shortIds } from "../../../src/cli/output/short-ids.ts";
 import { localDay, localMinute } from "../../../src/lib/local-time.ts";
 import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
 import { success } from "../../support/scripted-server.ts";
@@ -181,12 +180,6 @@ describe("history's table", () => {
     expect((await world.run(["history"], { terminal: true })).stdout).toMatch(/ 0123456789abcdef-t /);
     expect((await world.run(["history"])).stdout).toContain("0123456789abcdef-two ");
     expect((await world.json(["status", "0123456789abcdef-t"])).document).toMatchObject({ taskId: ids[1] });
-  });
-
-  it("shortens ids to what tells them apart, equal ones too", () => {
-    expect(shortIds([])).toEqual([]);
-    expect(shortIds(["short", "short"])).toEqual(["short", "short"]);
-    expect(shortIds(["a".repeat(20), `${"a".repeat(15)}b`])).toEqual(["a".repeat(16), `${"a".repeat(15)}b`]);
   });
 });
 

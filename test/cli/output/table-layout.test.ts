@@ -71,6 +71,17 @@ it("a column that is shown whole or not at all is not cut, however narrow the ot
   }
 });
 
+it("a column of which a few characters say nothing is left out sooner, and what it gives up goes to the others", () => {
+  const columns = COLUMNS.map((column) => (column.heading === "PROMPT" ? { ...column, least: 12 } : column));
+  for (let room = 20; room < 120; room++) {
+    const { lines, leftOut } = layOut(columns, ROWS, room);
+    const isShown = leftOut.every(({ heading }) => heading !== "PROMPT");
+    const prompt = lines[1]?.find(({ column }) => column.heading === "PROMPT");
+    expect(prompt?.text.length ?? 0).toBeGreaterThanOrEqual(isShown ? 12 : 0);
+    expect(isShown).toBe(prompt !== undefined);
+  }
+});
+
 it("a text among paths loses its end, so that it still says what it is", () => {
   const rows = [["z-image", "21:9", "", "skipped: --ratio 21:9: z-image takes only 1:1, 4:3, 3:4"]];
   expect(shown(40, rows).at(1)).toMatch(/skipped: --ratio 21:9: .*…$/);

@@ -1,6 +1,6 @@
 import { historyStatus } from "../../../core/task/history-filter.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
-import { localMinute } from "../../../lib/local-time.ts";
+import { ageText, localMinute } from "../../../lib/local-time.ts";
 import type { Session } from "../../app/session.ts";
 import type { StyleName } from "../../output/colors.ts";
 import { shortIds } from "../../output/short-ids.ts";
@@ -14,16 +14,19 @@ const COLUMNS: readonly Column[] = [
   { heading: "TASK", keep: true },
   STATUS,
   { heading: "CREDITS", spare: true, whole: true },
-  { heading: "PROMPT" },
-  { heading: "FILE" },
+  { heading: "PROMPT", least: 8 },
+  { heading: "FILE", least: 12 },
 ];
 
-/** Shows tasks as a table. On a terminal ids are shortened, in a pipe they are complete. */
+/** Shows tasks as a table. On a terminal times and ids are shortened, in a pipe they are complete. */
 export async function showTasks(reports: readonly TaskReport[], session: Session): Promise<void> {
+  const { stdout, clock } = session.context;
   const ids = reports.map(({ taskId, ledgerId }) => taskId ?? ledgerId ?? "");
-  const shown = session.context.stdout.isTTY ? shortIds(ids) : ids;
+  const others = reports.flatMap(({ ledgerId }) => ledgerId ?? []);
+  const shown = stdout.isTTY ? shortIds(ids, others) : ids;
+  const timeText = stdout.isTTY ? (date: Date) => ageText(date, clock.now()) : localMinute;
   const rows = reports.map((report, at) => [
-    report.submittedAt === null ? "" : localMinute(new Date(report.submittedAt)),
+    report.submittedAt === null ? "" : timeText(new Date(report.submittedAt)),
     shown[at] ?? "",
     historyStatus(report.state),
     report.credits === null ? "?" : String(report.credits),
