@@ -1,11 +1,18 @@
 import { InterruptedError } from "../core/errors.ts";
 import { UsageError } from "../lib/errors.ts";
+import type { OptionNames } from "../lib/wording.ts";
 import { failedCall } from "./failed-call.ts";
 
 /** The calls of a client that are under way: each stops with its caller's signal, and all with the client. */
 export class Calls {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #names: OptionNames;
+
+  /** @param names how failures name options */
+  constructor(names: OptionNames) {
+    this.#names = names;
+  }
 
   /**
    * Runs a call.
@@ -30,7 +37,7 @@ export class Calls {
     try {
       return await call;
     } catch (error) {
-      throw failedCall(error);
+      throw failedCall(error, this.#names);
     } finally {
       this.#running.delete(call);
       anyStop.removeEventListener("abort", abort);

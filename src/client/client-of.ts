@@ -14,7 +14,8 @@ import type { BatchRow, BatchSummary } from "./results.ts";
 
 /** A client for a context, which is the command line's or that of a program that uses the package. */
 export function clientOf(context: ClientContext, requestTimeoutMs?: number): Client {
-  const calls = new Calls();
+  const { optionNames } = context;
+  const calls = new Calls(optionNames);
   let known: Matrix | undefined;
   const matrix = () => (known ??= matrixInEffect(context));
   let operations: Promise<Operations> | null = null;
@@ -31,7 +32,7 @@ export function clientOf(context: ClientContext, requestTimeoutMs?: number): Cli
     work: (operations: Operations, signal: AbortSignal) => Promise<Result>,
     leaving?: AbortSignal,
   ) => {
-    orFailure(() => checkOptions(name, options));
+    orFailure(() => checkOptions(name, options), optionNames);
     return calls.run([options.signal, leaving], async (signal) => work(await open(), signal));
   };
   const close = async () => {
@@ -57,12 +58,12 @@ export function clientOf(context: ClientContext, requestTimeoutMs?: number): Cli
         return does.status(taskId, options, signal);
       }),
     history: (options = {}) => call("history", options, (does) => does.history(options)),
-    models: (filter = {}) => orFailure(() => findModels(filter, matrix()).matching),
+    models: (filter = {}) => orFailure(() => findModels(filter, matrix()).matching, optionNames),
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
         return checkedFrom(request, matrix());
-      }),
+      }, optionNames),
     close,
     [Symbol.asyncDispose]: close,
   };

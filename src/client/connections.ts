@@ -63,7 +63,9 @@ export class Connections {
   async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#context.isSandbox) {
-      throw new UsageError(`Task ${taskId} is not one of the sandbox.`, { hint: "Omit --sandbox." });
+      throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
+        hint: ({ sandbox }) => `Omit ${sandbox}.`,
+      });
     }
     try {
       const connection = await this.#configuredConnection();

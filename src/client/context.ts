@@ -1,6 +1,7 @@
 import type { HttpClientOptions } from "../api/client.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Processes } from "../lib/processes.ts";
+import type { OptionNames } from "../lib/wording.ts";
 import type { SandboxOptions } from "../sandbox/server.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 import type { Folders } from "./folders.ts";
@@ -14,6 +15,8 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" |
   readonly random: () => number;
   readonly folders: Folders;
   readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits" | "confirmAbove" | "matrixFile">;
+  /** How messages name options. */
+  readonly optionNames: OptionNames;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
   /** Draws the embedded sandbox's images; where it is absent, the sandbox's own painter does. */

@@ -1,10 +1,11 @@
 import type { Charged } from "../lib/errors.ts";
+import { FLAGS, type OptionNames } from "../lib/wording.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";
 import { failureJson } from "./report-json.ts";
 import type { ErrorDetail, TaskFailure } from "./results.ts";
 
-/** What a call throws: the failure document of the command line's `--json`, as an Error. */
+/** What a call throws: the failure document of the command line's `--json`, as an Error. It names options, not flags. */
 export class ImggenFailure extends Error implements TaskFailure {
   override readonly name = "ImggenFailure";
   readonly ok = false;
@@ -33,17 +34,20 @@ export class ImggenFailure extends Error implements TaskFailure {
   }
 }
 
-/** Any error as the failure of a call. */
-export function failedCall(error: unknown): ImggenFailure {
+/** Any error as the failure of a call. @param names how it names options */
+export function failedCall(error: unknown, names: OptionNames = FLAGS): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
-  return new ImggenFailure({ ...failureJson(describeFailure(error)), files: [], warnings: [] }, error);
+  return new ImggenFailure(
+    { ...failureJson(describeFailure(error, undefined, names)), files: [], warnings: [] },
+    error,
+  );
 }
 
 /** @throws ImggenFailure in place of whatever was thrown */
-export function orFailure<Result>(work: () => Result): Result {
+export function orFailure<Result>(work: () => Result, names: OptionNames): Result {
   try {
     return work();
   } catch (error) {
-    throw failedCall(error);
+    throw failedCall(error, names);
   }
 }

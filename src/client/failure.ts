@@ -5,6 +5,7 @@ import { InterruptedError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
 import { shellWord } from "../lib/shell-word.ts";
+import { FLAGS, type OptionNames } from "../lib/wording.ts";
 import { isResumable } from "../task/lifecycle.ts";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
 
@@ -27,7 +28,12 @@ export interface Failure {
 type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "state"> & { ledgerId?: string | null };
 
 /** At most two lines, of one command each at most. */
-type Next = (resume: string | null, ledgerId: string | null, mentionedTaskId: string | null) => string[];
+type Next = (
+  resume: string | null,
+  ledgerId: string | null,
+  mentionedTaskId: string | null,
+  names: OptionNames,
+) => string[];
 
 const pickUp = (...otherwise: string[]): Next => {
   return (resume) => (resume === null ? otherwise : [resumeWith(resume)]);
@@ -41,7 +47,7 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
     "This is a bug in imggen. To see what was charged: imggen history",
     "To finish charged tasks: imggen resume",
   ],
-  usage: () => ["See imggen --help."],
+  usage: (_resume, _ledgerId, _mentioned, { reference }) => [reference],
   invalid_request: () => ["To see what each model takes: imggen models"],
   budget_exceeded: () => ["Nothing was sent."],
   auth_required: (resume) =>
@@ -94,21 +100,22 @@ const COST: Record<Charged, string> = {
   unknown: "It may have been charged.",
 };
 
-/** The one table from errors to what is shown of them. */
-export function describeFailure(error: unknown, task?: TaskFacts): Failure {
+/** The one table from errors to what is shown of them. @param names how it names options */
+export function describeFailure(error: unknown, task?: TaskFacts, names: OptionNames = FLAGS): Failure {
   const expected = expectedError(error);
   const charged = task?.charged ?? expected.charged;
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;
-  const { type, key, message } = expected;
+  const { type, key } = expected;
+  const hint = expected.hintFor(names);
   const mentioned = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   return {
     type,
     key,
-    message,
+    message: expected.messageFor(names),
     hint:
-      expected.hint === null
-        ? hintFor(type, charged, resume, task?.ledgerId ?? null, mentioned)
-        : ownHint(type, expected.hint, resume),
+      hint === null
+        ? hintFor(type, charged, resume, task?.ledgerId ?? null, mentioned, names)
+        : ownHint(type, hint, resume),
     exitCode:
       error instanceof InterruptedError ? exitCodeOf(error) : EXIT_CODES[type as keyof typeof EXIT_CODES],
     charged,

@@ -1,5 +1,5 @@
 import { InterruptedError } from "../core/errors.ts";
-import { prepareDestination, resolveFileDestination } from "../core/images/destination.ts";
+import { prepareDestination, resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { checkBudget } from "../core/limits/request-budget.ts";
@@ -9,6 +9,7 @@ import type { TaskReport } from "../core/task/report.ts";
 import { resumeMany } from "../core/task/resume-many.ts";
 import { reuseEarlier } from "../core/task/reuse.ts";
 import { taskStatus } from "../core/task/status.ts";
+import { UsageError } from "../lib/errors.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
 import type { CheckedRequest } from "../task/request.ts";
@@ -60,12 +61,12 @@ export class Operations {
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const deps = this.#depsFor(options, signal);
     const earlier = reuse ? await earlierTask(checked, wait, deps) : null;
-    if (earlier !== null) return succeeded(earlier);
+    if (earlier !== null) return this.#succeeded(earlier);
     if (maxCredits !== undefined) checkBudget(checked, maxCredits, validate === false);
     const destination = await this.#destination(options);
     const terms = { repeated: null, allowUndocumented: validate === false };
     const order = { checked, destination, wait, ...terms };
-    return succeeded(await submitRequest(order, await deps.current(), async () => {}));
+    return this.#succeeded(await submitRequest(order, await deps.current(), async () => {}));
   }
 
   /** @throws ImggenFailure where the earlier task has no image */
@@ -76,7 +77,7 @@ export class Operations {
       wait,
       this.#depsFor(options, signal),
     );
-    return earlier && succeeded(earlier);
+    return earlier && this.#succeeded(earlier);
   }
 
   async batch(
@@ -85,11 +86,12 @@ export class Operations {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { settings } = this.#context;
+    const { settings, optionNames } = this.#context;
     const surroundings = {
       matrix: this.#matrix(),
       resolvePath: this.#context.resolvePath,
       confirmAbove: () => settings.confirmAbove(),
+      names: optionNames,
     };
     const deps = await this.#depsFor(options, signal).current();
     return runBatch(rows, options, surroundings, deps, onRow);
@@ -99,7 +101,8 @@ export class Operations {
     const wait = options.wait === true ? waitFrom("status", options) : null;
     const destination = options.output === undefined ? null : await this.#destination(options);
     if (destination) await prepareDestination(destination);
-    return statusJson(await taskStatus(taskId, { wait, destination }, this.#depsFor(options, signal)));
+    const report = await taskStatus(taskId, { wait, destination }, this.#depsFor(options, signal));
+    return statusJson(report, this.#context.optionNames);
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
@@ -113,7 +116,9 @@ export class Operations {
     const { targets, unreadable: entries } = await tasksToResume(ids, this.#context.isSandbox, deps.ledger);
     const reports = await resumeMany(targets, { wait, destination, fallback }, deps, async () => {});
     if (ids.length === 0 && !signal.aborted) await deps.ledger.sweep().catch(() => {});
-    const tasks = reports.filter((report, at) => !isNothing(report, targets[at])).map(reportJson);
+    const tasks = reports
+      .filter((report, at) => !isNothing(report, targets[at]))
+      .map((report) => reportJson(report, this.#context.optionNames));
     const unreadable = unreadableFiles(entries);
     const ok = unreadable.unreadable === undefined && tasks.every((task) => task.ok);
     return { ok, tasks, ...unreadable };
@@ -136,6 +141,12 @@ export class Operations {
     return this.#workspace.close();
   }
 
+  #succeeded(report: TaskReport): TaskSuccess {
+    const result = reportJson(report, this.#context.optionNames);
+    if (result.ok) return result;
+    throw new ImggenFailure(result, report.error);
+  }
+
   #depsFor({ onProgress = () => {} }: CallOptions, signal: AbortSignal): CallerDeps {
     const published = new RunFileNames(this.#context.clock.now());
     const writeOut = () => Promise.reject(new InterruptedError(null));
@@ -144,7 +155,8 @@ export class Operations {
 
   #destination({ output, name, overwrite = false }: OutputOptions): Promise<Destination> {
     const { resolvePath } = this.#context;
-    return resolveFileDestination({ output, name, overwrite, resolvePath });
+    if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
+    return resolveDestination({ output, name, overwrite, resolvePath });
   }
 }
 
@@ -163,10 +175,4 @@ function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult
     .filter(mayBeTask)
     .map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
   return files.length > 0 ? { unreadable: files } : {};
-}
-
-function succeeded(report: TaskReport): TaskSuccess {
-  const result = reportJson(report);
-  if (result.ok) return result;
-  throw new ImggenFailure(result, report.error);
 }

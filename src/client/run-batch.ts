@@ -10,6 +10,7 @@ import { DEFAULT_TEMPLATE, templateProblem } from "../core/images/file-name.ts";
 import { likelyCredits } from "../core/limits/batch-budget.ts";
 import { readManifest } from "../core/manifest/read.ts";
 import { UsageError } from "../lib/errors.ts";
+import type { OptionNames } from "../lib/wording.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { type BatchOptions, type BatchRowOptions, checkOptions } from "./options.ts";
@@ -24,6 +25,8 @@ export interface BatchSurroundings {
   resolvePath: (file: string) => string;
   /** Above this many credits the cost must be confirmed. */
   confirmAbove: () => Promise<number>;
+  /** How messages name options. */
+  names: OptionNames;
 }
 
 const DEFAULT_CONCURRENCY = 4;
@@ -66,7 +69,7 @@ export async function runBatch(
     onOutage() {},
     onPause() {},
     onStart() {},
-    onEnd: (end) => onRow(rowJson(end)),
+    onEnd: (end) => onRow(rowJson(end, surroundings.names)),
   };
   const result = await executeBatch(order, watcher, deps);
   if (deps.signal.aborted) throw deps.signal.reason;
@@ -81,7 +84,7 @@ async function orderOf(
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
   if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
     throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
-  const problem = name === undefined ? null : templateProblem(name);
+  const problem = name === undefined ? null : templateProblem(name, false, surroundings.names);
   if (problem) throw new UsageError(`batch: name ${JSON.stringify(name)}: ${problem}.`);
   const folder = await realFolder(surroundings.resolvePath(output || "."));
   const validate = options.validate !== false;
@@ -91,6 +94,7 @@ async function orderOf(
       matrix: surroundings.matrix,
       values,
       labels: LABELS,
+      names: surroundings.names,
       validate,
       shard: null,
     }),

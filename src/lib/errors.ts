@@ -1,3 +1,5 @@
+import { FLAGS, type OptionNames, type Wording, worded } from "./wording.ts";
+
 /** Whether a request was charged, as far as can be known. `unknown` is an answer; a guess is not. */
 export type Charged = "yes" | "no" | "unknown";
 
@@ -21,26 +23,42 @@ export type ErrorType =
 
 export interface ErrorFacts {
   /** What to do next, as one plain sentence or a command to paste. */
-  hint?: string | undefined;
+  hint?: Wording | undefined;
   /** The service's own error key, where it gave one. */
   key?: string | undefined;
   charged?: Charged | undefined;
   cause?: unknown;
 }
 
-/** Every failure that imggen expects. Anything else that is thrown is a bug. */
+/**
+ * Every failure that imggen expects. Anything else that is thrown is a bug. `message` and `hint` name the flags of the
+ * command line.
+ */
 export abstract class ImggenError extends Error {
   abstract readonly type: ErrorType;
   readonly hint: string | null;
   readonly key: string | null;
   readonly charged: Charged;
+  readonly #message: Wording;
+  readonly #hint: Wording | undefined;
 
-  constructor(message: string, facts: ErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+  constructor(message: Wording, facts: ErrorFacts = {}) {
+    super(worded(message, FLAGS), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = new.target.name;
-    this.hint = facts.hint ?? null;
+    this.#message = message;
+    this.#hint = facts.hint;
+    this.hint = this.hintFor(FLAGS);
     this.key = facts.key ?? null;
     this.charged = facts.charged ?? "no";
+  }
+
+  /** The message for a reader who knows options by these names. */
+  messageFor(names: OptionNames): string {
+    return worded(this.#message, names);
+  }
+
+  hintFor(names: OptionNames): string | null {
+    return this.#hint === undefined ? null : worded(this.#hint, names);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ClientContext } from "../../client/context.ts";
+import { FLAGS } from "../../lib/wording.ts";
 import type { Session } from "../app/session.ts";
 import { traceOf } from "../output/trace.ts";
 import { keepFirstTierWasm } from "./first-tier-wasm.ts";
@@ -22,6 +23,7 @@ export function clientContext(session: Session): ClientContext {
     random,
     folders,
     settings,
+    optionNames: FLAGS,
     isSandbox,
     drawPicture,
     onExchange,

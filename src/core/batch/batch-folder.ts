@@ -67,7 +67,7 @@ async function showId(folder: string, id: string, nowMs: number): Promise<void> 
   } catch (error) {
     if (error instanceof ImggenError) throw error;
     throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
-      hint: "Nothing was sent. Choose another --output.",
+      hint: ({ output }) => `Nothing was sent. Choose another ${output}.`,
       cause: error,
     });
   }

@@ -69,7 +69,8 @@ export class BudgetWatch {
 
 function exceeded(credits: number, cap: number): BudgetExceededError {
   return new BudgetExceededError(
-    `With this row the batch would cost ${credits} credits, and --max-credits is ${cap}: another process submits other rows into the same folder.`,
+    ({ maxCredits }) =>
+      `With this row the batch would cost ${credits} credits, and ${maxCredits} is ${cap}: another process submits other rows into the same folder.`,
     { hint: "This row was not sent. Raise the cap, or take rows out." },
   );
 }

@@ -1,4 +1,5 @@
 import { ImggenError } from "../../lib/errors.ts";
+import { FLAGS, type OptionNames } from "../../lib/wording.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
@@ -16,6 +17,8 @@ export interface RowDefaults {
   values: Omit<RequestDraft, "prompt">;
   /** Where the defaults come from, for messages about them. */
   labels: Partial<Labels>;
+  /** How messages name options; absent: as flags. */
+  names?: OptionNames;
   validate: boolean;
   shard: Shard | null;
   /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
@@ -101,13 +104,14 @@ export function isRow(each: BatchRow | ManifestProblem): each is BatchRow {
 
 /** @returns what is wrong, in words, in place of a request */
 function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaults): CheckedRequest | string {
+  const { names = FLAGS } = defaults;
   const draft: RequestDraft = { ...defaults.values, ...own };
   const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
   try {
     return checkRequest(draft, defaults.matrix, { validate: defaults.validate, labels });
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
-    return error.hint === null ? error.message : `${error.message} ${error.hint}`;
+    return [error.messageFor(names), error.hintFor(names)].filter((text) => text !== null).join(" ");
   }
 }
 

@@ -1,4 +1,5 @@
 import { ImggenError, UsageError } from "../../lib/errors.ts";
+import { worded } from "../../lib/wording.ts";
 import { checkRequest } from "../../models/check.ts";
 import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
 import { FLAG_LABELS } from "../../models/labels.ts";
@@ -46,7 +47,10 @@ export function requireKnownValues({ models, ratios, qualities }: Axes, matrix: 
     ...qualities.map((value) => unknownQuality(value, FLAG_LABELS.quality)),
   ];
   const first = refusals.find((refusal) => refusal !== null);
-  if (first) throw new UsageError(`${first.message}.`, { hint: `Nothing was sent. ${first.hint}` });
+  if (first)
+    throw new UsageError(`${first.message}.`, {
+      hint: (names) => `Nothing was sent. ${worded(first.hint, names)}`,
+    });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
+import type { Wording } from "../../lib/wording.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { PendingError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
@@ -47,7 +48,8 @@ class RowFailedError extends GenerationFailedError {
       key: error?.key ?? undefined,
       charged,
       cause: error,
-      hint: "It may have been charged. This batch does not submit it again: --retry-failed does, and so does imggen rerun <task id>.",
+      hint: ({ retryFailed }) =>
+        `It may have been charged. This batch does not submit it again: ${retryFailed} does, and so does imggen rerun <task id>.`,
     });
   }
 }
@@ -75,7 +77,7 @@ class NotSentError extends ImggenError {
   constructor(why: ImggenError) {
     const hint =
       why.type === "network" && why.hint !== null ? why.hint : "It was not sent, and nothing was charged.";
-    super(why.message, { key: why.key ?? undefined, hint, charged: "no", cause: why });
+    super((names) => why.messageFor(names), { key: why.key ?? undefined, hint, charged: "no", cause: why });
     this.type = why.type;
   }
 }
@@ -94,9 +96,11 @@ export function leftUnknown(row: PlannedRow, record: TaskRecord): RowResult {
 
 function dismissed({ id }: TaskRecord): OutcomeUnknownError {
   return new OutcomeUnknownError(`Request ${id} was dismissed: whether it was charged was never known.`, {
-    hint: "It is left as it is. To submit it again: --resubmit-unknown",
+    hint: ({ resubmitUnknown }) => `It is left as it is. To submit it again: ${resubmitUnknown}`,
   });
 }
+
+const AGAIN: Wording = ({ resubmitUnknown }) => `Submit it again, at a new charge: ${resubmitUnknown}`;
 
 /**
  * A row whose record cannot be read. It may have been charged, so the user decides.
@@ -105,6 +109,6 @@ function dismissed({ id }: TaskRecord): OutcomeUnknownError {
 export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | null): RowResult {
   const what = `What became of this row cannot be read: ${entry?.file}.`;
   const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
-  const again = entry?.kind === "lost" ? "Submit it again, at a new charge: --resubmit-unknown" : undefined;
-  return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint: again }));
+  const hint = entry?.kind === "lost" ? AGAIN : undefined;
+  return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint }));
 }

@@ -8,6 +8,7 @@ import { UsageError } from "../../lib/errors.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/extensions.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
+import type { OptionNames, Wording } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/destination.ts";
 import { SaveFailedError } from "../errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
@@ -22,6 +23,8 @@ export interface DestinationOptions extends SaveOptions {
   resolvePath: (file: string) => string;
 }
 
+const CHOOSE_ANOTHER: Wording = ({ output }) => `Nothing was sent. Choose another ${output}.`;
+
 /**
  * Turns `--output` and `--name` into a destination. Reads the disk and changes nothing.
  * @throws UsageError if an exact path exists, or a name cannot be used on this platform
@@ -32,25 +35,29 @@ export async function resolveDestination(
 ): Promise<Destination> {
   const { output, name, overwrite, sidecar, resolvePath } = options;
   const how: SaveOptions = { overwrite, ...(sidecar && { sidecar }) };
-  const problem = name === undefined ? null : templateProblem(name);
-  if (problem) throw new UsageError(`--name ${JSON.stringify(name)}: ${problem}.`);
+  const problem = (names?: OptionNames) => (name === undefined ? null : templateProblem(name, false, names));
+  if (problem() !== null)
+    throw new UsageError((names) => `${names.name} ${JSON.stringify(name)}: ${problem(names)}.`);
   const template = name ?? DEFAULT_TEMPLATE;
   if (output === undefined || output === "")
     return { kind: "folder", folder: resolvePath("."), template, ...how };
   if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...how };
-  if (output.includes("\0")) throw new UsageError("--output holds a NUL character.");
+  if (output.includes("\0")) throw new UsageError((names) => `${names.output} holds a NUL character.`);
   const unusable = pathProblem(output, onPlatform);
   if (unusable) {
-    throw new UsageError(`--output ${JSON.stringify(output)}: ${unusable}.`, {
-      hint: "Nothing was sent. Choose another --output.",
+    throw new UsageError((names) => `${names.output} ${JSON.stringify(output)}: ${unusable}.`, {
+      hint: CHOOSE_ANOTHER,
     });
   }
   const target = resolvePath(output);
   if (/[/\\]$/.test(output) || isFolder(target)) return { kind: "folder", folder: target, template, ...how };
   if (name !== undefined) {
-    throw new UsageError(`--name is for a folder, and --output ${output} is the name of a file.`, {
-      hint: `To make it a folder, write --output ${output}/`,
-    });
+    throw new UsageError(
+      (names) => `${names.name} is for a folder, and ${names.output} ${output} is the name of a file.`,
+      {
+        hint: (names) => `To make it a folder, write ${names.output} ${output}/`,
+      },
+    );
   }
   await refuseTaken(target, output, overwrite);
   return { kind: "file", path: target, ...how };
@@ -76,13 +83,16 @@ async function refuseTaken(target: string, output: string, overwrite: boolean): 
   const name =
     path.extname(target) === "" ? `${path.basename(target)}${LONGEST_EXTENSION}` : path.basename(target);
   if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
-    throw new UsageError(`--output: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`);
+    throw new UsageError(
+      (names) => `${names.output}: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`,
+    );
   }
   const taken = await promises.lstat(target).catch(() => null);
   if (!taken) return;
   if (!overwrite) {
     throw new UsageError(`${output} exists already.`, {
-      hint: "Nothing was sent. Choose another --output, or replace it with --overwrite.",
+      hint: (names) =>
+        `Nothing was sent. Choose another ${names.output}, or replace it with ${names.overwrite}.`,
     });
   }
   const end = await promises.stat(target).catch(() => taken);
@@ -105,7 +115,7 @@ export async function prepareDestination(
     await checkWritable(folder, processes);
   } catch (error) {
     throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
-      hint: "Nothing was sent. Choose another --output.",
+      hint: CHOOSE_ANOTHER,
       cause: error,
     });
   }

@@ -16,16 +16,19 @@ export function checkBatchBudget(
   const before = charged.credits + chargedForOthers.credits;
   if (undocumented > 0 && !allowUndocumented) {
     throw new BudgetExceededError(
-      `What ${undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`} is not documented, so --max-credits cannot be enforced.`,
+      (names) =>
+        `What ${undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`} is not documented, so ${names.maxCredits} cannot be enforced.`,
       {
-        hint: "Nothing was sent. Choose models with a documented cost (imggen models), or add --no-validate.",
+        hint: ({ noValidate }) =>
+          `Nothing was sent. Choose models with a documented cost (imggen models), or add ${noValidate}.`,
       },
     );
   }
   if (before + toSubmit.credits <= maxCredits) return;
   const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
   throw new BudgetExceededError(
-    `The batch still costs ${toSubmit.credits} credits${earlier}, and --max-credits is ${maxCredits}.`,
+    (names) =>
+      `The batch still costs ${toSubmit.credits} credits${earlier}, and ${names.maxCredits} is ${maxCredits}.`,
     { hint: before > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or take rows out." },
   );
 }

@@ -50,7 +50,8 @@ export async function checkDailyLimit(
 
 function uncountable(): BudgetExceededError {
   return new BudgetExceededError("What this costs is not documented, so dailyCredits cannot be enforced.", {
-    hint: "Nothing was sent. Choose a model with a documented cost (imggen models), or add --no-validate.",
+    hint: ({ noValidate }) =>
+      `Nothing was sent. Choose a model with a documented cost (imggen models), or add ${noValidate}.`,
   });
 }
 

@@ -14,15 +14,16 @@ export function checkBudget(
   if (credits === null) {
     if (allowUndocumented) return;
     throw new BudgetExceededError(
-      `What ${request.model} costs is not documented, so --max-credits cannot be enforced.`,
+      (names) => `What ${request.model} costs is not documented, so ${names.maxCredits} cannot be enforced.`,
       {
-        hint: "Nothing was sent. Choose a model with a documented cost (imggen models), or add --no-validate.",
+        hint: ({ noValidate }) =>
+          `Nothing was sent. Choose a model with a documented cost (imggen models), or add ${noValidate}.`,
       },
     );
   }
   if (credits <= maxCredits) return;
   throw new BudgetExceededError(
-    `This request costs ${credits} credits, and --max-credits is ${maxCredits}.`,
+    (names) => `This request costs ${credits} credits, and ${names.maxCredits} is ${maxCredits}.`,
     {
       hint: "Nothing was sent. Raise the cap, or choose a cheaper model or quality (imggen models).",
     },

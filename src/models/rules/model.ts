@@ -8,7 +8,7 @@ export function unknownModelRefusal(name: string, label: string, matrix: Matrix)
   const nearest = nearestText(name, matrix);
   return refuse(
     `${label} ${shown(name)} is not a known model${nearest && `; ${nearest}`}`,
-    "run imggen models for all of them, or add --no-validate to send the name as it is",
+    ({ noValidate }) => `run imggen models for all of them, or add ${noValidate} to send the name as it is`,
   );
 }
 

@@ -31,7 +31,7 @@ export function unknownRatioRefusal(value: string, label: string): Refusal {
     intended !== undefined && RATIOS.includes(intended) ? intended : nearestRatio(value, RATIOS);
   return refuse(
     `${label} ${value} is not in the service's document`,
-    `the nearest is ${nearest}; add --no-validate to send it as it is`,
+    ({ noValidate }) => `the nearest is ${nearest}; add ${noValidate} to send it as it is`,
   );
 }
 

@@ -1,3 +1,4 @@
+import type { OptionNames, Wording } from "../../lib/wording.ts";
 import type { RequestDraft } from "../../task/request.ts";
 import type { Labels } from "../labels.ts";
 import type { Matrix, Model } from "../matrix.ts";
@@ -17,7 +18,7 @@ export interface Subject {
 export interface Refusal {
   kind: "refusal";
   message: string;
-  hint: string;
+  hint: Wording;
 }
 
 /** Something that the document leaves open and the user should know before being charged. */
@@ -31,8 +32,10 @@ export type Finding = Refusal | Warning;
 /** One rule of the service. It says at most one thing: the first that the user has to change. */
 export type Rule = (subject: Subject) => Finding | undefined;
 
-export function refuse(message: string, hint: string): Refusal {
-  return { kind: "refusal", message: sentence(message), hint: sentence(hint) };
+export function refuse(message: string, hint: Wording): Refusal {
+  const asSentence =
+    typeof hint === "string" ? sentence(hint) : (names: OptionNames) => sentence(hint(names));
+  return { kind: "refusal", message: sentence(message), hint: asSentence };
 }
 
 export function warning(message: string): Warning {

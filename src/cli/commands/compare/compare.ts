@@ -100,7 +100,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     const { credits } = summaryJson(result);
     await session.json({
       ok: result.tally.isComplete,
-      cells: ends.map(rowJson),
+      cells: ends.map((end) => rowJson(end)),
       skipped: skippedJson(comparison),
       credits,
       ...(sheet !== undefined && { sheet }),

@@ -25,14 +25,15 @@ export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, 
   const files = unreadable.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
   const rest = files.length > 0 ? { unreadable: files } : {};
   const interrupted = reports.filter(isInterrupted);
-  if (interrupted.length === 0) return { ok: exitCode === 0, tasks: reports.map(reportJson), ...rest };
+  if (interrupted.length === 0)
+    return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report)), ...rest };
   const shown = interrupted.slice(0, MOST_IDS);
   const ended = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
   const failure = describeFailure(interruption(session.context.signal, "yes"));
   return {
     ...failureJson({ ...failure, hint: `Resume with: ${resume}`, resume }),
-    tasks: [...ended, ...shown].map(reportJson),
+    tasks: [...ended, ...shown].map((report) => reportJson(report)),
     pending: { count: interrupted.length, taskIds: shown.map(({ taskId }) => taskId) },
     ...rest,
   };

@@ -93,7 +93,8 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
     for (const warning of reports.at(-1)?.warnings ?? []) await session.console.warn(warning);
     await session.console.note(`${record.id} dismissed. imggen history still shows it.`);
   }
-  if (session.options.json) await session.json({ ok: true, tasks: reports.map(reportJson) });
+  if (session.options.json)
+    await session.json({ ok: true, tasks: reports.map((report) => reportJson(report)) });
   return 0;
 }
 

@@ -1,0 +1,41 @@
+/** How messages name what their reader has set or can set. */
+export interface OptionNames {
+  output: string;
+  name: string;
+  overwrite: string;
+  maxCredits: string;
+  noValidate: string;
+  retryFailed: string;
+  resubmitUnknown: string;
+  sandbox: string;
+  /** How to use the sandbox in place of an account. */
+  trySandbox: string;
+  /** How to set an API key, and the base URL, as the beginning of a sentence. */
+  setApiKey: string;
+  setBaseUrl: string;
+  /** Where all options are described, as a sentence. */
+  reference: string;
+}
+
+/** On the command line. */
+export const FLAGS: OptionNames = {
+  output: "--output",
+  name: "--name",
+  overwrite: "--overwrite",
+  maxCredits: "--max-credits",
+  noValidate: "--no-validate",
+  retryFailed: "--retry-failed",
+  resubmitUnknown: "--resubmit-unknown",
+  sandbox: "--sandbox",
+  trySandbox: "--sandbox",
+  setApiKey: "Store one with imggen login",
+  setBaseUrl: "Set it with imggen login --base-url <url>",
+  reference: "See imggen --help.",
+};
+
+/** A text, or one that names options: whoever shows it says what they are called there. */
+export type Wording = string | ((names: OptionNames) => string);
+
+export function worded(text: Wording, names: OptionNames): string {
+  return typeof text === "string" ? text : text(names);
+}
