@@ -28,23 +28,10 @@ const FILES: SourceFile[] = readdirSync(SOURCE, { recursive: true, encoding: "ut
 
 /** What a file names with `import … from`, `export … from` and `import()`, types included. */
 function importsOf(name: string, text: string): Import[] {
-  const found: Import[] = [];
-  const add = (specifier: ts.Node | undefined) => {
-    if (!specifier || !ts.isStringLiteral(specifier)) return;
-    const ours = specifier.text.startsWith(".");
-    const to = ours ? path.posix.join(path.posix.dirname(name), specifier.text) : specifier.text;
-    found.push({ to, ours });
-  };
-  const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier);
-    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier);
-    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
-      add(node.arguments[0]);
-    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal);
-    ts.forEachChild(node, visit);
-  };
-  visit(ts.createSourceFile(name, text, ts.ScriptTarget.Latest));
-  return found;
+  return ts.preProcessFile(text).importedFiles.map(({ fileName }) => {
+    const ours = fileName.startsWith(".");
+    return { to: ours ? path.posix.join(path.posix.dirname(name), fileName) : fileName, ours };
+  });
 }
 
 const layerOf = (name: string) => name.split("/", 1)[0] ?? "";

@@ -3,6 +3,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { inspectImage } from "../../src/lib/image/inspect.ts";
 import { pictureDimensions } from "../../src/sandbox/picture/dimensions.ts";
+import { type DrawPicture, drawPicture } from "../../src/sandbox/picture/picture.ts";
 import { png } from "../support/images.ts";
 import { liveSandbox } from "./live.ts";
 
@@ -37,8 +38,11 @@ it.each([
   });
 });
 
+/** Paints what the prompt says, but so small that it takes no time. */
+const small: DrawPicture = (spec) => drawPicture({ ...spec, width: 96, height: 96 });
+
 it("the images of one task differ, and each is the same whenever it is fetched", async () => {
-  const { made } = await liveSandbox({ draw: undefined });
+  const { made } = await liveSandbox({ draw: small });
   const [first = "", second = ""] = await made({ prompt: "a fox", model: "vendor2/beta-v4", maxImages: 2 });
   const { bytes } = await download(first);
   expect((await download(first)).bytes.equals(bytes)).toBe(true);
@@ -46,14 +50,14 @@ it("the images of one task differ, and each is the same whenever it is fetched",
 });
 
 it("each task gets an image of its own, which a restarted sandbox serves as the same bytes", async () => {
-  const first = await liveSandbox({ draw: undefined });
+  const first = await liveSandbox({ draw: small });
   const taskId = await first.accepted({ prompt: "a fox in the snow" });
   const [url = ""] = await first.made({ prompt: "a fox in the snow" });
   const urlOf = async ({ poll }: typeof first) =>
     [(await poll(taskId)).body.data?.resultUrl ?? ""].flat()[0] ?? "";
   const { bytes } = await download(await urlOf(first));
   expect((await download(url)).bytes.equals(bytes)).toBe(false);
-  const second = await liveSandbox({ folder: first.folder, draw: undefined });
+  const second = await liveSandbox({ folder: first.folder, draw: small });
   expect((await download(await urlOf(second))).bytes.equals(bytes)).toBe(true);
 });
 

@@ -3,10 +3,11 @@ import type { Context } from "../../src/cli/app/context.ts";
 import { run } from "../../src/cli/app/run.ts";
 import type { OutputStream } from "../../src/cli/output/output-stream.ts";
 import type { NamedGraphics } from "../../src/graphics/terminal.ts";
-import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import type { Clock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { expectNoKeyShown } from "./canary.ts";
 import { plainPicture } from "./plain-picture.ts";
+import { quickClock } from "./quick-clock.ts";
 
 export interface RunOptions {
   home: string;
@@ -34,7 +35,9 @@ export interface RunOptions {
   /** How wide that terminal is. */
   columns?: number;
   rows?: number;
-  /** Default: the system's. */
+  /** Is told what is written to standard error, when it is. */
+  onStderr?: (text: string) => unknown;
+  /** Default: `quickClock`. */
   clock?: Clock;
   /** Default: this process's. */
   nodeVersion?: string;
@@ -55,7 +58,7 @@ export async function runCommand(args: readonly string[], options: RunOptions): 
   const pid = ++lastPid;
   running.add(pid);
   const stdout = memoryStream(options);
-  const stderr = memoryStream({ ...options, terminal: options.terminal === true });
+  const stderr = memoryStream({ ...options, terminal: options.terminal === true }, options.onStderr);
   const context = testContext(options, pid, { stdout: stdout.stream, stderr: stderr.stream });
   const code = await run(args, context).finally(() => running.delete(pid));
   const shown = { stdout: stdout.text(), stderr: stderr.text() };
@@ -74,7 +77,7 @@ export function testContext(
     ...streams,
     env: { IMGGEN_HOME: options.home, ...options.env },
     resolvePath: (file) => path.resolve(options.cwd ?? options.home, file),
-    clock: options.clock ?? systemClock,
+    clock: options.clock ?? quickClock,
     processes: processesAs(pid),
     nodeVersion: options.nodeVersion ?? process.versions.node,
     signal: options.signal ?? new AbortController().signal,
@@ -102,18 +105,19 @@ function processesAs(pid: number): Processes {
   };
 }
 
-function memoryStream({
-  terminal = false,
-  columns,
-  rows,
-}: Pick<RunOptions, "terminal" | "columns" | "rows">): { stream: OutputStream; text: () => string } {
+function memoryStream(
+  { terminal = false, columns, rows }: Pick<RunOptions, "terminal" | "columns" | "rows">,
+  onText?: RunOptions["onStderr"],
+): { stream: OutputStream; text: () => string } {
   const chunks: Buffer[] = [];
   const stream: OutputStream = {
     isTTY: terminal !== false,
     ...(columns !== undefined && { columns }),
     ...(rows !== undefined && { rows }),
     write(data, done) {
-      chunks.push(Buffer.from(data));
+      const chunk = Buffer.from(data);
+      chunks.push(chunk);
+      onText?.(chunk.toString("utf8"));
       done();
       return true;
     },

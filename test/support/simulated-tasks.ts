@@ -117,6 +117,17 @@ export function watched(
   return known;
 }
 
+const learned = new Map<string, PollingSchedule[]>();
+
+/** What is learned from such a history, several times over. To learn takes longest here, so it is done once. */
+function schedulesAfter(history: Durations, count: number, histories: number): PollingSchedule[] {
+  const drawn = Array.from({ length: histories }, (_, index) => draw(history, count, 100 + index));
+  const name = JSON.stringify(drawn);
+  const known = learned.get(name) ?? drawn.map((durationsMs) => learnedSchedule(watched(durationsMs)));
+  learned.set(name, known);
+  return known;
+}
+
 /** Figures for tasks of these durations after such a history, on the mean of several histories. */
 export function figuresAfter(
   history: Durations,
@@ -125,9 +136,7 @@ export function figuresAfter(
   histories = 10,
 ): Figures {
   const tasks = draw(durations, 2000, 1);
-  const all = Array.from({ length: histories }, (_, index) =>
-    figuresOf(learnedSchedule(watched(draw(history, count, 100 + index))), tasks),
-  );
+  const all = schedulesAfter(history, count, histories).map((schedule) => figuresOf(schedule, tasks));
   return { delay: mean(all.map(({ delay }) => delay)), polls: mean(all.map(({ polls }) => polls)) };
 }
 

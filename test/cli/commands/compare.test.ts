@@ -1,8 +1,10 @@
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/lib/clock.ts";
 import { imagesIn } from "../../support/batch-world.ts";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
+import { quickMs } from "../../support/quick-clock.ts";
 import { failure, response, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, taskIs } from "../../support/scripts.ts";
 
@@ -98,8 +100,8 @@ describe("compare", () => {
       file: late(1500, (_request, socket) => void socket.write(response(200, PICTURE))),
     });
     const once = ["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"];
-    const first = await world.json(once);
-    const again = await world.json(once);
+    const first = await world.json(once, { clock: systemClock });
+    const again = await world.json(once, { clock: systemClock });
     const { elapsedMs, submittedAt, completedAt } = first.document.cells?.[0] ?? {};
     expect(Number(elapsedMs)).toBe(Date.parse(String(completedAt)) - Date.parse(String(submittedAt)));
     expect(Number(elapsedMs)).toBeGreaterThanOrEqual(300);
@@ -112,7 +114,7 @@ describe("compare", () => {
     const once = ["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"];
     const first = (await world.json(once)).document.cells?.[0];
     await rm(String(first?.files?.[0]?.path));
-    await pause(1500);
+    await pause(quickMs(1500));
     const again = (await world.json(once)).document.cells?.[0];
     expect(again).toMatchObject({ elapsedMs: first?.elapsedMs, completedAt: first?.completedAt });
     expect(world.server.submits()).toHaveLength(1);

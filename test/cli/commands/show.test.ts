@@ -2,6 +2,7 @@ import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promise
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
+import { buildPng } from "../../lib/image/builders.ts";
 import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 
@@ -96,8 +97,6 @@ describe("show", () => {
   });
 
   it("draws 100 megapixels, and the first frame of an animation", async () => {
-    const plain = { width: 10_000, height: 10_000, channels: 3, background: "teal" } as const;
-    const large = await sharp({ create: plain }).png({ compressionLevel: 9 }).toBuffer();
     const frames = ["red", "blue"].map(
       (background) => ({ create: { width: 8, height: 8, channels: 3, background } }) as const,
     );
@@ -105,7 +104,7 @@ describe("show", () => {
     const animation = await sharp(pictures, { join: { animated: true } })
       .gif()
       .toBuffer();
-    expect((await shown(large)).stdout).toMatch(HALF_BLOCKS);
+    expect((await shown(buildPng(10_000, 10_000))).stdout).toMatch(HALF_BLOCKS);
     expect((await shown(animation)).stdout).toMatch(/^\u001b\[38;2;255;0;0;48;2;255;0;0m▀{8}\u001b\[0m\n/);
   });
 

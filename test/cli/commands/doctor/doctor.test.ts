@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { OLDEST_NODE } from "../../../../src/cli/commands/doctor/installation.ts";
 import { InterruptedError } from "../../../../src/core/errors.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
 import { type CommandWorld, commandWorld, TEST_KEY } from "../../../support/command-world.ts";
 import type { RunOptions } from "../../../support/in-process.ts";
 import { deadPort } from "../../../support/live-server.ts";
@@ -208,11 +209,12 @@ describe("the key", () => {
 });
 
 describe("the clock", () => {
+  const ON_TIME = { clock: systemClock };
   const tellingTime = (ms: number) =>
     json({ code: 0, message: "ok" }, 200, { date: new Date(ms).toUTCString() });
 
   it("agrees with the service's within a minute", async () => {
-    const { code, check } = await examined(await healthy(tellingTime(Date.now() - 30_000)));
+    const { code, check } = await examined(await healthy(tellingTime(Date.now() - 30_000)), ON_TIME);
     expect([code, check("clock")?.status]).toEqual([0, "ok"]);
   });
 
@@ -220,7 +222,7 @@ describe("the clock", () => {
     [600_000, /^This machine's clock is (10 min|9 min 59 s) behind the service's\.$/],
     [-600_000, /^This machine's clock is (10 min|9 min 59 s|10 min 1 s) ahead of the service's\.$/],
   ])("that differs by %d ms is a warning", async (skewMs, message) => {
-    const { code, check } = await examined(await healthy(tellingTime(Date.now() + skewMs)));
+    const { code, check } = await examined(await healthy(tellingTime(Date.now() + skewMs)), ON_TIME);
     expect([code, check("clock")?.status]).toEqual([0, "warning"]);
     expect(check("clock")?.message).toMatch(message);
   });
