@@ -6,17 +6,19 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const FLAGS = ["-m", "gamma-image-2", "-q", "1K", "-o", "out", "--sandbox", "--max-credits", "50"];
 
-/** A folder with a manifest of so many rows that take a while, and one that fails. */
-async function manifest(): Promise<{ cwd: string; env: { IMGGEN_HOME: string }; args: string[] }> {
+/** A folder with a manifest of five rows, which take a while where the bar is looked at, and one that fails. */
+async function manifest(
+  directive = "",
+): Promise<{ cwd: string; env: { IMGGEN_HOME: string }; args: string[] }> {
   const cwd = await temporaryFolder();
-  const slow = ["a fox", "a hen", "an owl", "a wren", "a hare"].map((what) => `${what} [sandbox:slow=4s]`);
-  await writeFile(path.join(cwd, "p.txt"), ["a dog [sandbox:fail]", ...slow, ""].join("\n"));
+  const others = ["a fox", "a hen", "an owl", "a wren", "a hare"].map((what) => `${what}${directive}`);
+  await writeFile(path.join(cwd, "p.txt"), ["a dog [sandbox:fail]", ...others, ""].join("\n"));
   return { cwd, env: { IMGGEN_HOME: path.join(cwd, "home") }, args: ["batch", "p.txt", ...FLAGS] };
 }
 
 describe.skipIf(!hasScreen)("batch on a real terminal", () => {
   it.each([100, 80])("shows a bar in two lines of %d columns, and takes it away again", async (columns) => {
-    const { args, ...options } = await manifest();
+    const { args, ...options } = await manifest(" [sandbox:slow=3s]");
     const screen = await Screen.start(args, { columns, ...options });
     const lines = await screen.shows(/^ {2}\d+ of 50 credits .*left/m);
     expect(lines.filter((line) => /^\S ━*─* \d of 6 rows · 1 failed · \d running$/.test(line))).toHaveLength(
@@ -30,7 +32,7 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
   });
 
   it("fits 40 columns, and leaves nothing stale when the window changes in the middle", async () => {
-    const { args, ...options } = await manifest();
+    const { args, ...options } = await manifest(" [sandbox:slow=3s]");
     const screen = await Screen.start(args, { columns: 80, ...options });
     await screen.shows(/of 50 credits/);
     await screen.resize(40);

@@ -26,9 +26,11 @@ describe("a service that is down", () => {
     const port = await deadPort();
     await world.manifest("p.txt", "a fox");
     const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` };
-    let back: Promise<void> | undefined;
+    let isBack = false;
     const onStderr = (text: string) => {
-      if (text.includes("Submitting is paused")) back ??= bridge(port, world.server.port);
+      if (isBack || !text.includes("Submitting is paused")) return;
+      isBack = true;
+      void bridge(port, world.server.port);
     };
     const { code, stderr } = await world.run(BATCH, { env, onStderr });
     expect(stderr).toContain("Submitting is paused");
