@@ -1,12 +1,10 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../../src/sandbox/server.ts";
+import { describe, expect, it } from "vitest";
 import { runCommand } from "../support/in-process.ts";
 import { deadPort } from "../support/live-server.ts";
-import { plainPicture } from "../support/plain-picture.ts";
 import { finished, startProgram } from "../support/program.ts";
-import { type Shell, shellIn } from "../support/shell.ts";
+import { type SandboxShell, sandboxShell } from "../support/sandbox-shell.ts";
 import { handlesSignals } from "../support/started.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -115,28 +113,23 @@ const LOST = "20261121T143052118-9c41d07e";
 /** A folder with all that the examples start from, each made as its name says. */
 class Examples {
   readonly folder: string;
-  readonly #shell: Shell;
+  readonly #shell: SandboxShell;
   /** What stands for what in an example. */
   readonly #meant: [RegExp, string][] = [];
 
-  private constructor(folder: string, shell: Shell) {
-    this.folder = folder;
+  private constructor(shell: SandboxShell) {
+    this.folder = shell.folder;
     this.#shell = shell;
   }
 
   static async prepare(examples: readonly string[]): Promise<Examples> {
-    const folder = await temporaryFolder();
-    const sandbox = await startSandbox({
-      folder: path.join(folder, "sandbox"),
-      latencyMs: 50,
-      draw: plainPicture,
-    });
-    onTestFinished(() => sandbox.close());
-    const world = new Examples(folder, await shellIn(folder, sandbox.baseUrl));
+    const shell = await sandboxShell();
+    const { folder, baseUrl } = shell;
+    const world = new Examples(shell);
     await mkdir(path.join(folder, "pictures"));
     for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, name), text);
     world.#meant.push(
-      [/https:\/\/example\.com\/api/g, sandbox.baseUrl],
+      [/https:\/\/example\.com\/api/g, baseUrl],
       [/jq -c '\.\[\] \| \{prompt: \.title\}' books\.json/g, `printf '{"prompt":"a book"}\\n'`],
       [/ \| jq .*$/g, ""],
       [/^imggen login/g, "echo sk-sandbox | imggen login"],

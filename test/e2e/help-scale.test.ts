@@ -2,23 +2,13 @@ import { execFile } from "node:child_process";
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import { plainPicture } from "../support/plain-picture.ts";
+import { expect, it } from "vitest";
 import { recipe } from "../support/recipe.ts";
-import { shellIn } from "../support/shell.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { sandboxShell } from "../support/sandbox-shell.ts";
 import { hasTool } from "../support/tools.ts";
 
 it("the script for a Slurm job array, run once for each of its tasks, submits every row once", async () => {
-  const folder = await temporaryFolder();
-  const sandbox = await startSandbox({
-    folder: path.join(folder, "sandbox"),
-    latencyMs: 20,
-    draw: plainPicture,
-  });
-  onTestFinished(() => sandbox.close());
-  const { env } = await shellIn(folder, sandbox.baseUrl);
+  const { env, folder } = await sandboxShell();
   await writeFile(path.join(folder, "job.sh"), await recipe("scale", "Slurm"));
   const rows = Array.from({ length: 10 }, (_, at) => `fox ${at}`);
   await writeFile(path.join(folder, "products.csv"), ["prompt", ...rows, ""].join("\n"));

@@ -1,14 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { environmentTable } from "../../src/cli/help/environment.ts";
 import { exitCodeTable } from "../../src/cli/help/exit-code-table.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
 import { SETTING_NAMES } from "../../src/store/settings-file.ts";
 import { runCommand } from "../support/in-process.ts";
-import { plainPicture } from "../support/plain-picture.ts";
-import { shellIn } from "../support/shell.ts";
+import { sandboxShell } from "../support/sandbox-shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const README = await readFile(path.resolve(import.meta.dirname, "../../README.md"), "utf8");
@@ -105,21 +103,13 @@ function stretches(): { atOnce: string[][]; after: string[] } {
 
 describe("the README's commands", () => {
   it("all work when they are pasted", { timeout: 120_000 }, async () => {
-    const folder = await temporaryFolder();
-    const sandbox = await startSandbox({
-      folder: path.join(folder, "sandbox"),
-      latencyMs: 50,
-      draw: plainPicture,
-    });
-    onTestFinished(() => sandbox.close());
-    const { run: shell } = await shellIn(folder, sandbox.baseUrl);
+    const { run: shell, folder, baseUrl } = await sandboxShell();
     await writeFile(path.join(folder, "products.csv"), /```csv\n([\s\S]*?)```/.exec(README)?.[1] ?? "");
     const id = (await shell("imggen generate 'a task to poll' --no-wait")).stdout.trim();
     const { atOnce, after } = stretches();
     expect([...atOnce.flat(), ...after].length).toBeGreaterThan(30);
     const read = async (lines: string[]) => {
-      for (const line of lines)
-        await expect(shell(pasted(line, id, sandbox.baseUrl)), line).resolves.toBeDefined();
+      for (const line of lines) await expect(shell(pasted(line, id, baseUrl)), line).resolves.toBeDefined();
     };
     await Promise.all(atOnce.map(read));
     await read(after);

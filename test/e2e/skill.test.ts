@@ -1,22 +1,12 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import { plainPicture } from "../support/plain-picture.ts";
-import { shellIn } from "../support/shell.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { expect, it } from "vitest";
+import { sandboxShell } from "../support/sandbox-shell.ts";
 
 it("every command of the skill works, as JSON, and charges what the skill says", {
   timeout: 60_000,
 }, async () => {
-  const folder = await temporaryFolder();
-  const sandbox = await startSandbox({
-    folder: path.join(folder, "sandbox"),
-    latencyMs: 50,
-    draw: plainPicture,
-  });
-  onTestFinished(() => sandbox.close());
-  const { run } = await shellIn(folder, sandbox.baseUrl);
+  const { run, folder } = await sandboxShell();
   const skill = await readFile((await run("imggen skill install")).stdout.trim(), "utf8");
   const lines = [...skill.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) =>
     block.trim().split("\n"),
