@@ -58,7 +58,7 @@ export interface Failed {
 
 /** What became of one task that did not. */
 export interface TaskFailure extends Failed {
-  /** What was saved all the same. */
+  /** The images that were saved before the failure. */
   files: SavedFile[];
   warnings: string[];
 }

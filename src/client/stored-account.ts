@@ -23,7 +23,7 @@ function accountIn(folder: string): { baseUrl: string; apiKey: string } | null {
     if (baseUrl === undefined || apiKey === undefined) return null;
     return { baseUrl: checkBaseUrl(baseUrl, "baseUrl"), apiKey: checkApiKey(apiKey, "apiKey") };
   } catch (error) {
-    // A damaged file of another profile is told when that profile is used.
+    // A damaged file of another profile is reported when that profile is used.
     if (error instanceof ImggenError) return null;
     throw error;
   }

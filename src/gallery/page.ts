@@ -24,7 +24,7 @@ export interface PageImage {
   command: string | null;
 }
 
-/** What a page of imggen is known by, so that it may be replaced. */
+/** Marks a page as made by imggen, so that it may be replaced. */
 const GENERATOR = '<meta name="generator" content="imggen gallery">';
 
 export function isGalleryPage(html: string): boolean {

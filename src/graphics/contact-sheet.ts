@@ -82,7 +82,7 @@ async function text(content: string, width: number, height: number): Promise<Buf
   return sharp(data).extract(part).png().toBuffer();
 }
 
-/** The text is markup to the library, and none of it is meant. A text of blanks alone it takes for none. */
+/** The library parses the text as markup, so markup in it is escaped. It refuses a text of blanks alone. */
 function escapeMarkup(content: string): string {
   const escaped = content.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
   return escaped.trim() === "" ? "-" : escaped;

@@ -6,6 +6,6 @@ const COLORS = 256;
 
 /** Shows pixels at the cursor. */
 export function sixelPicture({ data, width, height }: Pixels): string {
-  // The library takes the whole of the array's buffer.
+  // The library reads the array's whole buffer, so it gets a copy of this part alone.
   return `${image2sixel(Uint8Array.from(data), width, height, COLORS)}\n`;
 }

@@ -63,7 +63,7 @@ function mayBeAsked({ env }: Terminal): boolean {
 }
 
 function questionFor({ env }: Terminal): string {
-  // What runs around tmux is asked for its name: an answer also says that tmux lets such sequences through.
+  // The terminal that tmux runs in is asked for its name. An answer also proves that tmux passes sequences through.
   const name = env.TMUX ? throughTmux(NAME_QUERY) : NAME_QUERY;
   return name + CELL_SIZE_QUERY + ATTRIBUTES_QUERY;
 }

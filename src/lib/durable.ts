@@ -6,7 +6,7 @@ import { whileInUseSync } from "./while-in-use.ts";
 
 /**
  * Creates a folder and its missing parents and makes each durable. Not with Node's recursive mkdir: below a folder that
- * answers ENOENT to every new name, as /proc does, that one never returns.
+ * answers ENOENT to every new name, as /proc does, Node's never returns.
  */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
   // It usually exists, and checking takes a third of the time of a failed mkdir.

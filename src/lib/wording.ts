@@ -33,7 +33,7 @@ export const FLAGS: OptionNames = {
   reference: "See imggen --help.",
 };
 
-/** A text, or one that names options: whoever shows it says what they are called there. */
+/** A text, or one that names options; the names are given where it is shown. */
 export type Wording = string | ((names: OptionNames) => string);
 
 export function worded(text: Wording, names: OptionNames): string {

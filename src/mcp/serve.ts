@@ -13,11 +13,11 @@ export interface ServeOptions extends Lines, Pick<Toolbox, "matrix" | "defaults"
   clock: Clock;
   /** Stops the server in good order. */
   signal: AbortSignal;
-  /** Told of what went wrong outside any call. */
+  /** Called with errors outside any call. */
   onTrouble: (error: Error) => void;
 }
 
-/** How long calls are given to end by themselves once the client has closed its end, and once they were stopped. */
+/** How long calls may take to end after the client has closed the connection, and again after they were aborted. */
 const LAST_CALLS_MS = 1000;
 
 /**

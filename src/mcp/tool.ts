@@ -22,7 +22,7 @@ export interface Toolbox {
   output: string | undefined;
 }
 
-/** One call of a tool, by whoever made it. */
+/** One call of a tool. */
 export interface Call {
   /** Aborts where the client has cancelled the call. */
   signal: AbortSignal;
@@ -46,7 +46,7 @@ interface Definition<Input extends z.ZodObject> extends Omit<Tool, "input" | "pr
   run(args: z.output<Input>, call: Call, toolbox: Toolbox): Promise<Answer>;
 }
 
-/** A tool of which the compiler knows that it takes what its schema lets through. */
+/** A tool. The compiler checks that it takes what its schema accepts. */
 export function tool<Input extends z.ZodObject>({ run, ...definition }: Definition<Input>): Tool {
   return {
     ...definition,

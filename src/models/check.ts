@@ -20,8 +20,8 @@ export interface CheckOptions {
   /** How messages name the values; by default as the flags of `imggen generate`. */
   labels?: Partial<Labels>;
   /**
-   * Where reference images may be files: whether they can be uploaded. They stay in the request as they were given, for
-   * whoever uploads them. Absent: only URLs are taken.
+   * Where reference images may be files: whether they can be uploaded. They stay in the request as they were given, until
+   * they are uploaded. Absent: only URLs are taken.
    */
   uploads?: boolean | undefined;
 }

@@ -40,8 +40,8 @@ export async function takeClaim(
 
 /**
  * The owner of a claim; null if it died without releasing the claim. A process may release its claim and end between the
- * moment the claim is read and the moment the process is found dead, and another process may have the number by then. So
- * the claim is read once more: only if it still names the dead process was it never released.
+ * moment the claim is read and the moment the process is found dead, and another process may have its id by then. So the
+ * claim is read again: it was never released only if it still names the dead process.
  */
 async function holderOf(file: string, processes: Processes): Promise<ProcessIdentity | "gone" | null> {
   const owner = await readOwner(file);

@@ -4,7 +4,7 @@ import type { TaskRecord } from "../task/record.ts";
 /** How long a submit may take if the claim does not say: the timeout and some margin. */
 export const LONGEST_SUBMIT_MS = 150_000;
 
-/** The task files that this process is at work on, in any ledger it has open, and how often. */
+/** The task files that this process is working on, in any open ledger, and how often. */
 const heldHere = new Map<string, number>();
 
 /** Records that this process is working on a task; called before its file is visible, so that it never looks abandoned. */
@@ -32,7 +32,7 @@ export function mayBeUnderWay(record: TaskRecord, self: ProcessIdentity, nowMs: 
   return !isSameMachine(record.owner, self) && nowMs < submittingUntilMs(record);
 }
 
-/** Milliseconds since the epoch; long ago for a request whose submit has come to its end. */
+/** Milliseconds since the epoch; in the past for a request whose submit has ended. */
 function submittingUntilMs({ state, submittedAt }: TaskRecord): number {
   if (state.name !== "intent" && state.name !== "rate_limited") return Number.NEGATIVE_INFINITY;
   const untilMs = state.until === null ? Number.NaN : Date.parse(state.until);

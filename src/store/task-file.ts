@@ -125,7 +125,7 @@ export class TaskFile {
     try {
       this.#file.close();
     } catch {
-      // It is closed all the same.
+      // A descriptor is closed even where close reports an error.
     }
   }
 }

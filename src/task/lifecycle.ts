@@ -146,7 +146,7 @@ function advanceRequest(state: TaskState, event: TaskEvent): TaskState {
 
 const NEVER_SEEN: CompletionTimes = { seenMs: null, pendingMs: null };
 
-/** A task exists, and nothing said of its submit can undo that; nothing at all undoes that it is saved. */
+/** Once a task is accepted, no later event of its submit changes that; once it is saved, no event does. */
 function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
   const { taskId, acceptedAt } = state;
   if (state.name === "saved") return state;

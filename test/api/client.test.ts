@@ -300,7 +300,7 @@ describe("a reply", () => {
     await expect(sending).rejects.toMatchObject({ name: "TransportError", sent: true, message: "too much" });
   });
 
-  it("ends an exchange that is told of with its method, status and time", async () => {
+  it("reports an exchange with its method, status and time", async () => {
     const told: { result: number | string }[] = [];
     const server = await liveServer((_request, socket) => void socket.write(json({}, 503)));
     await exchange(
@@ -312,7 +312,7 @@ describe("a reply", () => {
     ]);
   });
 
-  it("that broke off is told of with the status or the error", async () => {
+  it("that was cut off is reported with its status or error", async () => {
     const told: { result: number | string }[] = [];
     const server = await liveServer(
       (_request, socket) => void socket.end(response(200, "", { "content-length": "5" })),

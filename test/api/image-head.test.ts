@@ -80,7 +80,7 @@ describe("HEAD of a reference image", () => {
     expect(server.requests).toHaveLength(2 + 6);
   });
 
-  it("asks nobody at a private address for a public service, nor where a name leads there", async () => {
+  it("sends no request to a private address for a public service, nor to a name that resolves to one", async () => {
     const server = await answering(200, PNG);
     const service = "https://8.8.8.8/api";
     expect(await ask(server.origin, service)).toEqual({
@@ -92,7 +92,7 @@ describe("HEAD of a reference image", () => {
     expect(server.requests).toEqual([]);
   });
 
-  it("asks nobody about data: URLs and URLs with a password", async () => {
+  it("sends no request for data: URLs and URLs with a password", async () => {
     expect(await ask("data:image/png;base64,AAAA")).toMatchObject({ kind: "unknown" });
     expect(await ask("https://me:secret@images.test/fox.png")).toMatchObject({ kind: "unknown" });
   });

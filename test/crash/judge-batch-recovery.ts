@@ -126,7 +126,7 @@ async function judgeFurtherRun(
   return wrong;
 }
 
-/** Whoever asks for it gets every row of unknown outcome once more, and then all are saved. */
+/** With `--resubmit-unknown` every row of unknown outcome is submitted again, and then all are saved. */
 async function judgeResubmit(
   world: CrashWorld,
   batch: BatchScenario,

@@ -132,7 +132,7 @@ export function judgeFiles(world: CrashWorld): string[] {
   for (const [name, digest] of digests) {
     const image = images.get(digest);
     if (!image) wrong.push(`${name} is left in the output folder, and is no whole image`);
-    // Of a task that the ledger never got, nobody knows the wish any more.
+    // The request of a task that the ledger never got is not known.
     else if (name !== image.place && known.has(image.taskId)) wrong.push(`${name} is not at ${image.place}`);
   }
   if (new Set(digests.values()).size < digests.size)

@@ -22,7 +22,7 @@ export function editedRows(rows: readonly Row[], everAsked: Row[], random: () =>
     return { prompt: `an owl ${everAsked.length + at}` };
   });
   everAsked.push(...added);
-  // Of equal rows nobody could tell which one went.
+  // Equal rows cannot be told apart, so none of them is removed.
   const unlike = rows.filter(({ prompt }) => rows.filter((row) => row.prompt === prompt).length === 1);
   const removed = pick(unlike, random);
   return shuffled([...rows.filter((row) => row !== removed), ...added], random);

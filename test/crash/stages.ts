@@ -34,7 +34,7 @@ export interface StageStrike {
   incident: Incident;
 }
 
-/** Sees the stages of a run go by, and lets the one incident happen that was ordered. */
+/** Follows the stages of a run, and causes the one incident that was asked for. */
 export class StageWatch {
   /** The stages so far, in their order. */
   readonly reached: Stage[] = [];

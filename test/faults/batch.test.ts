@@ -84,7 +84,7 @@ it.skipIf(!existsSync("/dev/full"))(
   },
 );
 
-it("a batch whose reader has gone saves every row all the same", async () => {
+it("a batch whose reader has gone still saves every row", async () => {
   const { world, args, files } = await batchOf(6, {});
   const closed = ["sh", "-c", '"$@" | true', "sh"];
   const run = await world.run(args, { through: closed });

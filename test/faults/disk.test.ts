@@ -365,7 +365,7 @@ it("too many open files: nothing is lost, and resume saves the image", async (te
 });
 
 it.each(["EPERM", "ENOTSUP", "EISDIR"])(
-  "a file system without hard links (%s) takes the image all the same, replacing nothing",
+  "a file system without hard links (%s) still takes the image, replacing nothing",
   async (code) => {
     const world = await programWorld(await liveService(PICTURE));
     const env = failingDisk({ operation: "link", code, match: world.out });

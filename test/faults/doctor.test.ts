@@ -39,7 +39,7 @@ async function examined(world: ProgramWorld, options: ProgramOptions = {}, flags
 
 const healthyService = () => liveService(PICTURE, { poll: replies(UNKNOWN_TASK) });
 
-it("doctor with a service that is well: exit 0, one poll, nothing created in a fresh home", async () => {
+it("doctor with a healthy service: exit 0, one poll, nothing created in a fresh home", async () => {
   const server = await healthyService();
   const world = await programWorld(server);
   const { code, document } = await examined(world);
@@ -112,7 +112,7 @@ it("doctor without a network names that, and the embedded sandbox needs none", a
   expect((await examined(world, { through: alone }, ["--sandbox"])).code).toBe(0);
 });
 
-it("doctor with a certificate that nobody trusts names NODE_EXTRA_CA_CERTS, and sends no key", async () => {
+it("doctor with an untrusted certificate names NODE_EXTRA_CA_CERTS, and sends no key", async () => {
   const certificate = selfSigned("localhost");
   const server = await liveService(PICTURE, { poll: replies(UNKNOWN_TASK) }, certificate);
   const world = await programWorld(server);
@@ -216,7 +216,7 @@ it("doctor on a disk with little space left says how much, and that nothing can 
 });
 
 describe.skipIf(!CAN_BE_ANOTHER_USER)("doctor as another user", () => {
-  it("without HOME and without a home folder names IMGGEN_HOME, and checks the service all the same", async () => {
+  it("without HOME and without a home folder names IMGGEN_HOME, and still checks the service", async () => {
     const world = await programWorld(await healthyService());
     const options = await asAnotherUser({ HOME: undefined, IMGGEN_HOME: undefined });
     const { code, check } = await examined(world, options);

@@ -40,7 +40,7 @@ describe("in a working folder that was deleted,", () => {
     expect(JSON.parse(run.stdout).error.message).toMatch(/^The working folder cannot be used/);
   });
 
-  it("an absolute output folder is used as ever", async () => {
+  it("an absolute output folder works", async () => {
     const world = await programWorld(await liveService(PICTURE));
     const run = await world.generate([], { through: IN_DELETED_FOLDER });
     expect(await world.aftermath(run)).toMatchObject({ exit: 0, submits: 1, done: SAVED.done });

@@ -44,7 +44,7 @@ it.each(ODD)(
     expect(linesWith(run, file)).toEqual([expect.stringMatching(words)]);
     expect(await world.files()).toEqual(SAVED.files);
     expect(await readFile(file)).toEqual(Buffer.from(content));
-    // What cannot be read may be a charged task, so nobody is told that all is well.
+    // An unreadable file may be a charged task, so success is not reported.
     expect(run.code).toBe(/damaged|newer/.test(String(words)) ? 9 : 0);
   },
 );

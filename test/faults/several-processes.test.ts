@@ -59,7 +59,7 @@ it("two resumes at once of one task: one file, and neither fails the other", asy
   expect(await world.ledger()).toEqual({ open: [], done: ["saved"] });
 });
 
-it("resume leaves a task alone that another process is at work on", async () => {
+it("resume leaves a task alone that another process is working on", async () => {
   const server = await liveService(PICTURE, { poll: inTurn(silence, completedAt("/1.png")) });
   const world = await programWorld(server);
   const program = world.start(world.generateArgs(["--request-timeout", "1500ms"]));
@@ -71,7 +71,7 @@ it("resume leaves a task alone that another process is at work on", async () => 
   expect(await world.aftermath(await end)).toEqual(SAVED);
 });
 
-it("a holder that was killed holds nothing", async () => {
+it("the claim of a killed process is released", async () => {
   const server = await liveService(PICTURE, { poll: inTurn(silence, silence, completedAt("/1.png")) });
   const world = await programWorld(server);
   for (const args of [world.generateArgs(), ["resume", "--json", "--poll-interval", "100ms"]]) {
@@ -188,7 +188,7 @@ it("a claim of another machine is respected until it says, and where it says not
 /** Starts a command whose parent never waits for it, so that it keeps its process number when it has ended. */
 const UNWAITED = ["sh", "-c", '"$@" & exec sleep 60', "sh"];
 
-it("a killed process that its parent has not waited for holds nothing", async (test) => {
+it("the claim of a killed process that its parent has not waited for is released", async (test) => {
   if (!existsSync("/proc/self/stat")) return test.skip("needs /proc");
   const server = await liveService(PICTURE, { submit: replies(response(429, "", { "retry-after": "60" })) });
   const world = await programWorld(server);

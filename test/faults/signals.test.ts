@@ -326,7 +326,7 @@ it.each(SIGNALS)(
   },
 );
 
-/** A world with a named pipe in it that nobody has opened. */
+/** A world with a named pipe that no process has opened. */
 async function worldWithPipe(server?: ScriptedServer) {
   const world = await programWorld(server ?? (await liveService(PICTURE)));
   const fifo = path.join(world.folder, "pipe.txt");

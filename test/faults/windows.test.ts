@@ -33,7 +33,7 @@ it.each(["what?.png", "NUL.png", "a:b.png"])(
 );
 
 it.each([[[]], [["--overwrite"]]])(
-  "a file that another program has open for a moment on Windows is renamed and removed all the same: %j",
+  "a file that another program has open for a moment on Windows is still renamed and removed: %j",
   async (flags) => {
     const { world } = await windowsWorld({ IMGGEN_TEST_IN_USE: "3" });
     const run = await world.generate(flags);

@@ -167,7 +167,7 @@ it("several directives act one after the other", async () => {
   expect(await (await look()).text()).toContain("</html>");
 });
 
-it("a prompt of nothing but directives is drawn all the same", async () => {
+it("a prompt of nothing but directives gets an image too", async () => {
   const { made } = await liveSandbox();
   const [url = ""] = await made({ prompt: "[sandbox:slow=0s]" });
   expect((await fetch(url)).status).toBe(200);

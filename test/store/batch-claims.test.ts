@@ -27,13 +27,13 @@ async function newClaims() {
 }
 
 describe("claiming an attempt at a row", () => {
-  it("gives it to whoever comes first, and tells everybody else whose it is", async () => {
+  it("gives it to the first process, and tells all others which task has it", async () => {
     const { as } = await newClaims();
     expect(await as().claim(ROW, 1, ID)).toBe(ID);
     expect(await as().claim(ROW, 1, LATER)).toBe(ID);
   });
 
-  it("gives one task to many that come at once, whoever it is", async () => {
+  it("gives the same task to all of many that claim at once", async () => {
     for (let round = 0; round < 20; round++) {
       const { as } = await newClaims();
       const ids = Array.from({ length: 8 }, (_, index) => `20260131T120000000-0000000${index}`);
@@ -114,7 +114,7 @@ describe("an attempt that is claimed with a task's file", () => {
   });
 
   it.each(['{"type":"intent"}\n', '{"type":"intent","v":1,', '{"id":"../x"}\n', "\0\0\0\0", "", "notes\n"])(
-    "and was damaged since, to %j, stands for itself, so that nobody takes the row for one that was never begun",
+    "and was damaged since, to %j, is given as its path, so that the row never counts as not begun",
     async (damage) => {
       const { as, folder } = await newClaims();
       await as().claim(OTHER, 1, ID);

@@ -20,7 +20,7 @@ async function release(result: ClaimResult): Promise<void> {
 }
 
 describe("claiming a thing", () => {
-  it("gives it to whoever asks for what has no owner", async () => {
+  it("is granted where there is no owner", async () => {
     const folder = await temporaryFolder();
     expect(await takeClaim(folder, "task", null, someProcesses(1).as(1))).toMatchObject({ held: false });
   });
@@ -92,14 +92,11 @@ describe("claiming a thing", () => {
     expect(await takeClaim(folder, "other", null, world.as(2))).toMatchObject({ held: false });
   });
 
-  it.each(["", '{"pid":2,"ho', "null"])(
-    "passes over a claim in which nobody can be made out: %j",
-    async (content) => {
-      const folder = await temporaryFolder();
-      await leaveClaim(folder, content, 60_000);
-      expect(await takeClaim(folder, "task", null, someProcesses(1, 2).as(1))).toMatchObject({ held: false });
-    },
-  );
+  it.each(["", '{"pid":2,"ho', "null"])("passes over a claim that names no process: %j", async (content) => {
+    const folder = await temporaryFolder();
+    await leaveClaim(folder, content, 60_000);
+    expect(await takeClaim(folder, "task", null, someProcesses(1, 2).as(1))).toMatchObject({ held: false });
+  });
 
   it("gives what a dead process left to exactly one of many", async () => {
     for (let round = 0; round < 20; round++) {

@@ -24,7 +24,7 @@ async function newLedger(...pids: number[]) {
   return { ledger: as(1), as, clock, world, open: path.join(state, "tasks", "open"), state };
 }
 
-/** Puts a file where tasks are, whoever wrote it. */
+/** Puts a file into the folder of tasks. */
 async function plant(folder: string, name: string, content: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, name), content);

@@ -54,7 +54,7 @@ export async function listenForTest(server: Server): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** A port of this machine where nobody listens. */
+/** A port of this machine without a listener. */
 export async function deadPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -63,7 +63,7 @@ async function requireSameService({ service: own, record }: ImageOrigin, session
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
     });
   }
-  // A sidecar may come from anybody: what it names is no place to send a key to.
+  // A sidecar may have been written by anyone, so the key is never sent to the address in it.
   const there = `To submit it where it was charged, set IMGGEN_BASE_URL=${own} and its key.\n`;
   throw new UsageError(`This was charged at ${own}, and ${configured} is configured.`, {
     hint: record ? there + other : other,

@@ -4,7 +4,7 @@ import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
 
 /**
- * Standard output takes the bytes of one image, and nothing beside them.
+ * Standard output carries the bytes of one image, and nothing else.
  * @param label what asked for it: the flag, or the setting
  * @throws UsageError
  */

@@ -5,8 +5,8 @@ const LONGEST_WAIT_MS = 100;
 const CTRL_C = "\u0003";
 
 /**
- * Sends the terminal a question, and returns what it answers; what it has answered within 100 ms, if that is not all.
- * The terminal does not echo meanwhile. Ctrl-C is a signal as ever.
+ * Sends the terminal a query and returns its answer, or the part of it that arrived within 100 ms. The terminal does not
+ * echo meanwhile; Ctrl-C still sends SIGINT.
  */
 export function queryTerminal(
   question: string,

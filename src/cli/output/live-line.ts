@@ -76,7 +76,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
   // While suspended, the shell gets its cursor back, and no stale line is left.
   const endSuspending = context.onSuspend(() => {
     spinner.stop();
-    // A frame may be due before the signal that continues the program is told.
+    // The spinner's timer may fire before the handler of SIGCONT runs.
     isInBackground = true;
   }, comeForward);
   console.beforeWrite = () => {

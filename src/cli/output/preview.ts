@@ -11,7 +11,7 @@ import { findScreen } from "./screen.ts";
 const screens = new WeakMap<Session, Promise<Screen>>();
 
 /**
- * Shows images in the terminal, one below the other. Nothing that goes wrong here is an error: what it is of is saved.
+ * Shows images in the terminal, one below the other. A failure here is not an error of the command: the images are saved.
  * What cannot be shown is said in one line.
  */
 export async function showInTerminal(files: readonly string[], session: Session): Promise<void> {

@@ -7,7 +7,7 @@ import type { Session } from "../app/session.ts";
 const OPENERS: { [Name in NodeJS.Platform]?: string } = { darwin: "open", win32: "explorer" };
 const USUAL_OPENER = "xdg-open";
 
-/** By then an opener that cannot open the file has said so. */
+/** Long enough for an opener that cannot open the file to exit with an error. */
 const OPENING_MS = 500;
 
 /** Opens files with the system's viewer. Where that fails, it is a warning. */

@@ -50,7 +50,7 @@ export interface BatchResult {
   rows: number;
   /** What may have been charged in earlier runs. */
   charged: Cost;
-  /** What stopped it before its end: the account, or a signal. */
+  /** Why it stopped early: an error of the account, or a signal. null if it did not. */
   stopped: ImggenError | null;
 }
 

@@ -22,7 +22,7 @@ const ROW_STATES: Readonly<Record<StateName, RowState>> = {
   saved: "saved",
 };
 
-/** @param entry the latest attempt; null if the row has none, or nothing of it was begun */
+/** @param entry the latest attempt; null if the row has none, or its task was never begun */
 export function rowStateOf(entry: Attempt): RowState {
   if (entry === null) return "new";
   // A task that cannot be read may have been charged.

@@ -31,7 +31,7 @@ function endsAll(error: ImggenError): boolean {
 
 /**
  * Runs one row to its end: submits it, or continues from its state after an earlier run.
- * @returns "held" while another process is at work on it
+ * @returns "held" while another process is working on it
  * @throws the signal's reason, if nothing was begun
  */
 export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowResult | "held"> {

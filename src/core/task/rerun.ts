@@ -5,10 +5,10 @@ import type { Ledger } from "../../store/ledger.ts";
 import { type ImageOrigin, originOf, originOfTask } from "./origin.ts";
 
 /**
- * The request that an image came from, or of the task that has this id. An image is known by its bytes, so it may have
- * been moved or renamed since; bytes that were changed are nobody's. What the ledger lacks may be in its sidecar.
- * @param file the path that it is where it is no id, absolute
- * @throws UsageError if neither knows it, or a sidecar does not know the whole of it
+ * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it
+ * may have been moved or renamed since, but not changed. A request that the ledger lacks may be in the sidecar.
+ * @param file `what` as an absolute path
+ * @throws UsageError if neither has it, or the sidecar has only a part of it
  */
 export async function findEarlierRequest(what: string, file: string, ledger: Ledger): Promise<ImageOrigin> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;

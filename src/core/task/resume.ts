@@ -78,7 +78,7 @@ export function resumeRecord(
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
-    // A process that goes on after it has saved a task leaves nothing of it to do.
+    // Nothing is left to do for a saved task, even while the process that saved it is still running.
     if (owned === "held") return record.state.name === "saved" ? reportOf(record) : stillHeld(record);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);

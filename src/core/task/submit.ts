@@ -121,7 +121,7 @@ async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Pr
       sent = true;
     });
   } catch (error) {
-    // A bug on the way out: what it cost is known all the same.
+    // A bug after the request was sent: it may have been charged.
     if (sent)
       return {
         outcome: "unknown",

@@ -2,7 +2,7 @@ import { ServiceError } from "../../api/errors.ts";
 import { UsageError } from "../../lib/errors.ts";
 import type { TaskReport } from "./report.ts";
 
-/** What the service answers for a task that it does not know: no other of its keys would say so (section 7). */
+/** The error key for a task that the service does not know (section 7). */
 const NO_SUCH_TASK = "image_generation.error.unknown_error";
 
 /**

@@ -2,7 +2,7 @@ import { editDistance } from "../edit-distance.ts";
 import { MatrixProblem, shownValue } from "./problem.ts";
 
 // The forms that values of a matrix file have. Written by hand, because a schema library takes longer to load than the
-// whole program, and its messages would have to be written anew all the same.
+// whole program, and its messages would have to be rewritten anyway.
 
 /** Takes a value that has its form. @param at the path of the value @throws MatrixProblem if it has another */
 export type Form<Value> = (value: unknown, at: string) => Value;

@@ -206,7 +206,7 @@ describe("a folder whose id this ledger does not know", () => {
     expect(stderr).toContain("Submit all 3? [y/N] ");
   });
 
-  it("is only told of with --shard, and asked about without it later", async () => {
+  it("is only reported with --shard, and later asked about without it", async () => {
     const { world, at, run } = await foreign();
     const shard = await run(["--shard", "1/1"], { input: "" });
     expect([shard.code, shard.stderr.includes("another machine")]).toEqual([0, true]);

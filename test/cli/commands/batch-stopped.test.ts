@@ -30,7 +30,7 @@ describe("an account that can pay for no more", () => {
       expect(row).toMatchObject({ charged: "no", error: { type } });
   });
 
-  it("is told once, with the command that goes on, and the next run resumes", async () => {
+  it("is reported once, with the command that resumes, and the next run resumes", async () => {
     const world = await batchWorld({ submit: inTurn(accepts, NO_CREDITS, accepts) });
     await world.manifest("p.txt", ...foxes(5));
     const args = [...BATCH, "--concurrency", "1"];

@@ -188,7 +188,7 @@ it("the last tasks are found without reading the rest of the ledger", async () =
   for (const prompt of ["a fox", "a hare", "an owl"]) await world.run(["generate", prompt]);
   const names = (await world.listing()).filter((name) => name.includes("/done/") && name.endsWith(".jsonl"));
   expect(names).toHaveLength(3);
-  // What cannot be read is only told of where it is come to.
+  // An unreadable file is reported only if the listing reaches it.
   const oldest = names.toSorted((a, b) => path.basename(a).localeCompare(path.basename(b)))[0] ?? "";
   const file = path.join(path.dirname(world.home), oldest);
   expect(await readFile(file, "utf8")).toContain("a fox");

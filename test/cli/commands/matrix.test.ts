@@ -172,7 +172,7 @@ describe("the setting matrix", () => {
     expect(document.error?.hint).toMatch(/run imggen config unset matrix --profile work\.$/);
   });
 
-  it("can be removed where its file is wrong by now, and what needs no models works all the same", async () => {
+  it("can be removed once its file is wrong, and commands that need no models still work", async () => {
     const world = await matrixWorld();
     await world.run(["generate", "a fox", "-m", "model-9", "-q", "2K", "--no-wait"]);
     await world.run(["config", "set", "matrix", "models.json"], unset);

@@ -123,7 +123,7 @@ describe("show", () => {
     expect(stdout).toMatch(/^\u001b\[38;2;[\d;]+m▀\u001b\[0m\n$/);
   });
 
-  it("says in one line that it cannot draw without colours, and names the image all the same", async () => {
+  it("says in one line that it cannot draw without colours, and still names the image", async () => {
     const { code, stdout, stderr } = await (await worldWithFox()).run(
       ["show", "fox.png", "--no-color"],
       TERMINAL,

@@ -268,7 +268,7 @@ describe("--check-images", () => {
     });
   });
 
-  it("refuses a URL whose signature has expired, and asks nobody", async () => {
+  it("refuses a URL whose signature has expired, without a request", async () => {
     const { world } = await answering(403, {});
     const url = `${world.server.origin}/in.png?X-Amz-Date=${signedAt(3_700_000)}&X-Amz-Expires=3600`;
     const { code, stderr } = await world.run([...FOX, "--image", url, "--check-images"]);

@@ -53,7 +53,7 @@ it("a file that is not there, a folder, a named pipe and a device are refused, a
     );
 });
 
-it.skipIf(process.getuid?.() === 0)("a file that may not be read is refused", async () => {
+it.skipIf(process.getuid?.() === 0)("a file without permission to read it is refused", async () => {
   const file = await fileOf("[]");
   await chmod(file, 0);
   expect(thrownBy(() => readMatrix(file, "")).message).toContain("permission denied");

@@ -7,7 +7,7 @@ import type { Session } from "../../app/session.ts";
 import { costText } from "./costs.ts";
 import { MOST_SHOWN } from "./row-notes.ts";
 
-/** What became of a batch, and what a person can do about it. */
+/** How a batch ended, and what the user can do next. */
 export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
   const { saved, skipped, failed, unknown, pending, notSent } = tally;
   const counts = [

@@ -3,7 +3,7 @@ import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 
 /** So few cells are named one by one. */
 const MOST_NAMED = 2;
-/** Lines for more of them, but for the first, which counts them. */
+/** Lines for more of them, after the first, which has their count. */
 const MOST_LINES = 3;
 
 /** Which cells the matrix rules out, and why: few one by one, many by their models, in four lines at most. */

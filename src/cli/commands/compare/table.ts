@@ -24,7 +24,7 @@ export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): 
   return [request.model, request.ratio, request.quality].filter(Boolean).join(" ");
 }
 
-/** What came of each cell. */
+/** The result of each cell. */
 export function comparedRows(ends: readonly RowResult[]): TableCell[][] {
   return ends.map(endedCells);
 }

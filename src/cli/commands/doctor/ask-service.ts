@@ -10,7 +10,7 @@ import type { Asked } from "./check.ts";
 import { lookupIfAnswered } from "./lookup.ts";
 import { settingOf } from "./settings.ts";
 
-/** A third of a poll's: whoever runs doctor is waiting for its result. */
+/** A third of a poll's: the user is waiting for the result. */
 const TIMEOUT_MS = 5_000;
 
 /**

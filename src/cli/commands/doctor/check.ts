@@ -35,7 +35,7 @@ export interface Subject {
   asked: () => Promise<Asked>;
 }
 
-/** One thing that is checked. An ImggenError that it throws is what is wrong. */
+/** One check. An ImggenError that it throws is its result: failed. */
 export interface Check {
   name: string;
   run: (subject: Subject) => CheckResult | Promise<CheckResult>;

@@ -2,7 +2,7 @@ import { lookup, Resolver } from "node:dns";
 import { promises } from "node:fs";
 import type { LookupFunction } from "node:net";
 
-/** Less than the service's check may take, so that a name server that does not answer is told from a silent service. */
+/** Shorter than the service's check, to distinguish a name server that does not answer from a service that does not. */
 const NAME_SERVER_MS = 3_000;
 
 /**

@@ -104,7 +104,7 @@ export async function checkClock({ session, asked }: Subject): Promise<CheckResu
   if (answer?.kind === "sandbox") throw new NotChecked("the embedded sandbox has this machine's clock");
   if (answer?.kind !== "answered") throw new NotChecked("the service could not be asked for its time");
   if (answer.dateMs === null) throw new NotChecked("the service does not tell its time");
-  // It was told half way, and to the second.
+  // The Date header was set about halfway through the exchange, and has whole seconds.
   const aheadMs = Math.round(session.context.clock.now() - answer.elapsedMs / 2 - answer.dateMs - 500);
   const facts = { aheadMs };
   const skew = formatDuration(Math.abs(aheadMs));

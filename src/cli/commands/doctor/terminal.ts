@@ -10,7 +10,7 @@ export async function checkTerminal({ session }: Subject): Promise<CheckResult> 
     return ok("standard output is not a terminal", {
       isTerminal: false,
     });
-  // A question to the terminal would stand on standard output, beside the JSON document.
+  // A query to the terminal would be written to standard output, into the JSON document.
   const screen = await findScreen(session, options.json !== true);
   const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";
   const symbols = hasSymbols(context.env) ? "symbols" : "no symbols";

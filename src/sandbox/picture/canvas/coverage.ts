@@ -4,7 +4,7 @@ import type { Row } from "./layer.ts";
 /**
  * Notes in `row.mask` how much each pixel of row `y` is covered by the shape: a running sum over the mask
  * is the covered share (its sign does not matter). Exact areas, hence smooth edges at any size.
- * `row.marked` tells where to look; whoever reads the mask sets it back to zero.
+ * `row.marked` says which pixels to read; the reader of the mask sets it back to zero.
  */
 export function markCoverage(edges: Edges, row: Row, y: number): void {
   const { sides } = edges;

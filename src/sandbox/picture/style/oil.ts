@@ -8,7 +8,7 @@ interface Brush {
   readonly size: number;
   /** How much the brightness must change around a place for this brush to touch it, out of 255. */
   readonly detail: number;
-  /** The share of other places it touches all the same, 0 to 1. */
+  /** The share of other places that it paints too, 0 to 1. */
   readonly elsewhere: number;
 }
 

@@ -198,7 +198,7 @@ describe("the key", () => {
     expect(work.check("key")?.hint).toBe("Store a key that works: imggen login --profile work");
   });
 
-  it("that is missing or cannot be one is never sent, and the service is asked all the same", async () => {
+  it("that is missing or cannot be one is never sent, and the service is still asked", async () => {
     for (const key of [undefined, "nonsense", "sk-\u{1f98a}"]) {
       const world = await healthy(failure("login_required"));
       const { code, check } = await examined(world, { env: { IMGGEN_API_KEY: key } });

@@ -25,7 +25,7 @@ describe("a folder", () => {
     expect(await placeOf(path.join(file, "below"))).toMatchObject({ problem: { code: "ENOTDIR" } });
   });
 
-  it.skipIf(process.getuid?.() === 0)("that nobody may write to cannot be used", async () => {
+  it.skipIf(process.getuid?.() === 0)("without permission to write cannot be used", async () => {
     const folder = path.join(await temporaryFolder(), "closed");
     await mkdir(folder, { mode: 0o500 });
     expect(await placeOf(path.join(folder, "below"))).toMatchObject({ problem: { code: "EACCES" } });

@@ -27,7 +27,7 @@ test("rows that repeat the row above become zeros", () => {
   expect([...filtered.subarray(16)]).toEqual([2, ...row.map(() => 0)]);
 });
 
-test("an error while painting reaches whoever reads the file", async () => {
+test("an error while painting reaches the reader of the file", async () => {
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(15);
     throw new Error("out of paint");
