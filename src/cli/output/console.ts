@@ -1,23 +1,9 @@
-import { errorText } from "../../lib/error-text.ts";
-import { ImggenError } from "../../lib/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
 import { labelPaint, loadStyle, type Paint, PLAIN, type Style, takesColors } from "./colors.ts";
 import { fold, prepareFolding, type WholeLine } from "./fold.ts";
-import { isClosedPipe, type OutputStream } from "./output-stream.ts";
-
-/** Standard output could not take the result. */
-export class OutputError extends ImggenError {
-  readonly type = "save_failed";
-
-  constructor(cause: Error) {
-    super(`Standard output could not be written: ${errorText(cause)}.`, {
-      hint: "What was saved or stored is safe: imggen history shows it.",
-      charged: "unknown",
-      cause,
-    });
-  }
-}
+import { OutputError } from "./output-error.ts";
+import { isClosedPipe, writeTo } from "./output-stream.ts";
 
 /** A line, or several: only what separates them ends a line, never anything inside one. */
 export type Text = string | readonly string[];
@@ -137,7 +123,7 @@ export class Console {
   async imageBytes(bytes: AsyncIterable<Uint8Array>): Promise<void> {
     this.beforeWrite();
     for await (const chunk of bytes) {
-      const error = await write(this.#streams.stdout, chunk);
+      const error = await writeTo(this.#streams.stdout, chunk);
       if (error) throw error;
     }
   }
@@ -151,13 +137,13 @@ export class Console {
   async question(text: string): Promise<void> {
     await this.#inTurn("stderr", async () => {
       this.beforeWrite();
-      await write(this.#streams.stderr, printable(text));
+      await writeTo(this.#streams.stderr, printable(text));
     });
   }
 
   /** Clears so many rows of the terminal, from the one above the cursor upwards. */
   clearAbove(rows: number): void {
-    if (rows > 0) void write(this.#streams.stderr, UP_AND_CLEAR.repeat(rows));
+    if (rows > 0) void writeTo(this.#streams.stderr, UP_AND_CLEAR.repeat(rows));
   }
 
   /** A message on standard error; not under `--quiet`. */
@@ -195,7 +181,7 @@ export class Console {
 
   async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {
     this.beforeWrite();
-    const error = await write(this.#streams[stream], text);
+    const error = await writeTo(this.#streams[stream], text);
     this.afterWrite();
     return error;
   }
@@ -222,14 +208,4 @@ function textOf(line: string | WholeLine): string {
 function escaped(text: Text, paint: Paint = (line) => line): string {
   const lines = typeof text === "string" ? [text] : text;
   return lines.map((line, at) => paint(printable(line), at)).join("\n");
-}
-
-function write(stream: OutputStream, data: string | Uint8Array): Promise<Error | null> {
-  return new Promise((resolve) => {
-    try {
-      stream.write(data, (error) => resolve(error ?? null));
-    } catch (error) {
-      resolve(error instanceof Error ? error : new Error(String(error)));
-    }
-  });
 }

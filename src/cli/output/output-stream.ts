@@ -47,6 +47,17 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
   };
 }
 
+/** Writes to a stream, and waits until that is done. @returns the error; null if there was none */
+export function writeTo(stream: OutputStream, data: string | Uint8Array): Promise<Error | null> {
+  return new Promise((resolve) => {
+    try {
+      stream.write(data, (error) => resolve(error ?? null));
+    } catch (error) {
+      resolve(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}
+
 /** Whether a write failed because the reader has gone away. Windows answers EOF where a pipe was closed. */
 export function isClosedPipe(error: unknown, onPlatform: NodeJS.Platform = platform()): boolean {
   const code = errorCode(error);
