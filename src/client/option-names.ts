@@ -11,7 +11,7 @@ export const OPTION_NAMES: OptionNames = {
   resubmitUnknown: "resubmitUnknown: true",
   sandbox: "sandbox: true",
   trySandbox: "createClient({ sandbox: true })",
-  setApiKey: "Give createClient an apiKey, store one with imggen login",
-  setBaseUrl: "Give createClient a baseUrl, set one with imggen login --base-url <url>",
+  setApiKey: "Give createClient an apiKey, set IMGGEN_API_KEY, or run imggen login.",
+  setBaseUrl: "Give createClient a baseUrl, or run imggen login --base-url <url>.",
   reference: "Nothing was sent.",
 };

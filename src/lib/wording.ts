@@ -27,9 +27,9 @@ export const FLAGS: OptionNames = {
   retryFailed: "--retry-failed",
   resubmitUnknown: "--resubmit-unknown",
   sandbox: "--sandbox",
-  trySandbox: "--sandbox",
-  setApiKey: "Store one with imggen login",
-  setBaseUrl: "Set it with imggen login --base-url <url>",
+  trySandbox: "add --sandbox",
+  setApiKey: "To store one (or set IMGGEN_API_KEY): imggen login",
+  setBaseUrl: "To set it: imggen login --base-url <url>",
   reference: "See imggen --help.",
 };
 

@@ -42,6 +42,14 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
     expect(rows.filter((line) => row.test(line))).toHaveLength(2);
   });
 
+  it("of the summary keeps its days whole in 40 columns, and says which model each line is of", async () => {
+    const env = await homeWithTasks();
+    const lines = await Screen.after(["history", "--summary", "--sandbox"], { columns: 40, env });
+    expect(lines[0]).toMatch(/^DAY +MODEL +TASKS +CREDITS$/);
+    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d {2}vendor1\/\S+ +2 +\?$/);
+    expect(lines.at(-1)).toBe("Not shown for lack of room: IMAGES.");
+  });
+
   it("has bold headings and no other style, and none under NO_COLOR", async () => {
     const styled = await Screen.start(["models"], { columns: 80, rows: 40 });
     await styled.end();

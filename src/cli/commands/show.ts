@@ -62,7 +62,9 @@ async function findImages(
   }
   const record = stats === null ? await ledger.find(what) : null;
   if (record === null)
-    throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`);
+    throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {
+      hint: "To see the tasks of this machine: imggen history",
+    });
   const saved = record.state.name === "saved" ? record.state.files : [];
   const paths = saved.flatMap(({ path }) => path ?? []);
   if (paths.length === 0) {

@@ -53,5 +53,7 @@ export function fold(line: string, stream: Parameters<typeof roomOn>[0]): string
   const columns = roomOn(stream);
   if (measure(line) <= columns) return [line];
   const indent = line.search(/\S|$/);
-  return wrapWords(pieces(line), { columns, indent, hanging: HANGING, measure });
+  const lines = wrapWords(pieces(line), { columns, indent, hanging: HANGING, measure });
+  // A piece that is too long has as much room as there is: most commands then fit one line, or two.
+  return lines.map((each) => (measure(each) > columns ? each.trimStart() : each));
 }

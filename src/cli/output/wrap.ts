@@ -15,23 +15,19 @@ export interface Wrapping {
   measure?: (text: string) => number;
 }
 
-/** Words in lines that fit; only a word that is too long by itself makes a longer one, which has no blanks before it. */
+/** Words in lines that fit; only a word that is too long by itself makes a longer one. */
 export function wrapWords(
   words: readonly string[],
   { columns, indent, hanging = 0, end = "", measure = (text) => text.length }: Wrapping,
 ): string[] {
   const lines: string[] = [];
-  const begun = (word: string, blanks: number) => {
-    const free = columns - measure(word) - end.length;
-    return " ".repeat(Math.max(0, Math.min(blanks, free))) + word;
-  };
   let line = "";
   for (const word of words) {
-    const longer = line === "" ? begun(word, indent) : `${line} ${word}`;
+    const longer = line === "" ? " ".repeat(indent) + word : `${line} ${word}`;
     if (line === "" || measure(longer) + end.length <= columns) line = longer;
     else {
       lines.push(line + end);
-      line = begun(word, indent + hanging);
+      line = " ".repeat(indent + hanging) + word;
     }
   }
   return [...lines, line];

@@ -21,6 +21,20 @@ it("history of a model that there is not names the nearest", async () => {
   expect(stderr).toContain('There is no model "z-imagine"; the nearest is z-image.');
 });
 
+it("history with nothing in it says how to make an image", async () => {
+  const world = await commandWorld();
+  for (const flags of [[], ["--sandbox"], ["--summary"]]) {
+    const { code, stdout, stderr } = await world.run(["history", ...flags]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toMatch(
+      /^No tasks .* yet\.\nTo make an image, free of charge: imggen generate "a red fox" --sandbox\n$/,
+    );
+  }
+  expect((await world.run(["history", "--search", "fox"])).stderr).toBe(
+    "No task at a real service matches.\n",
+  );
+});
+
 describe("history keeps play money and real money apart", () => {
   it("lists real services, and with --sandbox the sandbox", async () => {
     const world = await commandWorld();
@@ -40,12 +54,12 @@ describe("history keeps play money and real money apart", () => {
     expect(await world.run(["history"])).toEqual({
       code: 0,
       stdout: "",
-      stderr: "No task was charged yet at a real service; 1 in the sandbox: imggen history --sandbox\n",
+      stderr: "No tasks at a real service yet; 1 in the sandbox: imggen history --sandbox\n",
     });
     const other = await commandWorld();
     await other.run(["generate", "a fox"]);
     expect((await other.run(["history", "--sandbox"])).stderr).toBe(
-      "No task was charged yet in the sandbox; 1 at a real service: imggen history\n",
+      "No tasks in the sandbox yet; 1 at a real service: imggen history\n",
     );
   });
 
@@ -101,7 +115,7 @@ describe("history finds", () => {
   it("nothing, and says so", async () => {
     const world = await threeTasks();
     const { stderr } = await world.run(["history", "--search", "a whale"]);
-    expect(stderr).toBe("No task matches at a real service.\n");
+    expect(stderr).toBe("No task at a real service matches.\n");
   });
 
   it.each([

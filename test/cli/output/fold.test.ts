@@ -30,13 +30,6 @@ describe("a message on a terminal", () => {
     expect(fold(`  ${before} ${whole}`, on(30))).toEqual([`  ${before}`, whole]);
   });
 
-  it("indents what fits no further than it may", () => {
-    expect(fold("  To resume it: imggen resume task_3f9c81", on(27))).toEqual([
-      "  To resume it:",
-      "  imggen resume task_3f9c81",
-    ]);
-  });
-
   it("keeps a command within a sentence in one piece, and breaks the sentence around it", () => {
     const hint = "Nothing was sent. imggen history --all lists the tasks whose requests are known.";
     expect(fold(hint, on(30))).toEqual([

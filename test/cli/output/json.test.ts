@@ -73,7 +73,7 @@ it("no base URL is exit 2 with both ways on, no key exit 3", async () => {
   const world = await commandWorld();
   const noUrl = await world.json(["generate", "a fox"], { env: { IMGGEN_BASE_URL: undefined } });
   expect(noUrl).toMatchObject({ code: 2, document: { error: { type: "usage" }, charged: "no" } });
-  expect(noUrl.document.error?.hint).toMatch(/imggen login --base-url.*--sandbox/);
+  expect(noUrl.document.error?.hint).toMatch(/imggen login --base-url.*--sandbox/s);
   const noKey = await world.json(["generate", "a fox"], { env: { IMGGEN_API_KEY: undefined } });
   expect(noKey).toMatchObject({ code: 3, document: { error: { type: "auth_required" }, charged: "no" } });
   expect(world.server.requests).toEqual([]);

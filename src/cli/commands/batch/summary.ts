@@ -11,7 +11,7 @@ import { MOST_SHOWN } from "./row-notes.ts";
 export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
   const { saved, skipped, failed, unknown, pending, notSent } = tally;
   const counts = [
-    `${saved + skipped} saved${skipped > 0 ? ` (${skipped} of them before)` : ""}`,
+    savedText(saved, skipped),
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
     pending > 0 && `${pending} charged and unfinished`,
@@ -24,6 +24,12 @@ export function summaryLines({ tally, rows, stopped }: BatchResult, session: Ses
   for (const [what, count] of tally.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
   if (stopped) lines.push(`Stopped: ${stopped.message}`, ...remedies(stopped));
   return [...lines, ...nextSteps(tally, session)];
+}
+
+/** `3 saved (2 of them before)`; `3 saved before`. */
+function savedText(saved: number, before: number): string {
+  if (before === 0) return `${saved} saved`;
+  return saved === 0 ? `${before} saved before` : `${saved + before} saved (${before} of them before)`;
 }
 
 /** What this run has charged: from what is certain to what it may be. */

@@ -71,15 +71,18 @@ async function noteUnknownModel(name: string, session: Session): Promise<void> {
   await session.console.note(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`);
 }
 
+const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox" --sandbox';
+
 /** Says why there is nothing to show, and where the tasks are that there are. */
 async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
-  const none = isFiltered(flags) ? "No task matches" : "No task was charged yet";
   const isSandbox = session.options.sandbox === true;
   const here = isSandbox ? "in the sandbox" : "at a real service";
+  const none = isFiltered(flags) ? `No task ${here} matches` : `No tasks ${here} yet`;
   const [there, how] = isSandbox
     ? ["at a real service", "imggen history"]
     : ["in the sandbox", "imggen history --sandbox"];
   const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
-  await session.console.note(`${none} ${here}${others}`);
+  const isNew = elsewhere === 0 && !isFiltered(flags);
+  await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
   if (flags.model !== undefined) await noteUnknownModel(flags.model, session);
 }

@@ -9,10 +9,10 @@ import type { Column } from "../../output/table-layout.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 
 const COLUMNS: readonly Column[] = [
-  { heading: "DAY" },
-  { heading: "MODEL" },
-  { heading: "TASKS" },
-  { heading: "IMAGES" },
+  { heading: "DAY", whole: true },
+  { heading: "MODEL", least: 8 },
+  { heading: "TASKS", spare: true, whole: true },
+  { heading: "IMAGES", spare: true, whole: true },
   { heading: "CREDITS", keep: true },
 ];
 

@@ -155,5 +155,6 @@ async function show(resumed: Resumed, ids: string[], exitCode: number, session: 
       ids.length === 1 && only ? reportJson(only) : resumedJson(resumed, exitCode, session),
     );
   }
-  if (reports.length === 0 && unreadable.length === 0) await session.console.note("Nothing is unfinished.");
+  if (reports.length === 0 && unreadable.length === 0)
+    await session.console.note("Nothing to resume: no task is unfinished.");
 }

@@ -58,7 +58,7 @@ describe("imggen doctor", () => {
     expect(code).toBe(2);
     expect(lines.map((line) => line.split(/ +/)[1])).toEqual(checks.map(({ name }) => name));
     expect(lines.find((line) => line.includes(" key "))).toMatch(
-      /^failed +key +No API key is set\. Store one with imggen login/,
+      /^failed +key +No API key is set\. To store one \(or set IMGGEN_API_KEY\): imggen login/,
     );
     expect(stderr).toBe("2 to fix.\n");
     expect((await world.run(["doctor", "--quiet"])).stderr).toBe("");
