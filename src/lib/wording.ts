@@ -10,7 +10,7 @@ export interface OptionNames {
   sandbox: string;
   /** How to use the sandbox in place of an account. */
   trySandbox: string;
-  /** How to set an API key, and the base URL, as the beginning of a sentence. */
+  /** How to set an API key, and the base URL. */
   setApiKey: string;
   setBaseUrl: string;
   /** Where all options are described, as a sentence. */

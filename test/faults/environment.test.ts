@@ -13,7 +13,10 @@ describe("in a working folder that was deleted,", () => {
     async (command) => {
       const world = await programWorld(await liveService(PICTURE));
       const run = await world.run(command.split(" "), { through: IN_DELETED_FOLDER });
-      expect({ code: run.code, stderr: run.stderr.replace("Nothing to resume: no task is unfinished.\n", "") }).toMatchObject({
+      expect({
+        code: run.code,
+        stderr: run.stderr.replace("Nothing to resume: no task is unfinished.\n", ""),
+      }).toMatchObject({
         code: 0,
         stderr: expect.not.stringMatching(/error|nothing was charged|may have been charged/i),
       });
