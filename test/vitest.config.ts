@@ -18,6 +18,8 @@ export default defineConfig({
     maxWorkers: 4,
     // No test replaces a module, so the files of a worker may share what it has loaded: half of a small test's time.
     isolate: false,
+    // The garbage of thousands of tests is collected in fewer rounds: a tenth of their processor time.
+    execArgv: ["--max-semi-space-size=64"],
     sequence: { sequencer: LongestFirst },
     // The gallery's style is a part of its page.
     css: true,

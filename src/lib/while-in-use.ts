@@ -4,20 +4,22 @@ import { errorCode } from "./error-code.ts";
 /** Errors of a rename or an unlink on Windows while a virus scanner or an indexer has the file open. */
 const IN_USE: ReadonlySet<string> = new Set(["EPERM", "EBUSY", "EACCES"]);
 
-const GIVE_UP_AFTER_MS = 2_000;
+const PATIENCE_MS = 2_000;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
 /**
  * Renames or removes a file. On Windows this is retried for up to 2 s while the file may be in use; other systems rename
  * and remove open files, so there the first error is final.
+ * @param patienceMs how long it is retried, in milliseconds
  * @throws the error of the last attempt
  */
 export async function whileInUse<Result>(
   change: () => Result | Promise<Result>,
   onPlatform: NodeJS.Platform = platform(),
+  patienceMs = PATIENCE_MS,
 ): Promise<Result> {
-  const pauses = pausesOn(onPlatform);
+  const pauses = pausesOn(onPlatform, patienceMs);
   for (;;) {
     try {
       return await change();
@@ -33,8 +35,9 @@ export async function whileInUse<Result>(
 export function whileInUseSync<Result>(
   change: () => Result,
   onPlatform: NodeJS.Platform = platform(),
+  patienceMs = PATIENCE_MS,
 ): Result {
-  const pauses = pausesOn(onPlatform);
+  const pauses = pausesOn(onPlatform, patienceMs);
   for (;;) {
     try {
       return change();
@@ -47,8 +50,8 @@ export function whileInUseSync<Result>(
 }
 
 /** How long to wait after an error, milliseconds; null if another attempt is pointless. */
-function pausesOn(onPlatform: NodeJS.Platform): (error: unknown) => number | null {
-  const end = performance.now() + GIVE_UP_AFTER_MS;
+function pausesOn(onPlatform: NodeJS.Platform, patienceMs: number): (error: unknown) => number | null {
+  const end = performance.now() + patienceMs;
   let pauseMs = FIRST_PAUSE_MS;
   return (error) => {
     const left = end - performance.now();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { keyMasker, maskKey, withoutQuery } from "../../src/lib/redact.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 describe("a URL for people", () => {
   it.each([
@@ -76,7 +77,7 @@ describe("a text from elsewhere", () => {
   });
 
   it("stays as it is where no key is in it", () => {
-    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => mask(text) === text));
+    fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => mask(text) === text));
     expect(mask("task-1 sk- sk-canary x")).toBe("task-1 sk- sk-canary x");
     expect(keyMasker("")("any")).toBe("any");
   });

@@ -25,15 +25,15 @@ describe.each(WAYS)("$way", ({ run }) => {
     expect(await run(failing(code, 3).change, "win32")).toBe(4);
   });
 
-  it("gives up after 2 s, with the last answer", async () => {
+  it("gives up when its patience is at its end, with the last answer", async () => {
     const { change, attempts } = failing("EBUSY", Number.POSITIVE_INFINITY);
     const start = performance.now();
-    await expect(run(change, "win32")).rejects.toMatchObject({ code: "EBUSY" });
+    await expect(run(change, "win32", 300)).rejects.toMatchObject({ code: "EBUSY" });
     const tookMs = performance.now() - start;
-    expect(tookMs).toBeGreaterThanOrEqual(1990);
-    expect(tookMs).toBeLessThan(4000);
-    expect(attempts()).toBeGreaterThan(5);
-    expect(attempts()).toBeLessThan(40);
+    expect(tookMs).toBeGreaterThanOrEqual(290);
+    // 10, 20, 40, 80 ms, and what is left: fewer on a machine that is busy.
+    expect(attempts()).toBeGreaterThan(1);
+    expect(attempts()).toBeLessThanOrEqual(6);
   });
 
   it.each(["ENOENT", "EEXIST", "ENOSPC"])("does not try again after %s", async (code) => {

@@ -5,12 +5,13 @@ import { expect, it } from "vitest";
 import { formatLine, TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { advance, type TaskEvent, type TaskState } from "../../src/task/lifecycle.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 import { AT, EVENTS, UNTIL } from "../support/records.ts";
 import { requests } from "../support/requests.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const text = fc.string({ unit: "binary", maxLength: 8 });
+const text = fc.string({ unit: anyCharacter, maxLength: 8 });
 const intent = requests(text).map((request): TaskEvent => ({ ...EVENTS.intent, request }));
 const file = fc.record({
   path: fc.option(text),

@@ -6,6 +6,7 @@ import { FLAG_LABELS } from "../../src/models/labels.ts";
 import { DEFAULT_MODEL } from "../../src/models/matrix.ts";
 import { draftOf, toRequest } from "../../src/models/wire.ts";
 import { FIELD_NAMES, type FieldName } from "../../src/task/request-fields.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 import { runCommand } from "../support/in-process.ts";
 import { drafts, requests } from "../support/requests.ts";
@@ -15,7 +16,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const CASES = 4000;
 
-const anyText = fc.string({ unit: "binary", maxLength: 8 });
+const anyText = fc.string({ unit: anyCharacter, maxLength: 8 });
 /** No model's name, and nothing that a shell, a flag or a manifest reads as something else. */
 const plainText = fc.stringMatching(/^x[a-z0-9:.-]{0,8}$/);
 const plainDrafts = drafts(plainText, plainText);

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { anyCharacter } from "./any-character.ts";
 
 /**
  * Characters that act on a terminal or cannot be seen, first and last of each range. Written out by number,
@@ -45,7 +46,7 @@ export const nastyText = fc
   .array(
     fc.oneof(
       activeCharacter,
-      fc.string({ unit: "binary", maxLength: 3 }),
+      fc.string({ unit: anyCharacter, maxLength: 3 }),
       fc.constantFrom("❤", "\ufe0f", "1"),
     ),
   )

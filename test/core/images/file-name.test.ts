@@ -10,6 +10,7 @@ import {
   slugOf,
   templateProblem,
 } from "../../../src/core/images/file-name.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const FACTS: NameFacts = {
   request: { prompt: "A fox, at dawn!", model: "vendor1/alpha-2", ratio: "16:9", quality: "2K" },
@@ -101,7 +102,7 @@ describe("a file's name", () => {
   });
 
   it("is one name that every platform takes, with room for a number, whatever it is made of", () => {
-    const anything = fc.string({ unit: "binary", maxLength: 400 });
+    const anything = fc.string({ unit: anyCharacter, maxLength: 400 });
     fc.assert(
       fc.property(anything, anything, anything, (template, prompt, taskId) => {
         const request = { prompt, model: prompt, ratio: prompt, quality: prompt };
