@@ -15,7 +15,7 @@ export interface KnownImage {
 const INDEX = "index.json";
 const VERSION = 1;
 
-/** What is known of a folder's images, kept beside their thumbnails: a file that has not changed is not read again. */
+/** Metadata of a folder's images, stored beside their thumbnails, so that an unchanged file is not read again. */
 export class KnownImages {
   readonly #folder: string;
   readonly #images: Map<string, KnownImage>;

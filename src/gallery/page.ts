@@ -99,7 +99,7 @@ ${GENERATOR}
 `;
 }
 
-/** Nothing from elsewhere: images beside the page or in it, and the style and script whose digests are these. */
+/** Nothing from other hosts: only images beside the page or in it, and the style and script with these digests. */
 function policy(): string {
   return [
     "default-src 'none'",

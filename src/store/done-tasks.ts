@@ -21,7 +21,7 @@ export class DoneTasks {
 
   /**
    * Moves a finished task's file here. Not synced: after a power cut the file is in one place or the other,
-   * and says itself that it is finished.
+   * and its last event says that the task is finished.
    */
   async take(file: string, record: TaskRecord): Promise<void> {
     const folder = path.join(this.#folder, doneFolder(record.id));

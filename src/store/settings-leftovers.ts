@@ -8,7 +8,7 @@ export function probeOf(file: string): string {
   return `${file}.probe`;
 }
 
-/** What is added to the settings file's name: by the probe, and by conf for the file that it then renames. */
+/** Suffixes of the settings file's name: the probe's, and that of conf's temporary file. */
 const LEFTOVER = /^\.(?:probe|tmp-\d{10}[0-9a-f]{6})$/;
 
 /**

@@ -43,7 +43,7 @@ export function manifestRows(world: CrashWorld, { argv }: Pick<Run, "argv">): Ro
   return lines.slice(0, -1).map((line) => JSON.parse(line));
 }
 
-/** Whether a row may have been submitted, as nobody knows: no task here is failed by the service. */
+/** Whether it is unknown if a row was submitted. The service of these scenarios fails no task. */
 export function isUnknownRow({ ok, charged }: RowJson): boolean {
   return !ok && charged === "unknown";
 }
@@ -57,7 +57,7 @@ export function judgeBatchRun(world: CrashWorld, run: Run): string[] {
   return wrong.map((what) => `${run.argv.slice(0, 2).join(" ")}: ${what}`);
 }
 
-/** Every row that was told of is told of once, by its own task and its own files, which are whole. */
+/** Every row is reported at most once, with its own task and its own files, which are whole. */
 function judgeRowsSaid(world: CrashWorld, run: Run): string[] {
   const manifest = manifestRows(world, run);
   const prompts = new Map(world.service.charges.map(({ taskId, prompt }) => [taskId, prompt]));
@@ -67,7 +67,7 @@ function judgeRowsSaid(world: CrashWorld, run: Run): string[] {
   return saidBy(run).rows.flatMap(({ row, taskId, files }) => {
     const { prompt, output } = manifest[row - 1] ?? {};
     const wrong: string[] = [];
-    if (!once(row)) wrong.push(`row ${row} is told of twice`);
+    if (!once(row)) wrong.push(`row ${row} is reported twice`);
     if (taskId !== null && prompts.get(taskId) !== prompt) wrong.push(`row ${row} is not ${taskId}`);
     if (taskId !== null && !once(taskId)) wrong.push(`${taskId} is two rows'`);
     for (const { path: file } of files) {
@@ -88,7 +88,7 @@ function digestOf(file: string): string {
   }
 }
 
-/** A run that ended by itself has told of every row, counted them, and said the truth about money. */
+/** A run that ended by itself has reported every row, with correct counts and credits. */
 function judgeBatchEnd(world: CrashWorld, run: Run): string[] {
   const { rows, summary } = saidBy(run);
   if (run.code === 1) return [`exit 1: ${run.stdout}${run.stderr}`];

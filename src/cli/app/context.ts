@@ -36,13 +36,13 @@ export interface Context extends ProcessContext {
   ask: (question: string) => Promise<string>;
   /** As `ask`, without showing what is typed. */
   askHidden: (question: string) => Promise<string>;
-  /** Sends the terminal a question, and returns what it answers at once; empty if it says nothing. */
+  /** Sends the terminal a query, and returns its immediate answer; empty if there is none. */
   queryTerminal: (question: string) => Promise<string>;
   /** The graphics protocols that the environment names. */
   namedGraphics: () => Promise<NamedGraphics>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */
   edit: (text: string) => Promise<string>;
-  /** Whether the terminal is this process's to draw on: a shell's `bg` runs it beside the prompt. */
+  /** Whether this process may draw on the terminal. After a shell's `bg` it may not: the prompt is there. */
   isInForeground: () => boolean;
   /** Has `before` called before Ctrl-Z stops the program, and `after` when it goes on. @returns what ends that */
   onSuspend: (before: () => void, after: () => void) => () => void;

@@ -50,8 +50,8 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
 }
 
 /**
- * A request belongs to the service that it was charged at: what was free at the sandbox is not to cost something at
- * another without a word. @throws UsageError if another is configured
+ * A request belongs to the service that it was charged at: one that was free at the sandbox must not be charged at
+ * another service without a warning. @throws UsageError if another is configured
  */
 async function requireSameService({ service: own, record }: ImageOrigin, session: Session): Promise<void> {
   const setting = await session.settings.get("baseUrl");

@@ -104,7 +104,7 @@ function logLine({ method, path, status, note }: RequestLine, nowMs: number): st
   return [time, method, path, status === 0 ? "-" : status, note ?? ""].join(" ").trimEnd();
 }
 
-/** The time in the background, and the status by what it means: served, refused, or nothing sent and a bug. */
+/** The time dimmed, and the status coloured: served, refused, or failed (no answer, or HTTP 5xx). */
 function logPaint({ status, isRefused }: RequestLine): (style: Style) => Paint {
   const meaning = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
   return (style) => (line) =>

@@ -8,8 +8,8 @@ import { offer } from "./offer.ts";
 import type { Sources } from "./values.ts";
 
 /**
- * Answers a shell: which paths to offer on the first line, then a word a line, and what it is after two blanks.
- * Where anything is wrong it offers nothing: a shell at its prompt has no place for an error.
+ * Answers a shell: on the first line which paths to offer, then a word on each line, with its description after two
+ * spaces. On an error it offers nothing, because a shell cannot show one while the user types.
  * @param words `=` and the word at the cursor (never empty, because some shells drop an empty one), then those before
  */
 export async function answerShell(

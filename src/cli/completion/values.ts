@@ -81,7 +81,7 @@ async function tasksLike(
   return { paths: command.arguments[0]?.name.includes("file") ? "files" : "none", candidates };
 }
 
-/** A setting takes what the flag of `generate` takes that it is the default of. */
+/** A setting takes the values of the `generate` flag that it is the default of. */
 async function settingValues(current: string, line: CommandLine, from: Sources): Promise<Offer> {
   const generate = from.tree.command.commands.find(({ name }) => name === "generate");
   const flag = generate?.options.find(({ long }) => long === `--${line.args[0]}`);

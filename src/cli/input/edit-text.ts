@@ -11,7 +11,7 @@ const USUAL_EDITOR = platform() === "win32" ? "notepad" : "vi";
 /**
  * Has the user edit a text with `$VISUAL` or `$EDITOR`, on the terminal.
  * @returns what was saved
- * @throws UsageError if the editor cannot be started, or says that it failed
+ * @throws UsageError if the editor cannot be started, or exits with an error
  */
 export async function editText(text: string, { VISUAL, EDITOR }: Environment): Promise<string> {
   const editor = VISUAL || EDITOR || USUAL_EDITOR;
@@ -31,7 +31,7 @@ export async function editText(text: string, { VISUAL, EDITOR }: Environment): P
   }
 }
 
-/** Runs the editor as a shell does, so that it may have arguments. @returns what went wrong; null for nothing */
+/** Runs the editor through a shell, so that EDITOR may contain arguments. @returns the problem; null if there is none */
 function run(editor: string, file: string): Promise<string | null> {
   const child =
     platform() === "win32"

@@ -40,7 +40,7 @@ async function typedPrompt(ask: (() => Promise<string>) | null, { signal }: Prom
   return text;
 }
 
-/** A prompt as the person's editor leaves it. @param text what it begins with @throws UsageError if it is blank */
+/** A prompt written in the user's editor. @param text the initial content @throws UsageError if the result is blank */
 export async function editPrompt(
   text: string,
   { edit, signal }: Pick<Context, "edit" | "signal">,

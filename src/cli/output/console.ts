@@ -187,7 +187,7 @@ export class Console {
   }
 }
 
-/** A message that begins with what it is says so by its type. */
+/** The prefix of a message (`error:`, `warning:`) becomes its type. */
 function messageEvent(usual: "note" | "error", text: Message): object {
   const whole = linesOf(text).map(textOf).join("\n");
   const [, type = usual, message] = /^(?:(error|warning): )?(.*)$/s.exec(whole) ?? [];

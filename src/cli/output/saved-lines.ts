@@ -25,7 +25,7 @@ export function savedLines(report: TaskReport, { context }: Session, which: stri
   return [...lines, `${files.length} images, ${costs.join(", ")}`];
 }
 
-/** Facts in brackets after a text, or below it where there is no room beside it. */
+/** Facts in brackets after a text, or on a line below it if the terminal is too narrow. */
 function withFacts(whole: string, facts: string, columns: number): (string | WholeLine)[] {
   if (facts === "") return [{ whole }];
   const beside = `${whole} (${facts})`;

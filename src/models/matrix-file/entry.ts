@@ -11,7 +11,7 @@ import { isWellFormedRatio } from "../ratio.ts";
 import { allOf, type Form, listOf, oneOf, orNull, someOf, text, trueOrFalse, wholeNumber } from "./form.ts";
 import { MatrixProblem } from "./problem.ts";
 
-/** One model as a matrix file has it. What it leaves out is as the built-in model of that id has it, or as is usual. */
+/** One model of a matrix file. What it omits comes from the built-in model of the same id, or is the default. */
 export type MatrixEntry = Cells & Pick<Model, "id">;
 
 /** A comma would be taken for the end of an id by `imggen compare --model`. */

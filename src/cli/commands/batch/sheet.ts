@@ -20,8 +20,8 @@ const MOST_CHARACTERS = 400;
 const NAME = "contact-sheet.png";
 
 /**
- * Makes one picture of all rows, each with what it was made with, and their prompts below. Nothing that goes wrong is
- * an error: the images are saved.
+ * Makes one picture of all rows, each with its settings, and their prompts below. A failure is only a warning: the
+ * images are saved.
  * @returns its path; null if there is none
  */
 export async function makeSheet(

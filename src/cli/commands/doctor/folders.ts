@@ -94,7 +94,7 @@ function cacheInUse(): string | null {
   return typeof folder === "string" ? path.dirname(folder) : null;
 }
 
-/** null if the folder that it would be in is not this user's alone. */
+/** null if the cause is that other users can write to its folder, or to one above. */
 async function whyNoCache(state: string, disabled: string | undefined): Promise<string | null> {
   if (disabled) return "NODE_DISABLE_COMPILE_CACHE";
   if (platform() === "win32") return "not used on Windows";

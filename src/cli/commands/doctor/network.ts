@@ -17,7 +17,7 @@ export async function checkProxy({ session }: Subject): Promise<CheckResult> {
   const proxy = proxyFor(url, proxies);
   if (proxy === null) return ok(`none for ${url.host}`, { url: null });
   const variable = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
-  // Without the user name and password that it may have.
+  // The user name and password in it are removed.
   return ok(`${withoutQuery(proxy)} (${variable})`, { url: withoutQuery(proxy) });
 }
 

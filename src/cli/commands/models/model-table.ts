@@ -83,7 +83,7 @@ function factsOf(model: Model): [string, string][] {
 
 const UNDOCUMENTED = "not documented";
 
-/** A list as text: what the document denies is "none", what it does not say is said to be so. */
+/** A list as text: an empty one is "none", null is "not documented". */
 function listed(values: readonly string[] | null): string {
   if (values === null) return UNDOCUMENTED;
   return values.length === 0 ? "none" : values.join(" ");
@@ -96,7 +96,7 @@ function referencesText(references: Model["references"]): string {
   return `${max === null ? `${min} or more` : `${min} to ${max}`}${httpsOnly ? ", https only" : ""}`;
 }
 
-/** Prices by quality; a price for a request without one is named so where others stand beside it. */
+/** A single price alone; several by quality, without the price of a request that has none. */
 function creditsText(credits: Model["credits"]): string {
   if (credits === null) return UNDOCUMENTED;
   const entries = Object.entries(credits);
