@@ -2,8 +2,12 @@ import { cp } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { type InputOptions, type Plugin, rolldown } from "rolldown";
+import { findPlace } from "./find-place.ts";
 
-/** A change to a source file, its path below `src`: a text that occurs there exactly once, and another for it. */
+/**
+ * A change to a source file, its path below `src`: a text that occurs there exactly once, however it is spaced and
+ * broken into lines, and another for it.
+ */
 export interface Edit {
   file: string;
   find: string;
@@ -24,8 +28,8 @@ export async function buildMutant(edits: readonly Edit[], folder: string): Promi
       let changed = code;
       for (const edit of edits) {
         if (id !== path.join(ROOT, "src", edit.file)) continue;
-        if (changed.split(edit.find).length !== 2) throw new Error(`not once in ${edit.file}: ${edit.find}`);
-        changed = changed.replace(edit.find, () => edit.replace);
+        const { start, end } = findPlace(changed, edit.find);
+        changed = changed.slice(0, start) + edit.replace + changed.slice(end);
         made.add(edit);
       }
       return changed === code ? null : { code: changed };
