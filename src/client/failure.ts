@@ -88,10 +88,16 @@ function hintFor(type: ErrorType, charged: Charged, ...next: Parameters<Next>): 
 /** What an error itself advises, and how its task is resumed, where there is room for that. */
 function ownHint(type: ErrorType, hint: string, resume: string | null): string {
   // Advice on a request that was refused here is about its fields alone.
-  if (type === "invalid_request") return hint.startsWith("Nothing was") ? hint : `Nothing was sent. ${hint}`;
+  if (type === "invalid_request")
+    return ended(hint.startsWith("Nothing was") ? hint : `Nothing was sent. ${hint}`);
   const lines = hint.split("\n");
   if (resume === null || lines.length >= MOST_LINES || hint.includes(resume)) return hint;
   return [...lines, resumeWith(resume)].join("\n");
+}
+
+/** A hint with a full stop, unless it ends in a command, which is to be pasted as it is. */
+function ended(hint: string): string {
+  return /: imggen .*$|[.?]$/.test(hint) ? hint : `${hint}.`;
 }
 
 const COST: Record<Charged, string> = {

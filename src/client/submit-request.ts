@@ -78,7 +78,7 @@ async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps)
 function twinWarning(twin: TaskRecord): string {
   if ("taskId" in twin.state) {
     const { taskId } = twin.state;
-    return `An identical request is charged and unfinished (task ${taskId}): ${resumeCommand(taskId)} finishes it at no cost. This request is submitted and charged too.`;
+    return `An identical request is charged and unfinished (task ${taskId}). This one is submitted and charged too. To finish that one at no cost: ${resumeCommand(taskId)}`;
   }
   if (twin.state.name === "rate_limited")
     return `Another process waits to submit the same request (${twin.id}). This one is submitted and charged too.`;

@@ -50,6 +50,12 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
     expect(lines.at(-1)).toBe("Not shown for lack of room: IMAGES.");
   });
 
+  it("of one model breaks no word in 30 columns", async () => {
+    const lines = await Screen.after(["models", "gamma-image-2"], { columns: 30, rows: 60 });
+    expect(lines.slice(0, 3)).toEqual(["gamma-image-2", "  kind", "      text-to-image edit"]);
+    expect(lines).toContain("      up to 20,000 characters");
+  });
+
   it("has bold headings and no other style, and none under NO_COLOR", async () => {
     const styled = await Screen.start(["models"], { columns: 80, rows: 40 });
     await styled.end();

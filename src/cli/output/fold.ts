@@ -16,7 +16,7 @@ const HANGING = 2;
  * a path in quotes; and any word.
  */
 const PIECE =
-  /(?<=: )(?:imggen|chmod) .*|\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
+  /(?<=: )(?:imggen|chmod) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
 
 /** Text of which every character takes one column. */
 const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u00ff–—‘’“”…✓·×]*$/;

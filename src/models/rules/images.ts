@@ -30,7 +30,7 @@ export const imageUrls: Rule = ({ draft, labels, uploads }) => {
   if (uploads === false && isLocalFile(value)) {
     return refuse(
       `${labels.image} ${shownUrl(value)} is a file on this machine, and the service takes https:// URLs`,
-      "set a command that uploads it and prints its URL: imggen config set uploadCommand '<command with {file}>'\nNothing was charged. Examples: imggen help uploads",
+      "set a command that uploads it and prints its URL: imggen config set uploadCommand '<command with {file}>'\nExamples: imggen help uploads",
     );
   }
   return refuse(

@@ -38,6 +38,10 @@ describe("a message on a terminal", () => {
       "  the tasks whose requests are",
       "  known.",
     ]);
+    expect(fold("Choose a cheaper model (imggen models).", on(33))).toEqual([
+      "Choose a cheaper model",
+      "  (imggen models).",
+    ]);
   });
 });
 

@@ -51,13 +51,19 @@ function referencesCell(references: Model["references"]): string {
 }
 
 const LABEL_COLUMNS = 19;
+/** A fact that would have less room than this beside its name is put below it. */
+const FEWEST_FACT_COLUMNS = 20;
+const FACT_INDENT = 6;
 
 /** All that is known of one model. */
 export async function showModel(model: Model, session: Session): Promise<void> {
   const style = await session.console.style("stdout");
   const room = roomOn(session.context.stdout);
+  const isBeside = room - LABEL_COLUMNS >= FEWEST_FACT_COLUMNS;
+  const indent = isBeside ? LABEL_COLUMNS : FACT_INDENT;
   const lines = factsOf(model).flatMap(([name, text]) => {
-    const [first = "", ...more] = wrapWords(text.split(" "), { columns: room, indent: LABEL_COLUMNS });
+    const [first = "", ...more] = wrapWords(text.split(" "), { columns: room, indent });
+    if (!isBeside) return [`  ${name}`, first, ...more];
     return [`  ${name}`.padEnd(LABEL_COLUMNS) + first.trimStart(), ...more];
   });
   await session.console.result([model.id, ...lines], (line, at) =>
