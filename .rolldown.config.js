@@ -6,17 +6,19 @@ import { defineConfig } from "rolldown";
 const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
 
 // A file costs half a millisecond to find and load, so what always loads together is one: what every start needs;
-// what a command needs to check a request; the ledger; and what buys. Each takes along what it imports and no
-// file before it has taken.
+// what reads settings or models, which needs no node:crypto (3 ms); what checks a request; what connects; the ledger;
+// and what buys. Each takes along what it imports and no file before it has taken.
 const TOGETHER = {
   start: "cli/(app/(main|words)|output/wrap)",
+  session: "(cli/app/session|models/(find|known-values|labels|errors)|lib/whole-number)",
   command:
-    "(cli/(commands/generate|flags/generate-flags|app/session|output/(failure-lines|symbols))|client/(failure|report-json))",
-  account: "(client/account|cli/output/colors|lib/redact)",
-  early: "cli/tasks/open-early",
+    "(cli/(commands/generate|flags/generate-flags|output/(failure-lines|symbols))|client/(failure|report-json))",
+  early: "(cli/(tasks/open-early|output/colors)|client/account|lib/redact)",
   ledger: "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/task/(history|report))",
   // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
   wire: "(cli/(tasks/generate|output/render)|api/public-address)",
+  // undici, which a submit does without: it is loaded once that is sent.
+  polls: "api/shared-connections",
   // What the API's own file holds would be exported from it beside the API.
   library: "client/create-client",
   // Only for terminals: how wide a text is on one takes longer to load than the program itself.

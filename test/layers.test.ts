@@ -110,12 +110,10 @@ function circles(): string[] {
 /** The files, or folders, that may name each library. */
 const OWNERS: Record<string, string[]> = {
   undici: [
-    "api/client.ts",
-    "api/early-connection.ts",
     "api/exchange.ts",
     "api/interim.ts",
     "api/proxy.ts",
-    "api/routes.ts",
+    "api/shared-connections.ts",
     "api/undici.d.ts",
   ],
   "ipaddr.js": ["api/public-address.ts"],

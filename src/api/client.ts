@@ -1,16 +1,17 @@
-import type { LookupFunction } from "node:net";
-import type { Dispatcher } from "undici";
 import { VERSION } from "../lib/version.ts";
+import { connector } from "./connect.ts";
 import type { EarlyConnection } from "./early-connection.ts";
-import { Exchange, type HttpRequest, type ReplyHeaders, type ReplyReceiver } from "./exchange.ts";
-import type { Proxies } from "./proxies.ts";
-import { Routes } from "./routes.ts";
+import {
+  Exchange,
+  type HttpRequest,
+  type ReplyHeaders,
+  type ReplyReceiver,
+  type Sender,
+} from "./exchange.ts";
+import { type RouteOptions, Routes } from "./routes.ts";
+import { SingleConnections } from "./single-connections.ts";
 
-export interface HttpClientOptions {
-  /** Proxies for the targets they name; absent: every connection is direct. */
-  proxies?: Proxies | undefined;
-  /** Resolves host names, and may refuse the address found. Default: the system's. */
-  lookup?: LookupFunction;
+export interface HttpClientOptions extends RouteOptions {
   /** Used by the first request with a connection of its own, unless that goes through a proxy. */
   early?: EarlyConnection | null;
   /** Called for every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
@@ -33,14 +34,21 @@ export class HttpClient {
   readonly #single: Routes;
   readonly #onExchange: HttpClientOptions["onExchange"];
 
-  constructor({ proxies, lookup, early, onExchange }: HttpClientOptions = {}) {
-    this.#shared = new Routes({ proxies, lookup });
-    this.#single = new Routes({ proxies, lookup, early });
+  constructor({ early, onExchange, ...options }: HttpClientOptions = {}) {
+    this.#shared = new Routes(options, async () => {
+      const { SharedConnections } = await import("./shared-connections.ts");
+      return new SharedConnections(options.lookup);
+    });
+    this.#single = new Routes(options, async () => {
+      const connect = connector(options.lookup);
+      return new SingleConnections(early ? early.connector(connect) : connect);
+    });
     this.#onExchange = onExchange;
   }
 
   /** @throws TransportError */
   async send(request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
+    const { method, url } = request;
     const start = performance.now();
     let result: number | string = "no answer";
     const onHead = (status: number, headers: ReplyHeaders) => {
@@ -48,18 +56,29 @@ export class HttpClient {
       receiver.onHead(status, headers);
     };
     try {
-      const routes = request.ownConnection ? this.#single : this.#shared;
-      await dispatch(await routes.to(request.url), request, {
-        onHead,
-        onData: (chunk, flow) => receiver.onData(chunk, flow),
-      });
+      const receive = { onHead, onData: receiver.onData.bind(receiver) };
+      if (request.ownConnection)
+        await exchange(await this.#single.to(url), this.#loadingPolls(request), receive);
+      else await exchange(await this.#shared.to(url), request, receive);
     } catch (error) {
       result = `${result}, ${error instanceof Error ? error.message : error}`;
       throw error;
     } finally {
-      const { method, url } = request;
       this.#onExchange?.({ method, url, result, elapsedMs: performance.now() - start });
     }
+  }
+
+  /**
+   * The request, which once it is sent loads what the polls after it need: while its reply is waited for that costs no
+   * time, and what is paid for must be saved even if the program's files are gone by then.
+   */
+  #loadingPolls(request: HttpRequest): HttpRequest {
+    const load = () => this.#shared.to(request.url).catch(() => {});
+    const onSent = () => {
+      request.onSent?.();
+      setImmediate(load);
+    };
+    return { ...request, onSent };
   }
 
   /** Closes every connection, used or idle, so that the process can end. */
@@ -68,21 +87,19 @@ export class HttpClient {
   }
 }
 
-function dispatch(dispatcher: Dispatcher, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
+function exchange(sender: Sender, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
   return new Promise((resolve, reject) => {
-    const exchange = new Exchange(request, receiver, resolve, reject);
-    const { url } = request;
-    dispatcher.dispatch(
+    const { url, method, headers, body = null, ownConnection = false } = request;
+    sender.dispatch(
       {
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
-        method: request.method,
-        headers: { "user-agent": `imggen/${VERSION}`, ...request.headers },
-        body: request.body ?? null,
-        // Sends `Connection: close`: the connection is not used again.
-        ...(request.ownConnection && { reset: true }),
+        method,
+        headers: { "user-agent": `imggen/${VERSION}`, ...headers },
+        body,
+        reset: ownConnection,
       },
-      exchange,
+      new Exchange(request, receiver, resolve, reject),
     );
   });
 }

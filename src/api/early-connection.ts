@@ -1,9 +1,5 @@
 import type { Socket } from "node:net";
-import type { buildConnector } from "undici";
-import undiciConnector from "undici/lib/core/connect.js";
-
-/** Options of every connection. Times in milliseconds. */
-export const CONNECT = { timeout: 10_000, autoSelectFamilyAttemptTimeout: 1000 };
+import { type Connector, connector } from "./connect.ts";
 
 /**
  * A connection to the service that is opened before there is anything to send, while the program still loads the code
@@ -14,27 +10,15 @@ export class EarlyConnection {
   #socket: Promise<Socket> | null;
 
   constructor(service: URL) {
-    const { origin, protocol, host, port } = service;
-    const hostname = service.hostname.replace(/^\[|\]$/g, "");
-    this.#origin = origin;
-    this.#socket = new Promise((resolve, reject) => {
-      undiciConnector(CONNECT)({ protocol, host, hostname, port }, (error, socket) =>
-        error ? reject(error) : resolve(socket),
-      );
-    });
+    this.#origin = service.origin;
+    this.#socket = connector()(service);
     // If the connection is never used, its error does not matter.
     this.#socket.catch(() => {});
   }
 
-  /** A connector that uses this connection once, if it is still open, and otherwise connects with these settings. */
-  connector(settings: buildConnector.BuildOptions): buildConnector.connector {
-    const connectAnew = undiciConnector(settings);
-    return (options, callback) => {
-      this.#take(`${options.protocol}//${options.host}`).then(
-        (socket) => (socket ? callback(null, socket) : connectAnew(options, callback)),
-        (error) => callback(error, null),
-      );
-    };
+  /** A connector that uses this connection once, if it is still open, and otherwise connects as `connectAnew` does. */
+  connector(connectAnew: Connector): Connector {
+    return async (target) => (await this.#take(target.origin)) ?? connectAnew(target);
   }
 
   /**

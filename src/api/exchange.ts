@@ -17,6 +17,28 @@ export interface HttpRequest {
   onSent?: (() => void) | undefined;
 }
 
+/** A request as it is sent. */
+export interface OutgoingRequest {
+  origin: string;
+  /** With the query. */
+  path: string;
+  method: HttpRequest["method"];
+  headers: Record<string, string>;
+  body: string | null;
+  /** Whether the connection is to be closed after it. */
+  reset: boolean;
+}
+
+/** Sends requests to the origins that they name, and calls their exchanges at each step. */
+export interface Sender {
+  dispatch(request: OutgoingRequest, exchange: Exchange): void;
+  /** Drops every connection, used or idle. */
+  destroy(): Promise<void>;
+}
+
+/** What an exchange may do to its request while that runs. */
+type Control = Pick<Dispatcher.DispatchController, "abort" | "pause" | "resume">;
+
 /** Receives a request's reply as it arrives. An exception ends the exchange. */
 export interface ReplyReceiver {
   onHead(status: number, headers: ReplyHeaders): void;
@@ -42,13 +64,13 @@ export class TransportError extends Error {
   }
 }
 
-/** One running request. undici calls it at each step; it decides what counts as sent. */
-export class Exchange implements Dispatcher.DispatchHandler {
+/** One running request. What sends it calls this at each step, as undici does; it decides what counts as sent. */
+export class Exchange {
   #request: HttpRequest;
   #receiver: ReplyReceiver;
   #resolve: () => void;
   #reject: (error: TransportError) => void;
-  #controller: Dispatcher.DispatchController | null = null;
+  #controller: Control | null = null;
   #failure: TransportError | null = null;
   #timer: NodeJS.Timeout | undefined;
   #sent = false;
@@ -69,7 +91,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** The connection is open and the headers are about to be written: the last moment to withdraw. */
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: Control): void {
     // A second start would send the request again, which undici must not decide.
     const failure = this.#sent
       ? new TransportError("the connection was lost", { sent: true })
@@ -83,13 +105,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#request.onSent?.();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
+  onResponseStart(_controller: Control, status: number, headers: ReplyHeaders): void {
     if (status < 200) return;
     this.#progress();
     this.#receiver.onHead(status, headers);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Control, chunk: Buffer): void {
     this.#progress();
     this.#receiver.onData(chunk, {
       // A paused sender is not idle, so the idle timer stops meanwhile.
@@ -109,7 +131,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+  onResponseError(_controller: Control | null, error: Error): void {
     this.#fail(this.#failure ?? new TransportError(error.message, { sent: this.#sent, cause: error }));
   }
 
@@ -138,7 +160,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }, ms);
   }
 
-  /** undici lets a request be aborted only once it has a connection; until then it is marked, and ends here. */
+  /** A request can be aborted only once it has a connection; until then it is marked, and ends here. */
   #withdraw(failure: TransportError): void {
     if (this.#controller) {
       this.#failure = failure;

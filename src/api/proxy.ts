@@ -1,23 +1,28 @@
-import type { buildConnector, Dispatcher, Pool } from "undici";
+import type { LookupFunction } from "node:net";
+import type { buildConnector, Pool } from "undici";
 import undiciConnect from "undici/lib/api/api-connect.js";
 import undiciConnector from "undici/lib/core/connect.js";
 import UndiciProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
+import type { Sender } from "./exchange.ts";
 import { skippingInterim } from "./interim.ts";
 import type { Proxies } from "./proxies.ts";
+import { CONNECTION, DISPATCHER } from "./undici-settings.ts";
 
 interface PoolOptions {
   connect?: buildConnector.BuildOptions | buildConnector.connector;
 }
 
 /**
- * A dispatcher that uses CONNECT, even for `http:` targets, so that a proxy never sees the key.
+ * Sends requests through proxies, with CONNECT even to `http:` targets, so that a proxy never sees the key.
+ * @param lookup for targets that the proxies are not used for
  */
-export function proxyAgent(proxies: Proxies, settings: { connect: buildConnector.BuildOptions }): Dispatcher {
+export function throughProxies(proxies: Proxies, lookup: LookupFunction | undefined): Sender {
   // The proxy resolves the target's name, and the proxy's own address is the user's choice: no address guard here.
-  const connect: buildConnector.BuildOptions = { ...settings.connect, lookup: undefined };
-  return new UndiciProxyAgent({
-    ...settings,
+  const connect: buildConnector.BuildOptions = { ...CONNECTION };
+  const agent = new UndiciProxyAgent({
+    ...DISPATCHER,
+    connect: { ...CONNECTION, lookup },
     requestTls: connect,
     proxyTls: connect,
     proxyTunnel: true,
@@ -28,6 +33,10 @@ export function proxyAgent(proxies: Proxies, settings: { connect: buildConnector
     factory: (origin: URL, options: PoolOptions) =>
       new UndiciPool(origin, { ...options, connect: connectorOf(options.connect) }),
   });
+  return {
+    dispatch: (request, exchange) => void agent.dispatch(request, exchange),
+    destroy: () => agent.destroy(),
+  };
 }
 
 /** The connections to a proxy itself. undici's entry point gives every dispatcher this method; no other needs it. */

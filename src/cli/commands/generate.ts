@@ -73,12 +73,13 @@ async function promptOf(
   { promptFile, edit }: GenerateOptions,
 ): Promise<string> {
   const { context, options } = session;
-  const isInteractive = canAsk(session) && !options.json;
+  const isInteractive = () => !options.json && canAsk(session);
   if (!edit) {
-    const ask = isInteractive ? () => context.ask("Prompt: ") : null;
-    return readPrompt(prompt, promptFile, context, ask);
+    return readPrompt(prompt, promptFile, context, async () =>
+      isInteractive() ? context.ask("Prompt: ") : null,
+    );
   }
-  if (!isInteractive) throw new UsageError("--edit needs a terminal, and works without --json.");
+  if (!isInteractive()) throw new UsageError("--edit needs a terminal, and works without --json.");
   const isGiven = prompt !== undefined || promptFile !== undefined;
   return editPrompt(isGiven ? await readPrompt(prompt, promptFile, context) : "", context);
 }

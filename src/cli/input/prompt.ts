@@ -4,6 +4,8 @@ import { firstInvalidByte } from "../../lib/utf8.ts";
 import type { Context } from "../app/context.ts";
 import { inputChunks } from "./input-chunks.ts";
 
+type Ask = () => Promise<string | null>;
+
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
 
 // No model takes more than 20,000 characters; what is far beyond that is the wrong file.
@@ -12,14 +14,14 @@ const LARGEST_PROMPT_BYTES = 1024 * 1024;
 /**
  * The prompt from exactly one source: the argument, a file, standard input (`-`, or no argument with input piped in),
  * or the person at the terminal.
- * @param ask asks that person; null if there is none
+ * @param ask asks that person; null if there is none. Called only where it matters: to open the terminal takes time
  * @throws UsageError if there are two, or none, or the text is no UTF-8
  */
 export async function readPrompt(
   argument: string | undefined,
   file: string | undefined,
   context: PromptContext,
-  ask: (() => Promise<string>) | null = null,
+  ask: Ask = async () => null,
 ): Promise<string> {
   if (argument !== undefined && file !== undefined) {
     throw new UsageError("The prompt was given twice: as an argument and with --prompt-file.");
@@ -33,8 +35,8 @@ export async function readPrompt(
   return text;
 }
 
-async function typedPrompt(ask: (() => Promise<string>) | null, { signal }: PromptContext): Promise<string> {
-  const text = ask === null ? "" : await ask();
+async function typedPrompt(ask: Ask, { signal }: PromptContext): Promise<string> {
+  const text = (await ask()) ?? "";
   signal.throwIfAborted();
   if (text.trim() === "") throw noPrompt();
   return text;
