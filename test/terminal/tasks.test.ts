@@ -55,6 +55,9 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
       await screen.shows(/^\S 1 of 3 tasks finished\n {2}finished: task-2\n {2}running: task-1, task-3$/m);
       await screen.type("C-c");
       expect(await screen.end()).toBe(130);
+      const end = (await screen.lines()).join("\n");
+      expect(end.match(/Interrupted/g)).toHaveLength(1);
+      expect(end).toMatch(/2 tasks\s+are not finished yet:\n {2}task-1\n {2}task-3\n {2}Resume with:/);
     },
   );
 

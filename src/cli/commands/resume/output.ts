@@ -39,13 +39,20 @@ export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, 
   };
 }
 
-/** Names the tasks that a signal has left unfinished: the first of them, how many there are, and where the rest is. */
-export async function showInterrupted(ids: readonly string[], session: Session): Promise<void> {
+/**
+ * Names the tasks that a signal has left unfinished: the first of them, how many there are, and where the rest is.
+ * @param state what they are, after `3 tasks are`
+ */
+export async function showInterrupted(
+  ids: readonly string[],
+  session: Session,
+  state = "charged and not saved yet",
+): Promise<void> {
   const { signal } = session.context;
   const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
   const more = ids.length - FIRST_IDS;
   await session.console.error([
-    `error: ${interruption(signal, "yes").message} ${tasks} charged and not saved yet:`,
+    `error: ${interruption(signal, "yes").message} ${tasks} ${state}:`,
     ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
     ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
     `  Resume with: ${session.commandLine()}`,

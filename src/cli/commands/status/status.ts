@@ -24,6 +24,7 @@ import {
 } from "../../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { withTasksShown } from "../../tasks/with-tasks.ts";
+import { isInterrupted, showInterrupted } from "../resume/output.ts";
 import { createStatusProgress } from "./progress.ts";
 
 interface StatusOptions extends WaitFlags, ViewFlags {
@@ -70,7 +71,8 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
     if (destination) await prepareDestination(destination);
     await progress.begin(tasks.map(({ id, record }) => nameOf(id, record)));
     const paced = withPacedPolls(deps);
-    return inOrder(
+    const interrupted: string[] = [];
+    const ended = await inOrder(
       tasks.map(async ({ id, record }, at) => {
         const report = await statusOf(id, record, options, paced);
         progress.finished(at);
@@ -78,11 +80,17 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
       }),
       async ({ report, at }) => {
         progress.printing(at);
-        await show(report, session);
+        // Of several it is said once, at the end.
+        if (isInterrupted(report) && tasks.length > 1 && !session.options.json)
+          interrupted.push(report.taskId ?? tasks[at]?.id ?? "");
+        else await show(report, session);
         if (destination) await viewImages(report.files, viewing, session);
         return exitCodeOfReport(report);
       },
     );
+    progress.stop();
+    if (interrupted.length > 0) await showInterrupted(interrupted, session, "not finished yet");
+    return ended;
   });
   return worstOf(codes);
 }
