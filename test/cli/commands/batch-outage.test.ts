@@ -56,7 +56,9 @@ describe("a service that is down", () => {
     await world.manifest("p.txt", ...foxes(40));
     const controller = new AbortController();
     const running = world.batchJson([...BATCH.slice(1), "--concurrency", "8"], { signal: controller.signal });
-    await expect.poll(() => world.server.submits().length, { interval: 5 }).toBeGreaterThan(8);
+    await expect
+      .poll(() => world.server.submits().length, { interval: 5, timeout: 20_000 })
+      .toBeGreaterThan(8);
     // Whatever were sent without a pause would have arrived by then; the next one that may be sent has to wait longer.
     await pause(quickMs(1_000));
     controller.abort(new InterruptedError("SIGINT"));
