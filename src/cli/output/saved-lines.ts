@@ -15,19 +15,19 @@ export function savedLines(report: TaskReport, { context }: Session, which: stri
   const lines = files.flatMap(({ path, width, height }) => {
     const name = path === null ? "to standard output" : shortPath(path, context);
     const facts = [...(width ? [`${width}×${height}`] : []), ...(files.length === 1 ? costs : [])];
-    return withFacts(
-      `${mark}${which}${savedWord(which, report)} ${name}`,
-      facts.join(", "),
-      roomOn(context.stderr),
-    );
+    const columns = roomOn(context.stderr);
+    return withFacts(`${mark}${which}${savedWord(which, report)}`, name, facts.join(", "), columns);
   });
   if (files.length === 1 || costs.length === 0) return lines;
   return [...lines, `${files.length} images, ${costs.join(", ")}`];
 }
 
-/** Facts in brackets after a text, or on a line below it if the terminal is too narrow. */
-function withFacts(whole: string, facts: string, columns: number): (string | WholeLine)[] {
-  if (facts === "") return [{ whole }];
-  const beside = `${whole} (${facts})`;
-  return columnsOf(beside) <= columns ? [beside] : [{ whole }, `  ${facts}`];
+/** A file's name after a text, and facts in brackets after it; each below what it has no room beside. */
+function withFacts(text: string, name: string, facts: string, columns: number): (string | WholeLine)[] {
+  const whole = `${text} ${name}`;
+  const beside = facts === "" ? whole : `${whole} (${facts})`;
+  if (columnsOf(beside) <= columns) return [beside];
+  const isTooLong = columnsOf(name) + 2 > columns;
+  const named = columnsOf(whole) <= columns ? [{ whole }] : [text, { whole: isTooLong ? name : `  ${name}` }];
+  return facts === "" ? named : [...named, `  ${facts}`];
 }
