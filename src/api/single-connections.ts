@@ -21,8 +21,9 @@ export class SingleConnections implements Sender {
       (socket) => {
         this.#open.add(socket);
         socket.once("close", () => this.#open.delete(socket));
-        if (this.#isDestroyed) socket.destroy();
-        send(socket, request, exchange);
+        if (!this.#isDestroyed) return send(socket, request, exchange);
+        socket.destroy();
+        exchange.onResponseError(null, new Error("the client was closed"));
       },
       (error) => exchange.onResponseError(null, error),
     );

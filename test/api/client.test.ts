@@ -263,6 +263,35 @@ describe.each([
     expect(await exchange(post(server.origin), client)).toMatchObject({ sent: true, timedOut: false });
   });
 
+  it("a request that waits for its connection when the client closes is not sent", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const lookup: LookupFunction = (_host, _options, callback) => {
+      setTimeout(callback, 50, null, [{ address: "127.0.0.1", family: 4 }]);
+    };
+    const client = testClient({ lookup });
+    const asked = exchange({ ...post(`http://api.example:${server.port}/`), timeoutMs: 300 }, client);
+    await client.close();
+    expect(await asked).toMatchObject({ sent: false });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("a reply is not handed over any further once its receiver has thrown", async () => {
+    const server = await liveServer(
+      (_request, socket) => void socket.write(json({ a: "x".repeat(300_000) })),
+    );
+    let chunks = 0;
+    const sending = testClient().send(post(server.origin), {
+      onHead() {},
+      onData() {
+        chunks += 1;
+        throw new Error("too much");
+      },
+    });
+    await expect(sending).rejects.toMatchObject({ message: "too much" });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(chunks).toBe(1);
+  });
+
   it("a request with a header that HTTP does not allow is not sent", async () => {
     const server = await liveServer((_request, socket) => void socket.write(json({})));
     const answer = await exchange({ ...post(server.origin), headers: { authorization: "a\nb" } });

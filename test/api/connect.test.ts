@@ -13,6 +13,14 @@ it("a connection that is not made within 10 s has timed out", async () => {
   expect(await connecting).toMatchObject({ code: "ETIMEDOUT" });
 });
 
+it("a connection that was made in time stays open after that", async () => {
+  const port = await liveSockets(() => {});
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const socket = await connector()(new URL(`http://127.0.0.1:${port}/`));
+  vi.advanceTimersByTime(60_000);
+  expect(socket.destroyed).toBe(false);
+});
+
 it("an error of an open connection that nothing uses does not end the program", async () => {
   const port = await liveSockets((socket) => void setTimeout(() => socket.resetAndDestroy(), 10));
   const socket = await connector()(new URL(`http://127.0.0.1:${port}/`));
