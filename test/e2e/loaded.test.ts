@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -14,12 +14,14 @@ it.each([
   ["--help", ["--help"], 3],
   ["a dry run", [...PURCHASE, "--dry-run"], 5],
   ["a submit", [...PURCHASE, "--no-wait"], 9, "http"],
+  ["a batch", ["batch", "prompts.txt", "--yes"], 17, "http"],
   ["completion of a flag", ["__complete", "=--m", "generate"], 3],
   ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
   ["completion of a task", ["__complete", "=", "status"], 8],
 ])("%s loads few files, and of Node no more than it needs", async (_what, args, most, needed = "") => {
   const server = await liveService(PICTURE);
   const folder = await temporaryFolder();
+  await writeFile(path.join(folder, "prompts.txt"), "a fox\n");
   const env = {
     NODE_OPTIONS: `--require ${fileURLToPath(new URL("../support/loaded.cjs", import.meta.url))}`,
     IMGGEN_TEST_LOADED: path.join(folder, "loaded"),
@@ -27,7 +29,7 @@ it.each([
     IMGGEN_API_KEY: "sk-test",
     IMGGEN_BASE_URL: `${server.origin}/api`,
   };
-  expect((await runProgram(args, { env })).code).toBe(0);
+  expect((await runProgram(args, { env, cwd: folder })).code).toBe(0);
   const { files, builtins } = JSON.parse(await readFile(env.IMGGEN_TEST_LOADED, "utf8"));
   expect(files.length).toBeLessThanOrEqual(most);
   const texts = await Promise.all(files.map((file: string) => readFile(file, "utf8")));

@@ -21,7 +21,6 @@ import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { type ManifestSource, manifestSource } from "../../input/manifest-source.ts";
-import { dryRun } from "./dry-run.ts";
 import { eachRow } from "./each-row.ts";
 import { runShown } from "./execute.ts";
 import { showRow } from "./row-output.ts";
@@ -79,7 +78,10 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     nameOf: ({ line }: BatchRow) => `line ${line}`,
     onCutOff: (result: BatchResult) => showResult(result, session),
   };
-  if (flags.dryRun) return dryRun(source, defaults, order, session);
+  if (flags.dryRun) {
+    const { dryRun } = await import("./dry-run.ts");
+    return dryRun(source, defaults, order, session);
+  }
   const rows = await readRows(source, defaults, session);
   const ends: RowResult[] = [];
   const result = await runShown({ ...order, rows }, session, async (end) => {
