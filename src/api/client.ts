@@ -35,14 +35,18 @@ export class HttpClient {
   readonly #onExchange: HttpClientOptions["onExchange"];
 
   constructor({ early, onExchange, ...options }: HttpClientOptions = {}) {
-    this.#shared = new Routes(options, async () => {
-      const { SharedConnections } = await import("./shared-connections.ts");
-      return new SharedConnections(options.lookup);
-    });
-    this.#single = new Routes(options, async () => {
-      const connect = connector(options.lookup);
-      return new SingleConnections(early ? early.connector(connect) : connect);
-    });
+    const connect = connector(options.lookup);
+    this.#single = new Routes(
+      options,
+      async () => new SingleConnections(early ? early.connector(connect) : connect),
+    );
+    this.#shared = new Routes(options, () =>
+      import("./shared-connections.ts").then(
+        ({ SharedConnections }) => new SharedConnections(options.lookup),
+        // The program's files are gone, as in an upgrade. What was paid for can still be polled and saved.
+        () => new SingleConnections(connect),
+      ),
+    );
     this.#onExchange = onExchange;
   }
 
@@ -68,10 +72,7 @@ export class HttpClient {
     }
   }
 
-  /**
-   * The request, which once it is sent loads what the polls after it need: while its reply is waited for that costs no
-   * time, and what is paid for must be saved even if the program's files are gone by then.
-   */
+  /** The request, which once it is sent loads what the polls need: while its reply is awaited that costs no time. */
   #loadingPolls(request: HttpRequest): HttpRequest {
     const load = () => this.#shared.to(request.url).catch(() => {});
     const onSent = () => {
