@@ -110,10 +110,10 @@ function circles(): string[] {
 /** The files, or folders, that may name each library. */
 const OWNERS: Record<string, string[]> = {
   undici: [
-    "api/exchange.ts",
     "api/interim.ts",
     "api/proxy.ts",
     "api/shared-connections.ts",
+    "api/undici-settings.ts",
     "api/undici.d.ts",
   ],
   "ipaddr.js": ["api/public-address.ts"],

@@ -1,15 +1,10 @@
 import { VERSION } from "../lib/version.ts";
 import { connector } from "./connect.ts";
 import type { EarlyConnection } from "./early-connection.ts";
-import {
-  Exchange,
-  type HttpRequest,
-  type ReplyHeaders,
-  type ReplyReceiver,
-  type Sender,
-} from "./exchange.ts";
+import { Exchange, type Sender } from "./exchange.ts";
 import { type RouteOptions, Routes } from "./routes.ts";
 import { SingleConnections } from "./single-connections.ts";
+import type { HttpRequest, ReplyHeaders, ReplyReceiver } from "./transport.ts";
 
 export interface HttpClientOptions extends RouteOptions {
   /** Used by the first request with a connection of its own, unless that goes through a proxy. */
@@ -42,7 +37,7 @@ export class HttpClient {
     );
     this.#shared = new Routes(options, () =>
       import("./shared-connections.ts").then(
-        ({ SharedConnections }) => new SharedConnections(options.lookup),
+        ({ SharedConnections }) => new SharedConnections(connect),
         // The program's files are gone, as in an upgrade. What was paid for can still be polled and saved.
         () => new SingleConnections(connect),
       ),
@@ -62,8 +57,8 @@ export class HttpClient {
     try {
       const receive = { onHead, onData: receiver.onData.bind(receiver) };
       if (request.ownConnection)
-        await exchange(await this.#single.to(url), this.#loadingPolls(request), receive);
-      else await exchange(await this.#shared.to(url), request, receive);
+        await sendOver(await this.#single.to(url), this.#loadingShared(request), receive);
+      else await sendOver(await this.#shared.to(url), request, receive);
     } catch (error) {
       result = `${result}, ${error instanceof Error ? error.message : error}`;
       throw error;
@@ -72,8 +67,11 @@ export class HttpClient {
     }
   }
 
-  /** The request, which once it is sent loads what the polls need: while its reply is awaited that costs no time. */
-  #loadingPolls(request: HttpRequest): HttpRequest {
+  /**
+   * The request. Once it is sent, this loads the code of shared connections, for the polls and downloads after a submit:
+   * while the reply is awaited, that costs no time.
+   */
+  #loadingShared(request: HttpRequest): HttpRequest {
     const load = () => this.#shared.to(request.url).catch(() => {});
     const onSent = () => {
       request.onSent?.();
@@ -82,25 +80,17 @@ export class HttpClient {
     return { ...request, onSent };
   }
 
-  /** Closes every connection, used or idle, so that the process can end. */
+  /** Drops every connection, used, idle or not made yet, so that the process can end. */
   async close(): Promise<void> {
     await Promise.all([this.#shared.close(), this.#single.close()]);
   }
 }
 
-function exchange(sender: Sender, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
+function sendOver(sender: Sender, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
   return new Promise((resolve, reject) => {
-    const { url, method, headers, body = null, ownConnection = false } = request;
-    sender.dispatch(
-      {
-        origin: url.origin,
-        path: `${url.pathname}${url.search}`,
-        method,
-        headers: { "user-agent": `imggen/${VERSION}`, ...headers },
-        body,
-        reset: ownConnection,
-      },
-      new Exchange(request, receiver, resolve, reject),
-    );
+    const { url, method, body = null, ownConnection = false } = request;
+    const headers = { "user-agent": `imggen/${VERSION}`, ...request.headers };
+    const exchange = new Exchange(request, receiver, resolve, reject);
+    sender.dispatch({ url, method, headers, body, ownConnection }, exchange);
   });
 }

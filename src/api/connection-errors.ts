@@ -1,4 +1,4 @@
-import { TransportError } from "./exchange.ts";
+import { TransportError } from "./transport.ts";
 
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
 /** Other errors of a TLS handshake. */

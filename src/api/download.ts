@@ -2,9 +2,9 @@ import type { Clock } from "../lib/clock.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText, isCertificateError } from "./connection-errors.ts";
-import type { ReplyHeaders } from "./exchange.ts";
-import { TransportError } from "./exchange.ts";
 import { parseRetryAfter } from "./retry.ts";
+import type { ReplyHeaders } from "./transport.ts";
+import { TransportError } from "./transport.ts";
 
 /** Receives a file's bytes as they arrive. `write` may pause the sender with the flow it is given. */
 export interface ByteSink {

@@ -7,40 +7,45 @@ import { type Connector, connector } from "./connect.ts";
  */
 export class EarlyConnection {
   readonly #origin: string;
+  readonly #givenUp = new AbortController();
   #socket: Promise<Socket> | null;
 
   constructor(service: URL) {
     this.#origin = service.origin;
-    this.#socket = connector()(service);
+    this.#socket = connector()(service, this.#givenUp.signal);
     // If the connection is never used, its error does not matter.
     this.#socket.catch(() => {});
   }
 
   /** A connector that uses this connection once, if it is still open, and otherwise connects as `connectAnew` does. */
   connector(connectAnew: Connector): Connector {
-    return async (target) => (await this.#take(target.origin)) ?? connectAnew(target);
+    return async (target, signal) => (await this.#take(target.origin, signal)) ?? connectAnew(target, signal);
   }
 
   /**
    * The connection, for the first caller; null for all others, for another origin, and if it was closed since.
    * @throws the error of the connection
    */
-  async #take(origin: string): Promise<Socket | null> {
-    if (origin !== this.#origin) return null;
+  async #take(origin: string, signal: AbortSignal): Promise<Socket | null> {
     const taken = this.#socket;
+    if (origin !== this.#origin || taken === null) return null;
     this.#socket = null;
-    const socket = await taken;
+    const giveUp = () => this.#givenUp.abort(signal.reason);
+    signal.addEventListener("abort", giveUp, { once: true });
+    const socket = await taken.finally(() => signal.removeEventListener("abort", giveUp));
     // Events that arrived while the program was busy are only handled now: in one turn of the event loop that it is
     // connected, in the next that bytes arrived. No request was sent yet, so a connection with bytes cannot be used.
     for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
-    return socket?.readyState === "open" && socket.readableLength === 0 ? socket : null;
+    return socket.readyState === "open" && socket.readableLength === 0 ? socket : null;
   }
 
-  /** Closes it unless it is in use. If it is still connecting, it is closed once connected; this does not wait. */
+  /** Closes it, or stops connecting, unless a request has it. */
   close(): void {
     const untaken = this.#socket;
+    if (untaken === null) return;
     this.#socket = null;
-    untaken?.then(
+    this.#givenUp.abort();
+    untaken.then(
       (socket) => socket.destroy(),
       () => {},
     );

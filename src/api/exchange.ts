@@ -1,67 +1,26 @@
-import type { Dispatcher } from "undici";
 import { formatDuration } from "../lib/duration.ts";
-
-export interface HttpRequest {
-  method: "GET" | "HEAD" | "POST";
-  url: URL;
-  headers?: Record<string, string>;
-  body?: string;
-  /** Whether it gets a connection that carries no other request, neither before nor after. Default: false. */
-  ownConnection?: boolean;
-  /** The whole exchange, connection and body included, may take this long. */
-  timeoutMs?: number;
-  /** No byte for this long ends the exchange. */
-  idleTimeoutMs?: number;
-  signal?: AbortSignal | undefined;
-  /** Called at the last moment before the first byte leaves. */
-  onSent?: (() => void) | undefined;
-}
+import { type HttpRequest, type ReplyHeaders, type ReplyReceiver, TransportError } from "./transport.ts";
 
 /** A request as it is sent. */
-export interface OutgoingRequest {
-  origin: string;
-  /** With the query. */
-  path: string;
-  method: HttpRequest["method"];
+export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
   headers: Record<string, string>;
   body: string | null;
-  /** Whether the connection is to be closed after it. */
-  reset: boolean;
+  /** Whether the connection is closed after it. */
+  ownConnection: boolean;
 }
 
-/** Sends requests to the origins that they name, and calls their exchanges at each step. */
+/** Sends requests, and calls their exchanges at each step. */
 export interface Sender {
   dispatch(request: OutgoingRequest, exchange: Exchange): void;
-  /** Drops every connection, used or idle. */
+  /** Drops every connection, used, idle or not made yet. */
   destroy(): Promise<void>;
 }
 
 /** What an exchange may do to its request while that runs. */
-type Control = Pick<Dispatcher.DispatchController, "abort" | "pause" | "resume">;
-
-/** Receives a request's reply as it arrives. An exception ends the exchange. */
-export interface ReplyReceiver {
-  onHead(status: number, headers: ReplyHeaders): void;
-  onData(chunk: Buffer, flow: { pause(): void; resume(): void }): void;
-}
-
-export type ReplyHeaders = Record<string, string | string[] | undefined>;
-
-/**
- * An exchange that did not complete.
- * `sent` is false only where it is certain that not one byte of the request left: the connection was never
- * made, or the request was withdrawn before its headers were written.
- */
-export class TransportError extends Error {
-  override readonly name = "TransportError";
-  readonly sent: boolean;
-  readonly timedOut: boolean;
-
-  constructor(message: string, facts: { sent: boolean; timedOut?: boolean; cause?: unknown }) {
-    super(message, { cause: facts.cause });
-    this.sent = facts.sent;
-    this.timedOut = facts.timedOut ?? false;
-  }
+export interface Control {
+  abort(error: Error): void;
+  pause(): void;
+  resume(): void;
 }
 
 /** One running request. What sends it calls this at each step, as undici does; it decides what counts as sent. */
@@ -74,6 +33,7 @@ export class Exchange {
   #failure: TransportError | null = null;
   #timer: NodeJS.Timeout | undefined;
   #sent = false;
+  #onGivenUp = () => {};
 
   constructor(
     request: HttpRequest,
@@ -88,6 +48,12 @@ export class Exchange {
     this.#startTimer(request.timeoutMs ?? request.idleTimeoutMs);
     if (request.signal?.aborted) this.#onAbort();
     else request.signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Has this called if the exchange ends before it has a connection, which then need not be made. */
+  onGivenUp(callback: () => void): void {
+    this.#onGivenUp = callback;
+    if (this.#failure) callback();
   }
 
   /** The connection is open and the headers are about to be written: the last moment to withdraw. */
@@ -167,6 +133,7 @@ export class Exchange {
       this.#controller.abort(failure);
     } else {
       this.#fail(failure);
+      this.#onGivenUp();
     }
   }
 

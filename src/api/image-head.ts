@@ -2,7 +2,7 @@ import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../task/reference-image.t
 import { looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
-import { type ReplyHeaders, TransportError } from "./exchange.ts";
+import { type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** What a URL's server says of an image, without sending it. `why` is a phrase. */
 export type ImageHead = { kind: "good" } | { kind: "unknown"; why: string } | { kind: "bad"; why: string };

@@ -4,10 +4,11 @@ import undiciConnect from "undici/lib/api/api-connect.js";
 import undiciConnector from "undici/lib/core/connect.js";
 import UndiciProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
+import { CONNECT_TIMEOUT_MS, TRY_ADDRESSES } from "./connect.ts";
 import type { Sender } from "./exchange.ts";
 import { skippingInterim } from "./interim.ts";
 import type { Proxies } from "./proxies.ts";
-import { CONNECTION, DISPATCHER } from "./undici-settings.ts";
+import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 
 interface PoolOptions {
   connect?: buildConnector.BuildOptions | buildConnector.connector;
@@ -19,10 +20,10 @@ interface PoolOptions {
  */
 export function throughProxies(proxies: Proxies, lookup: LookupFunction | undefined): Sender {
   // The proxy resolves the target's name, and the proxy's own address is the user's choice: no address guard here.
-  const connect: buildConnector.BuildOptions = { ...CONNECTION };
+  const connect: buildConnector.BuildOptions = { timeout: CONNECT_TIMEOUT_MS, ...TRY_ADDRESSES };
   const agent = new UndiciProxyAgent({
     ...DISPATCHER,
-    connect: { ...CONNECTION, lookup },
+    connect: { ...connect, lookup },
     requestTls: connect,
     proxyTls: connect,
     proxyTunnel: true,
@@ -34,7 +35,7 @@ export function throughProxies(proxies: Proxies, lookup: LookupFunction | undefi
       new UndiciPool(origin, { ...options, connect: connectorOf(options.connect) }),
   });
   return {
-    dispatch: (request, exchange) => void agent.dispatch(request, exchange),
+    dispatch: (request, exchange) => void agent.dispatch(dispatchOptions(request), exchange),
     destroy: () => agent.destroy(),
   };
 }

@@ -1,10 +1,10 @@
 import type { ImggenError } from "../lib/errors.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { excerptOf } from "./excerpt.ts";
-import type { ReplyHeaders, TransportError } from "./exchange.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { type Envelope, type PolledState, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
 import { refusedPoll, refusedSubmit } from "./service-errors.ts";
+import type { ReplyHeaders, TransportError } from "./transport.ts";
 
 /** A reply as received. */
 export interface HttpReply {

@@ -22,21 +22,21 @@ export class Routes {
     this.#makeDirect = makeDirect;
   }
 
-  /** undici would lend HTTP_PROXY to `https:` targets; everybody else keeps the two apart. */
+  /** The sender for a URL. HTTPS_PROXY alone is for `https:` URLs, as in curl; undici would use HTTP_PROXY for them too. */
   to(url: URL): Promise<Sender> {
     const { proxies, lookup } = this.#options;
     const named = url.protocol === "https:" ? proxies?.https : proxies?.http;
-    if (!named || !proxies) return this.direct();
+    if (!named || !proxies) return this.#toDirect();
     this.#proxied ??= import("./proxy.ts").then(({ throughProxies }) => throughProxies(proxies, lookup));
     return this.#proxied;
   }
 
-  direct(): Promise<Sender> {
+  #toDirect(): Promise<Sender> {
     this.#direct ??= this.#makeDirect();
     return this.#direct;
   }
 
-  /** Drops every connection, used or idle. */
+  /** Drops every connection, used, idle or not made yet. */
   async close(): Promise<void> {
     const senders = await Promise.allSettled([this.#direct, this.#proxied]);
     await Promise.all(senders.map((sender) => sender.status === "fulfilled" && sender.value?.destroy()));

@@ -3,8 +3,6 @@ import { keyMasker } from "../lib/redact.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
-import type { HttpRequest } from "./exchange.ts";
-import { TransportError } from "./exchange.ts";
 import {
   type HttpReply,
   type PollReply,
@@ -13,6 +11,8 @@ import {
   readSubmit,
   type SubmitReply,
 } from "./replies.ts";
+import type { HttpRequest } from "./transport.ts";
+import { TransportError } from "./transport.ts";
 import { wholeReply } from "./whole-reply.ts";
 
 export type { PollReply, SubmitReply } from "./replies.ts";

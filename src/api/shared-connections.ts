@@ -1,26 +1,31 @@
-import type { LookupFunction } from "node:net";
 import type { buildConnector, Pool } from "undici";
-import undiciConnector from "undici/lib/core/connect.js";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
+import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
 import { skippingInterim } from "./interim.ts";
-import { CONNECTION, DISPATCHER } from "./undici-settings.ts";
+import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 
 /** Sends requests on connections that many share, one after another. */
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
+  readonly #closing = new AbortController();
   readonly #connector: buildConnector.connector;
 
-  /** @param lookup resolves host names. Default: the system's */
-  constructor(lookup: LookupFunction | undefined) {
-    this.#connector = skippingInterim(undiciConnector({ ...CONNECTION, lookup }));
+  constructor(connect: Connector) {
+    this.#connector = skippingInterim(({ protocol, host }, callback) => {
+      connect(new URL(`${protocol}//${host}`), this.#closing.signal).then(
+        (socket) => callback(null, socket),
+        (error) => callback(error, null),
+      );
+    });
   }
 
   dispatch(request: OutgoingRequest, exchange: Exchange): void {
-    this.#pool(request.origin).dispatch(request, exchange);
+    this.#pool(request.url.origin).dispatch(dispatchOptions(request), exchange);
   }
 
   async destroy(): Promise<void> {
+    this.#closing.abort(new Error("the client was closed"));
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }
 

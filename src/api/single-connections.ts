@@ -1,4 +1,4 @@
-import { type ClientRequest, request as httpRequest } from "node:http";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
@@ -9,6 +9,7 @@ import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
  */
 export class SingleConnections implements Sender {
   readonly #connect: Connector;
+  readonly #attempts = new Set<AbortController>();
   readonly #open = new Set<Socket>();
   #isDestroyed = false;
 
@@ -17,23 +18,30 @@ export class SingleConnections implements Sender {
   }
 
   dispatch(request: OutgoingRequest, exchange: Exchange): void {
-    this.#connect(new URL(request.origin)).then(
-      (socket) => {
-        this.#open.add(socket);
-        socket.once("close", () => this.#open.delete(socket));
-        if (!this.#isDestroyed) return send(socket, request, exchange);
-        socket.destroy();
-        exchange.onResponseError(null, new Error("the client was closed"));
-      },
-      (error) => exchange.onResponseError(null, error),
-    );
+    const attempt = new AbortController();
+    this.#attempts.add(attempt);
+    exchange.onGivenUp(() => attempt.abort());
+    if (this.#isDestroyed) attempt.abort(closed());
+    this.#connect(request.url, attempt.signal)
+      .finally(() => this.#attempts.delete(attempt))
+      .then(
+        (socket) => {
+          this.#open.add(socket);
+          socket.once("close", () => this.#open.delete(socket));
+          send(socket, request, exchange);
+        },
+        (error) => exchange.onResponseError(null, error),
+      );
   }
 
   async destroy(): Promise<void> {
     this.#isDestroyed = true;
+    for (const attempt of this.#attempts) attempt.abort(closed());
     for (const socket of this.#open) socket.destroy();
   }
 }
+
+const closed = () => new Error("the client was closed");
 
 /** Sends the request, and calls the exchange at each step: with one end, and nothing after it. */
 function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): void {
@@ -45,6 +53,7 @@ function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): voi
     exchange.onResponseError(null, asError(error));
     return;
   }
+  let reply: IncomingMessage | null = null;
   let hasEnded = false;
   const step = (call: () => void, isLast = false) => {
     if (hasEnded) return;
@@ -60,24 +69,28 @@ function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): voi
     outgoing.destroy();
   };
   outgoing.on("error", fail);
-  outgoing.on("close", () => fail(new Error("the connection was closed")));
-  outgoing.on("response", (reply) => {
-    const control = { abort: fail, pause: () => reply.pause(), resume: () => reply.resume() };
-    reply.on("error", fail);
-    reply.on("data", (chunk: Buffer) => step(() => exchange.onResponseData(control, chunk)));
-    reply.on("end", () => step(() => exchange.onResponseEnd(), true));
-    step(() => exchange.onResponseStart(control, reply.statusCode ?? 0, reply.headers));
+  outgoing.on("close", () => {
+    // A whole reply may still be read: its receiver may have paused it.
+    if (!reply?.complete) fail(new Error("the connection was closed"));
   });
-  exchange.onRequestStart({ abort: fail, pause: () => {}, resume: () => {} });
+  outgoing.on("response", (message) => {
+    reply = message;
+    const control = { abort: fail, pause: () => message.pause(), resume: () => message.resume() };
+    message.on("error", fail);
+    message.on("data", (chunk: Buffer) => step(() => exchange.onResponseData(control, chunk)));
+    message.on("end", () => step(() => exchange.onResponseEnd(), true));
+    step(() => exchange.onResponseStart(control, message.statusCode ?? 0, message.headers));
+  });
+  step(() => exchange.onRequestStart({ abort: fail, pause: () => {}, resume: () => {} }));
   // From here on bytes may leave.
   if (!hasEnded) outgoing.end(request.body);
 }
 
-function requestOver(socket: Socket, { method, path, headers, origin }: OutgoingRequest): ClientRequest {
+function requestOver(socket: Socket, { method, url, headers }: OutgoingRequest): ClientRequest {
   return httpRequest({
     method,
-    path,
-    headers: { ...headers, host: new URL(origin).host },
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, host: url.host },
     createConnection: () => socket,
     // What is unusual in a reply must not cost the task id in it: it is the only reply of its connection, so that no
     // other can be confused with it, and its content is checked.

@@ -1,7 +1,7 @@
 import type { HttpClient } from "./client.ts";
 import { decoded } from "./decode.ts";
-import { type HttpRequest, TransportError } from "./exchange.ts";
 import type { HttpReply } from "./replies.ts";
+import { type HttpRequest, TransportError } from "./transport.ts";
 
 const LARGEST_REPLY_BYTES = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from "node:net";
-import { describe, expect, it } from "vitest";
-import { type HttpRequest, TransportError } from "../../src/api/exchange.ts";
+import { describe, expect, it, vi } from "vitest";
+import { type HttpRequest, TransportError } from "../../src/api/transport.ts";
 import { deadPort, listenForTest, liveServer, liveSockets } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
 import { testClient } from "../support/task-world.ts";
@@ -40,7 +40,7 @@ const postOver =
 const post = postOver(false);
 
 describe.each([
-  ["shared", false],
+  ["that is shared", false],
   ["of its own", true],
 ])("over a connection %s,", (_whose, ownConnection) => {
   const post = postOver(ownConnection);
@@ -215,7 +215,7 @@ describe.each([
       });
     });
 
-    it("reports an exchange with its method, status and time", async () => {
+    it("is reported with its method, status and time", async () => {
       const told: { result: number | string }[] = [];
       const server = await liveServer((_request, socket) => void socket.write(json({}, 503)));
       await exchange(
@@ -273,6 +273,16 @@ describe.each([
     await client.close();
     expect(await asked).toMatchObject({ sent: false });
     expect(server.requests).toEqual([]);
+  });
+
+  it("a request that is given up leaves no connection behind that is still to be made", async () => {
+    const sockets: Socket[] = [];
+    const port = await liveSockets((socket) => void sockets.push(socket.resume()));
+    const request = { ...post(`https://127.0.0.1:${port}/`), timeoutMs: 100 };
+    const client = testClient();
+    expect(await exchange(request, client)).toMatchObject({ sent: false, timedOut: true });
+    await client.close();
+    await vi.waitFor(() => expect(sockets.map(({ closed }) => closed)).toEqual([true]), 2000);
   });
 
   it("a reply is not handed over any further once its receiver has thrown", async () => {
@@ -390,6 +400,24 @@ describe("a connection of a request's own", () => {
     await exchange({ ...post(server.origin), ownConnection: true }, testClient());
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(closed).toHaveLength(1);
+  });
+
+  it("is read to its end where the receiver of a whole reply pauses", async () => {
+    const server = await liveServer((_request, socket) => void socket.end(`HTTP/1.1 200 OK\r\n\r\nwhole`));
+    let read = "";
+    const asked = testClient().send(
+      { ...post(server.origin), ownConnection: true },
+      {
+        onHead() {},
+        onData(chunk, flow) {
+          read += chunk;
+          flow.pause();
+          setTimeout(flow.resume, 50);
+        },
+      },
+    );
+    await expect(asked).resolves.toBeUndefined();
+    expect(read).toBe("whole");
   });
 
   it("is a tunnel of its own, through a proxy", async () => {

@@ -1,12 +1,15 @@
+import type { LookupFunction } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
 import { connector } from "../../src/api/connect.ts";
 import { liveSockets } from "../support/live-server.ts";
+
+const LIVE = new AbortController().signal;
 
 afterEach(() => void vi.useRealTimers());
 
 it("a connection that is not made within 10 s has timed out", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const connecting = connector(() => {})(new URL("http://api.example/")).catch((error) => error);
+  const connecting = connector(() => {})(new URL("http://api.example/"), LIVE).catch((error) => error);
   vi.advanceTimersByTime(9999);
   expect(await Promise.race([connecting, "still trying"])).toBe("still trying");
   vi.advanceTimersByTime(1);
@@ -16,19 +19,38 @@ it("a connection that is not made within 10 s has timed out", async () => {
 it("a connection that was made in time stays open after that", async () => {
   const port = await liveSockets(() => {});
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const socket = await connector()(new URL(`http://127.0.0.1:${port}/`));
+  const socket = await connector()(new URL(`http://127.0.0.1:${port}/`), LIVE);
   vi.advanceTimersByTime(60_000);
   expect(socket.destroyed).toBe(false);
 });
 
 it("an error of an open connection that nothing uses does not end the program", async () => {
   const port = await liveSockets((socket) => void setTimeout(() => socket.resetAndDestroy(), 10));
-  const socket = await connector()(new URL(`http://127.0.0.1:${port}/`));
+  const socket = await connector()(new URL(`http://127.0.0.1:${port}/`), LIVE);
   expect(socket.readyState).toBe("open");
   await new Promise((resolve) => socket.once("close", resolve));
 });
 
-it("an IPv6 address is connected to without its brackets", async () => {
-  const error = await connector()(new URL("http://[::1]:9/")).catch((reason) => reason);
-  expect(error.code).not.toBe("ENOTFOUND");
+it("an IPv6 address is connected to without its brackets, and not looked up", async () => {
+  const lookup = vi.fn();
+  await connector(lookup)(new URL("http://[::1]:9/"), LIVE).catch(() => {});
+  expect(lookup).not.toHaveBeenCalled();
+});
+
+it.each(["http", "https"])("a connection over %s that is given up is not waited for", async (protocol) => {
+  const giveUp = new AbortController();
+  const port = await liveSockets(() => giveUp.abort(new Error("given up")));
+  const lookup: LookupFunction = (_host, _options, callback) => {
+    if (protocol === "http") giveUp.abort(new Error("given up"));
+    callback(null, [{ address: "127.0.0.1", family: 4 }]);
+  };
+  const connecting = connector(lookup)(new URL(`${protocol}://api.example:${port}/`), giveUp.signal);
+  await expect(connecting).rejects.toThrow("given up");
+});
+
+it("a connection that was given up before it began is not made", async () => {
+  const lookup = vi.fn();
+  const given = connector(lookup)(new URL("http://api.example/"), AbortSignal.abort(new Error("given up")));
+  await expect(given).rejects.toThrow("given up");
+  expect(lookup).not.toHaveBeenCalled();
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeConnectionError } from "../../src/api/connection-errors.ts";
-import { TransportError } from "../../src/api/exchange.ts";
+import { TransportError } from "../../src/api/transport.ts";
 
 const SERVICE = new URL("https://api.example:8443/api");
 

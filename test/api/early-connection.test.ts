@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { HttpClient } from "../../src/api/client.ts";
 import { EarlyConnection } from "../../src/api/early-connection.ts";
-import { TransportError } from "../../src/api/exchange.ts";
+import { TransportError } from "../../src/api/transport.ts";
 import { answeringServer } from "../support/answering-server.ts";
 import { deadPort } from "../support/live-server.ts";
 

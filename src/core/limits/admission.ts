@@ -1,7 +1,7 @@
 import { connectionErrorText, isCertificateError } from "../../api/connection-errors.ts";
 import { ServiceError } from "../../api/errors.ts";
-import { TransportError } from "../../api/exchange.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
+import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";

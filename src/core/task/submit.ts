@@ -1,9 +1,9 @@
 import { describeConnectionError, isCertificateError } from "../../api/connection-errors.ts";
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
-import { TransportError } from "../../api/exchange.ts";
 import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
 import type { SubmitReply } from "../../api/service.ts";
+import { TransportError } from "../../api/transport.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { TransportError } from "../../../src/api/exchange.ts";
+import { TransportError } from "../../../src/api/transport.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import type { BatchContext } from "../../../src/core/batch/run-context.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { TransportError } from "../../../src/api/exchange.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../../src/api/service.ts";
+import { TransportError } from "../../../src/api/transport.ts";
 import { BudgetExceededError, InterruptedError } from "../../../src/core/errors.ts";
 import { Admission, AdmittedService } from "../../../src/core/limits/admission.ts";
 import { fakeClock } from "../../support/fake-clock.ts";

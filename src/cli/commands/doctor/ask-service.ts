@@ -1,7 +1,7 @@
 import { HttpClient } from "../../../api/client.ts";
-import { TransportError } from "../../../api/exchange.ts";
 import { probe } from "../../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
+import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, requireBaseUrl } from "../../../client/account.ts";
 import { ImggenError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";

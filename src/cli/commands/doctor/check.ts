@@ -1,5 +1,5 @@
-import type { TransportError } from "../../../api/exchange.ts";
 import type { ProbeReply } from "../../../api/probe.ts";
+import type { TransportError } from "../../../api/transport.ts";
 import { errorCode } from "../../../lib/error-code.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/errors.ts";
