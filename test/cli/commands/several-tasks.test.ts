@@ -1,12 +1,15 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { InterruptedError } from "../../../src/core/errors.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
+import type { ServiceScript } from "../../support/scripted-server.ts";
+import { completedAt, stillRunning } from "../../support/scripts.ts";
 
 /** Two tasks that were submitted and not waited for. */
-async function twoTasks() {
-  const world = await commandWorld();
+async function twoTasks(script: ServiceScript = {}) {
+  const world = await commandWorld(script);
   for (const prompt of ["a fox", "an owl"]) await world.run(["generate", prompt, "--no-wait"]);
   return { ...world, output: path.join(world.cwd, "one.png") };
 }
@@ -28,6 +31,24 @@ describe("one file cannot take several tasks", () => {
     const { run, output } = await twoTasks();
     expect(await run(["resume", "task-1", "task-1", "--output", output])).toMatchObject({ code: 0 });
     expect((await readFile(output)).equals(PICTURE)).toBe(true);
+  });
+});
+
+describe("a signal while status --wait waits for several tasks", () => {
+  it("has those that are left named first, before those that have finished behind one of them", async () => {
+    const signal = new AbortController();
+    const { run } = await twoTasks({
+      poll(request, socket) {
+        const isFirst = request.target.includes("task-1");
+        (isFirst ? stillRunning : completedAt("/1.png"))(request, socket);
+        if (!isFirst) setTimeout(() => signal.abort(new InterruptedError("SIGINT")), 100);
+      },
+    });
+    const { code, stderr } = await run(["status", "task-1", "task-2", "--wait"], { signal: signal.signal });
+    expect(code).toBe(130);
+    expect(stderr).toMatch(
+      /^error: Interrupted by SIGINT\. 1 task is not finished yet:\n {2}task-1\n {2}Resume with: .*\n/,
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { describeUnreadable, type UnreadableEntry } from "../../../client/unread
 import { interruption } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import type { Session } from "../../app/session.ts";
+import { isInterrupted } from "../../output/interrupted.ts";
 
 /** The reports of the tasks, and the files that cannot be read. */
 export interface Resumed {
@@ -13,12 +14,6 @@ export interface Resumed {
 }
 
 const MOST_IDS = 100;
-const FIRST_IDS = 20;
-
-/** Whether a signal ended the wait for a task. */
-export function isInterrupted({ error }: TaskReport): boolean {
-  return error?.type === "interrupted";
-}
 
 /** What a script gets of a `resume` of several tasks. */
 export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session: Session): object {
@@ -37,24 +32,4 @@ export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, 
     pending: { count: interrupted.length, taskIds: shown.map(({ taskId }) => taskId) },
     ...rest,
   };
-}
-
-/**
- * Names the tasks that a signal has left unfinished: the first of them, how many there are, and where the rest is.
- * @param state what they are, after `3 tasks are`
- */
-export async function showInterrupted(
-  ids: readonly string[],
-  session: Session,
-  state = "charged and not saved yet",
-): Promise<void> {
-  const { signal } = session.context;
-  const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
-  const more = ids.length - FIRST_IDS;
-  await session.console.error([
-    `error: ${interruption(signal, "yes").message} ${tasks} ${state}:`,
-    ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
-    ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
-    `  Resume with: ${session.commandLine()}`,
-  ]);
 }

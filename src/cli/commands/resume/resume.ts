@@ -25,10 +25,11 @@ import {
   type WaitFlags,
   waitSettings,
 } from "../../flags/wait-flags.ts";
+import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport } from "../../output/render.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 import { withTasksShown } from "../../tasks/with-tasks.ts";
-import { isInterrupted, type Resumed, resumedJson, showInterrupted } from "./output.ts";
+import { type Resumed, resumedJson } from "./output.ts";
 import { createResumeProgress, type ResumeProgress } from "./progress.ts";
 
 interface ResumeFlags extends WaitFlags, ViewFlags {
@@ -118,19 +119,18 @@ async function resumeTargets(
   deps: ResumeDeps,
   progress: ResumeProgress,
 ): Promise<TaskReport[]> {
-  const { signal } = session.context;
   const forPeople = !session.options.json;
   const left = new Set(targets.filter(({ record }) => record === null || "taskId" in record.state));
-  const tellOfRest = () => {
-    if (forPeople && targets.length > 1) void showInterrupted([...left].map(idOf), session);
-  };
-  signal.addEventListener("abort", tellOfRest, { once: true });
+  const stopWaiting =
+    forPeople && targets.length > 1
+      ? showAtSignal(() => [...left].map(idOf), session, "charged and not saved yet")
+      : () => {};
   const reports = await resumeMany(targets, options, deps, async (report, target) => {
     left.delete(target);
     const isTold = isInterrupted(report) && targets.length > 1;
     if (forPeople && !isTold && !isNothing(report, target)) await progress.end(report, idOf(target));
   });
-  signal.removeEventListener("abort", tellOfRest);
+  stopWaiting();
   return reports.filter((report, at) => !isNothing(report, targets[at]));
 }
 

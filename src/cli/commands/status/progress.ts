@@ -29,7 +29,11 @@ export function createStatusProgress(waits: boolean, session: Session): StatusPr
     show: (event) => shown?.show(event),
     finished: (at) => shown?.finished(at),
     printing: (at) => shown?.printing(at),
-    stop: () => shown?.stop(),
+    stop() {
+      shown?.stop();
+      // A task that ends after a signal is not drawn any more.
+      shown = null;
+    },
   };
 }
 
@@ -90,12 +94,16 @@ export class SeveralTasks {
 
   /** The first of these tasks by name, as many as fit, and how many more there are. */
   #list(label: string, which: ReadonlySet<number>, columns: number): string[] {
-    const names = [...which].sort((a, b) => a - b).map((at) => this.#names[at] ?? "");
+    const names = this.#names.filter((_, at) => which.has(at));
     if (names.length === 0) return [];
-    const lines = names.map((_, at) => {
-      const more = at === 0 ? "" : `, ${at} more`;
-      return `${label}: ${names.slice(0, names.length - at).join(", ")}${more}`;
-    });
-    return [lines.find((line) => line.length <= columns) ?? `${label}: ${names.length}`];
+    let [shown, fitting] = [`${label}: `, `${label}: ${names.length}`];
+    for (const [at, name] of names.entries()) {
+      shown += `${at === 0 ? "" : ", "}${name}`;
+      if (shown.length > columns) break;
+      const more = names.length - at - 1;
+      const line = more === 0 ? shown : `${shown}, ${more} more`;
+      if (line.length <= columns) fitting = line;
+    }
+    return [fitting];
   }
 }

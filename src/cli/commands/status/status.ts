@@ -8,8 +8,9 @@ import {
   resolveFileDestination,
 } from "../../../core/images/destination.ts";
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
+import type { ResumeDeps } from "../../../core/task/resume.ts";
 import { distinct, withPacedPolls } from "../../../core/task/resume-many.ts";
-import { statusOf } from "../../../core/task/status.ts";
+import { type StatusOptions, statusOf } from "../../../core/task/status.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
@@ -22,12 +23,12 @@ import {
   type WaitFlags,
   waitSettings,
 } from "../../flags/wait-flags.ts";
+import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { withTasksShown } from "../../tasks/with-tasks.ts";
-import { isInterrupted, showInterrupted } from "../resume/output.ts";
-import { createStatusProgress } from "./progress.ts";
+import { createStatusProgress, type StatusProgress } from "./progress.ts";
 
-interface StatusOptions extends WaitFlags, ViewFlags {
+interface StatusFlags extends WaitFlags, ViewFlags {
   wait?: boolean;
   output?: string;
   overwrite?: boolean;
@@ -51,7 +52,7 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runStatus));
 }
 
-async function runStatus(session: Session, ids: string[], flags: StatusOptions): Promise<number> {
+async function runStatus(session: Session, ids: string[], flags: StatusFlags): Promise<number> {
   const settings = await waitSettings(flags, session);
   const { output, overwrite = false } = flags;
   const viewing = await viewingOf(flags, session);
@@ -69,34 +70,64 @@ async function runStatus(session: Session, ids: string[], flags: StatusOptions):
     const tasks = destination ? distinct(named) : named;
     requireFolderForSeveral(destination, tasks.length);
     if (destination) await prepareDestination(destination);
-    await progress.begin(tasks.map(({ id, record }) => nameOf(id, record)));
-    const paced = withPacedPolls(deps);
-    const interrupted: string[] = [];
-    const ended = await inOrder(
-      tasks.map(async ({ id, record }, at) => {
-        const report = await statusOf(id, record, options, paced);
-        progress.finished(at);
-        return { report, at };
-      }),
-      async ({ report, at }) => {
-        progress.printing(at);
-        // Of several it is said once, at the end.
-        if (isInterrupted(report) && tasks.length > 1 && !session.options.json)
-          interrupted.push(report.taskId ?? tasks[at]?.id ?? "");
-        else await show(report, session);
-        if (destination) await viewImages(report.files, viewing, session);
-        return exitCodeOfReport(report);
-      },
-    );
-    progress.stop();
-    if (interrupted.length > 0) await showInterrupted(interrupted, session, "not finished yet");
-    return ended;
+    await progress.begin(tasks.map(nameOf));
+    return showEach(tasks, options, { deps, progress, session }, async ({ files }) => {
+      if (destination) await viewImages(files, viewing, session);
+    });
   });
   return worstOf(codes);
 }
 
+interface NamedTask {
+  /** As the user named it. */
+  id: string;
+  /** null if the ledger does not have it. */
+  record: TaskRecord | null;
+}
+
+interface Showing {
+  deps: ResumeDeps;
+  progress: StatusProgress;
+  session: Session;
+}
+
+/** Polls all tasks together, and shows them in the order in which they were named. @returns their exit codes */
+async function showEach(
+  tasks: readonly NamedTask[],
+  options: StatusOptions,
+  { deps, progress, session }: Showing,
+  onShown: (report: TaskReport) => Promise<void>,
+): Promise<number[]> {
+  const running = new Set(tasks);
+  const runningAtSignal = () => {
+    progress.stop();
+    return [...running].map(nameOf);
+  };
+  // Of several tasks that a signal interrupts it is said once.
+  const isSaidOnce = tasks.length > 1 && !session.options.json;
+  const stopWaiting = isSaidOnce ? showAtSignal(runningAtSignal, session, "not finished yet") : () => {};
+  const paced = withPacedPolls(deps);
+  const codes = await inOrder(
+    tasks.map(async (task, at) => {
+      const report = await statusOf(task.id, task.record, options, paced);
+      running.delete(task);
+      progress.finished(at);
+      return { report, at };
+    }),
+    async ({ report, at }) => {
+      progress.printing(at);
+      if (!isSaidOnce || !isInterrupted(report)) await show(report, session);
+      await onShown(report);
+      return exitCodeOfReport(report);
+    },
+  );
+  stopWaiting();
+  progress.stop();
+  return codes;
+}
+
 /** The service's id, where the ledger has it: a task may be named by the beginning of one. */
-function nameOf(id: string, record: TaskRecord | null): string {
+function nameOf({ id, record }: NamedTask): string {
   return record !== null && "taskId" in record.state ? record.state.taskId : id;
 }
 

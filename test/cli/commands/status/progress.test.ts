@@ -13,6 +13,17 @@ it("names as many of several tasks as fit, and counts the rest", () => {
   expect(view.lines(20)[1]).toBe("running: 3");
 });
 
+it("draws thousands of tasks in little time, each time that one of them finishes", () => {
+  const view = new SeveralTasks(Array.from({ length: 3_000 }, (_, at) => `task_${at}_of_many`));
+  const begun = performance.now();
+  for (let at = 0; at < 20; at += 1) {
+    view.finished(at);
+    view.lines(100);
+  }
+  // It takes a few milliseconds.
+  expect(performance.now() - begun).toBeLessThan(500);
+});
+
 it("names what has finished until its line is printed, which is in the order of the ids", () => {
   const view = new SeveralTasks(IDS);
   view.finished(1);
