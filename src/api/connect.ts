@@ -22,7 +22,8 @@ const tlsSessions = new Map<string, Buffer>();
 export function connector(lookup?: LookupFunction): Connector {
   return async (target, signal) => {
     signal.throwIfAborted();
-    const host = bareHost(target.hostname);
+    // A dot at the end of a name stays: it keeps the resolver from trying the name within other domains.
+    const host = target.hostname.replace(/^\[|\]$/g, "");
     const options = { ...TRY_ADDRESSES, host, lookup };
     if (target.protocol !== "https:") {
       return whenOpen(connectTcp({ ...options, port: Number(target.port || 80) }), "connect", signal);
@@ -32,7 +33,7 @@ export function connector(lookup?: LookupFunction): Connector {
       ...options,
       port: Number(target.port || 443),
       // TLS server names cannot be IP addresses (RFC 6066, section 3).
-      ...(isIP(host) === 0 && { servername: host }),
+      ...(isIP(host) === 0 && { servername: bareHost(host) }),
       session: tlsSessions.get(target.host),
       ALPNProtocols: ["http/1.1"],
     });

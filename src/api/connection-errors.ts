@@ -57,7 +57,10 @@ export function isCertificateError(error: unknown): boolean {
 
 /** The error of an exchange in a few words. */
 export function connectionErrorText(error: unknown): string {
-  return PLAIN[deepestCode(error)] ?? (error instanceof Error ? error.message : String(error));
+  const code = deepestCode(error);
+  // OpenSSL's own messages are lines of numbers.
+  if (HANDSHAKE.test(code)) return `TLS failed (${code})`;
+  return PLAIN[code] ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** The code of the innermost cause that has one: outer errors wrap it in codes of their own. */

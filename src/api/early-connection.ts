@@ -36,7 +36,9 @@ export class EarlyConnection {
     // Events that arrived while the program was busy are only handled now: in one turn of the event loop that it is
     // connected, in the next that bytes arrived. No request was sent yet, so a connection with bytes cannot be used.
     for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
-    return socket.readyState === "open" && socket.readableLength === 0 ? socket : null;
+    if (socket.readyState === "open" && socket.readableLength === 0) return socket;
+    socket.destroy();
+    return null;
   }
 
   /** Closes it, or stops connecting, unless a request has it. */

@@ -61,30 +61,41 @@ function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): voi
     try {
       call();
     } catch (error) {
-      fail(asError(error));
+      abort(asError(error));
     }
   };
-  const fail = (error: Error) => {
+  const end = () => step(() => exchange.onResponseEnd(), true);
+  const abort = (error: Error) => {
     step(() => exchange.onResponseError(null, error), true);
     outgoing.destroy();
   };
-  outgoing.on("error", fail);
+  /** The connection failed. What arrived before that still counts: a reply may be whole, and what follows it no HTTP. */
+  const lose = (error: Error) => {
+    // Each read is handed over by the listener below.
+    while (!hasEnded && reply?.read()) {}
+    if (reply?.complete) end();
+    abort(error);
+  };
+  outgoing.on("error", lose);
   outgoing.on("close", () => {
     // A whole reply may still be read: its receiver may have paused it.
-    if (!reply?.complete) fail(new Error("the connection was closed"));
+    if (!reply?.complete) lose(new Error("the connection was cut"));
   });
   outgoing.on("response", (message) => {
     reply = message;
-    const control = { abort: fail, pause: () => message.pause(), resume: () => message.resume() };
-    message.on("error", fail);
+    const control = { abort, pause: () => message.pause(), resume: () => message.resume() };
+    message.on("error", lose);
     message.on("data", (chunk: Buffer) => step(() => exchange.onResponseData(control, chunk)));
-    message.on("end", () => step(() => exchange.onResponseEnd(), true));
+    message.on("end", end);
     step(() => exchange.onResponseStart(control, message.statusCode ?? 0, message.headers));
   });
-  step(() => exchange.onRequestStart({ abort: fail, pause: () => {}, resume: () => {} }));
+  step(() => exchange.onRequestStart({ abort, pause: () => {}, resume: () => {} }));
   // From here on bytes may leave.
   if (!hasEnded) outgoing.end(request.body);
 }
+
+/** The longest head of a reply, in bytes: many times what Node allows by itself, and little to hold. */
+const LONGEST_HEAD_BYTES = 256 * 1024;
 
 function requestOver(socket: Socket, { method, url, headers }: OutgoingRequest): ClientRequest {
   return httpRequest({
@@ -95,6 +106,7 @@ function requestOver(socket: Socket, { method, url, headers }: OutgoingRequest):
     // What is unusual in a reply must not cost the task id in it: it is the only reply of its connection, so that no
     // other can be confused with it, and its content is checked.
     insecureHTTPParser: true,
+    maxHeaderSize: LONGEST_HEAD_BYTES,
   });
 }
 

@@ -402,6 +402,27 @@ describe("a connection of a request's own", () => {
     expect(closed).toHaveLength(1);
   });
 
+  it.each([
+    ["a space", " "],
+    ["what is no HTTP", "junk"],
+    ["a last chunk", "0\r\n\r\n"],
+    ["a second reply", json({})],
+  ])("brings a whole reply, whatever follows it in the same packet: %s", async (_what, surplus) => {
+    const server = await liveServer((_request, socket) => {
+      socket.write(Buffer.concat([Buffer.from(json({ ok: true })), Buffer.from(surplus)]));
+    });
+    const answer = await exchange({ ...post(server.origin), ownConnection: true });
+    expect(answer).toEqual({ status: 200, body: '{"ok":true}' });
+  });
+
+  it("brings a whole reply after a head of 100 kB", async () => {
+    const server = await liveServer(
+      (_request, socket) => void socket.write(response(200, "{}", { "x-long": "x".repeat(100_000) })),
+    );
+    const answer = await exchange({ ...post(server.origin), ownConnection: true });
+    expect(answer).toEqual({ status: 200, body: "{}" });
+  });
+
   it("is read to its end where the receiver of a whole reply pauses", async () => {
     const server = await liveServer((_request, socket) => void socket.end(`HTTP/1.1 200 OK\r\n\r\nwhole`));
     let read = "";

@@ -31,6 +31,12 @@ it("an error of an open connection that nothing uses does not end the program", 
   await new Promise((resolve) => socket.once("close", resolve));
 });
 
+it("a name that ends in a dot is looked up with it", async () => {
+  const lookup = vi.fn((_host, _options, callback) => callback(new Error("no such name"), ""));
+  await connector(lookup)(new URL("http://api.example./"), LIVE).catch(() => {});
+  expect(lookup.mock.calls[0]?.[0]).toBe("api.example.");
+});
+
 it("an IPv6 address is connected to without its brackets, and not looked up", async () => {
   const lookup = vi.fn();
   await connector(lookup)(new URL("http://[::1]:9/"), LIVE).catch(() => {});

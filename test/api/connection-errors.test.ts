@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeConnectionError } from "../../src/api/connection-errors.ts";
+import { connectionErrorText, describeConnectionError } from "../../src/api/connection-errors.ts";
 import { TransportError } from "../../src/api/transport.ts";
 
 const SERVICE = new URL("https://api.example:8443/api");
@@ -47,6 +47,12 @@ describe("a connection error in words", () => {
     expect(message).toBe(`No trusted connection to api.example:8443: ${what} (${code}).`);
     expect(hint).toContain(`Check ${toCheck}`);
     expect(hint.split("\n").length).toBeLessThanOrEqual(2);
+  });
+
+  it("names an error of TLS by its code alone: OpenSSL's messages are lines of numbers", () => {
+    const code = "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED";
+    const cause = Object.assign(new Error("80AC017E8F7F0000:error:0A00045C:SSL routines\n"), { code });
+    expect(connectionErrorText(cause)).toBe(`TLS failed (${code})`);
   });
 
   it("looks through every wrapping to the innermost cause", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HttpClient } from "../../src/api/client.ts";
 import { EarlyConnection } from "../../src/api/early-connection.ts";
 import { TransportError } from "../../src/api/transport.ts";
@@ -80,6 +80,7 @@ describe("a connection that was opened early", () => {
     expect(await ask(newClient(new EarlyConnection(new URL(origin))), origin)).toBe(200);
     expect(sockets).toHaveLength(2);
     expect(sockets[0]?.bytesRead).toBe(0);
+    await vi.waitFor(() => expect(sockets[0]?.closed).toBe(true));
   });
 
   it("is not used for another origin", async () => {
