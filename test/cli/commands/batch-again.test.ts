@@ -258,6 +258,29 @@ describe("a row of unknown outcome", () => {
     );
   });
 
+  it.each([
+    [
+      "a hen",
+      "gamma-image-2",
+      "1 row: 0 saved, 1 of unknown outcome. May have been charged in this run: 2 credits.",
+    ],
+    [
+      "a hen",
+      "vendor1/alpha-2",
+      "1 row: 0 saved, 1 of unknown outcome. May have been charged in this run: cost unknown.",
+    ],
+    [
+      "a hen\na fox",
+      "vendor1/alpha-2",
+      "2 rows: 1 saved, 1 of unknown outcome. Charged in this run: cost unknown; 1 row may not have been charged.",
+    ],
+  ])("is not said to have been charged: %j of %s", async (prompts, model, said) => {
+    const world = await lost();
+    await world.manifest("p.txt", ...prompts.split("\n"));
+    const { stderr } = await world.run(["batch", "p.txt", "-m", model, "-o", "out"]);
+    expect(stderr.split("\n")).toContain(said);
+  });
+
   it("is submitted again with --resubmit-unknown, once, and is then like any other", async () => {
     const world = await lost();
     await world.manifest("p.txt", ...PROMPTS);

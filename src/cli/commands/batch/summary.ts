@@ -35,8 +35,11 @@ function savedText(saved: number, before: number): string {
 /** What this run has charged: from what is certain to what it may be. */
 function spentText({ cost, uncertain }: BatchCounts): string {
   if (cost.rows === 0) return "Nothing was charged.";
+  if (uncertain.rows === 0) return `Charged in this run: ${costText(cost)}.`;
+  if (uncertain.rows === cost.rows) return `May have been charged in this run: ${costText(cost)}.`;
+  if (uncertain.credits === 0)
+    return `Charged in this run: ${costText(cost)}; ${rowsText(uncertain.rows)} may not have been charged.`;
   const certain = cost.credits - uncertain.credits;
-  if (uncertain.credits === 0) return `Charged in this run: ${costText(cost)}.`;
   return `Charged in this run: ${certain === 0 ? "up to" : `${certain} to`} ${costText(cost)}.`;
 }
 
