@@ -106,6 +106,6 @@ function isRefusal(finding: Finding): finding is Refusal {
   return finding.kind === "refusal";
 }
 
-function refused({ message, hint }: Refusal): InvalidRequestError {
-  return new InvalidRequestError(`${message}.`, { hint });
+function refused({ message, hint, limit }: Refusal): InvalidRequestError {
+  return new InvalidRequestError(`${message}.`, { hint, limit });
 }

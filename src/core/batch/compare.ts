@@ -1,6 +1,7 @@
 import { ImggenError, UsageError } from "../../lib/errors.ts";
 import { worded } from "../../lib/wording.ts";
 import { checkRequest } from "../../models/check.ts";
+import { InvalidRequestError, type Limit } from "../../models/errors.ts";
 import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
 import { FLAG_LABELS } from "../../models/labels.ts";
 import { DEFAULT_MODEL, type Matrix } from "../../models/matrix.ts";
@@ -30,8 +31,16 @@ export interface CellCheck {
 
 export interface Comparison {
   rows: BatchRow[];
-  /** Cells that the model matrix rules out, and why. */
-  skipped: { cell: Cell; reason: string }[];
+  skipped: SkippedCell[];
+}
+
+/** A cell that the model matrix rules out. */
+export interface SkippedCell {
+  cell: Cell;
+  /** Why, in words. */
+  reason: string;
+  /** What its model takes in place of its ratio or its quality; null where something else rules it out. */
+  limit: Limit | null;
 }
 
 /**
@@ -69,8 +78,9 @@ export function compareCells(
   const keys = new RowKeys();
   for (const cell of cellsOf(axes)) {
     const checked = checkCell({ ...shared, prompt, ...cell }, check);
-    if (typeof checked === "string") {
-      comparison.skipped.push({ cell, reason: checked });
+    if (checked instanceof ImggenError) {
+      const limit = checked instanceof InvalidRequestError ? checked.limit : null;
+      comparison.skipped.push({ cell, reason: checked.message, limit });
       continue;
     }
     const digest = rowDigest(checked.request, undefined);
@@ -89,12 +99,12 @@ function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
   );
 }
 
-/** @returns why the matrix rules it out, in words, in place of a request */
-function checkCell(draft: RequestDraft, { matrix, validate }: CellCheck): CheckedRequest | string {
+/** @returns why the matrix rules it out, in place of a request */
+function checkCell(draft: RequestDraft, { matrix, validate }: CellCheck): CheckedRequest | ImggenError {
   try {
     return checkRequest(draft, matrix, { validate });
   } catch (error) {
-    if (error instanceof ImggenError) return error.message;
+    if (error instanceof ImggenError) return error;
     throw error;
   }
 }

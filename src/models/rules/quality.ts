@@ -12,9 +12,10 @@ export const quality: Rule = ({ draft, model, matrix, labels }) => {
   if (value === undefined) return unknownQualityRefusal(draft.quality, labels.quality);
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const others = `models that take ${value}: ${modelList(findModels({ quality: value }, matrix).matching)}`;
+  const limit = { field: "quality", allowed: model.qualities } as const;
   return model.qualities.length === 0
-    ? refuse(`${given}: ${model.id} takes no quality`, `leave it out; ${others}`)
-    : refuse(`${given}: ${model.id} takes only ${model.qualities.join(", ")}`, others);
+    ? refuse(`${given}: ${model.id} takes no quality`, `leave it out; ${others}`, limit)
+    : refuse(`${given}: ${model.id} takes only ${model.qualities.join(", ")}`, others, limit);
 };
 
 /** Section 2.2: the allowed values of `quality`. */

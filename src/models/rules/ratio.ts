@@ -13,7 +13,8 @@ export const ratio: Rule = ({ draft, model, matrix, labels }) => {
     return isKnownRatio(value, matrix) ? undefined : unlisted(value, model.id, labels.ratio);
   if (model.ratios.includes(value)) return undefined;
   const message = `${labels.ratio} ${value}: ${model.id} takes only ${model.ratios.join(", ")}`;
-  return refuse(message, otherwise(value, model.ratios, model.id, matrix));
+  const limit = { field: "ratio", allowed: model.ratios } as const;
+  return refuse(message, otherwise(value, model.ratios, model.id, matrix), limit);
 };
 
 /** Section 2.2: the form of `ratio`. */

@@ -1,5 +1,6 @@
 import type { OptionNames, Wording } from "../../lib/wording.ts";
 import type { RequestDraft } from "../../task/request.ts";
+import type { Limit } from "../errors.ts";
 import type { Labels } from "../labels.ts";
 import type { Matrix, Model } from "../matrix.ts";
 
@@ -19,6 +20,7 @@ export interface Refusal {
   kind: "refusal";
   message: string;
   hint: Wording;
+  limit?: Limit | undefined;
 }
 
 /** Something that the document leaves open and the user should know before being charged. */
@@ -32,10 +34,11 @@ export type Finding = Refusal | Warning;
 /** One rule of the service. It says at most one thing: the first that the user has to change. */
 export type Rule = (subject: Subject) => Finding | undefined;
 
-export function refuse(message: string, hint: Wording): Refusal {
+/** @param limit of the model, where a value is not among those that it takes */
+export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {
   const asSentence =
     typeof hint === "string" ? sentence(hint) : (names: OptionNames) => sentence(hint(names));
-  return { kind: "refusal", message: sentence(message), hint: asSentence };
+  return { kind: "refusal", message: sentence(message), hint: asSentence, limit };
 }
 
 export function warning(message: string): Warning {

@@ -30,40 +30,53 @@ describe("compare", () => {
     expect(world.server.submits()).toHaveLength(2);
   });
 
-  it("says of a few skipped cells which each is, and of many how many each model rules out, and why", async () => {
+  const MANY = [
+    "compare",
+    "a fox",
+    "-m",
+    "gamma-image-2,z-image,delta-Image",
+    "-r",
+    "1:1,16:9",
+    "-q",
+    "1K,2K",
+  ];
+  const TERMINAL = { terminal: true, columns: 200 };
+
+  it("says of each skipped cell why, however many, where standard error is not a terminal", async () => {
     const world = await commandWorld();
-    const few = await world.run([...COMPARE, "--dry-run"]);
+    const { stderr, stdout } = await world.run([...MANY, "--dry-run"]);
+    const lines = stderr.split("\n").filter((line) => line.includes("skipped"));
+    expect(lines).toHaveLength(8);
+    expect(lines[7]).toBe(
+      "delta-Image 16:9 2K: skipped: --ratio 16:9: delta-Image takes only 1:1, 3:2, 2:3.",
+    );
+    expect(stdout).toMatch(/^MODEL +RATIO +QUALITY +CREDITS\n(?:gamma-image-2 .*\n){4}$/);
+  });
+
+  it("says on a terminal of a few skipped cells which each is, and of many what each model takes", async () => {
+    const world = await commandWorld();
+    const few = await world.run([...COMPARE, "--dry-run"], TERMINAL);
     expect(few.stderr).toContain(
       "delta-Image 1:1 1K: skipped: --quality 1K: delta-Image takes no quality.\n",
     );
-    const models = "gamma-image-2,z-image,delta-Image";
-    const many = await world.run([
-      "compare",
-      "a fox",
-      "-m",
-      models,
-      "-r",
-      "1:1,16:9",
-      "-q",
-      "1K,2K",
-      "--dry-run",
-    ]);
+    const many = await world.run([...MANY, "--dry-run", "--no-color"], TERMINAL);
     expect(many.stderr.split("\n").slice(0, 3)).toEqual([
       "8 of 12 combinations are skipped:",
-      "  4 × z-image takes no quality.",
-      "  4 × delta-Image takes no quality; takes only 1:1, 3:2, 2:3.",
+      "  4 of z-image: no quality.",
+      "  4 of delta-Image: no quality; ratios 1:1, 3:2, 2:3 only.",
     ]);
-    expect(many.stdout).toMatch(/^MODEL +RATIO +QUALITY +CREDITS\n(?:gamma-image-2 .*\n){4}$/);
   });
 
-  it("says in four lines which cells are skipped, however many", async () => {
+  it("says on a terminal in four lines which cells are skipped, and how all are listed", async () => {
     const world = await commandWorld();
     const models = "gamma-image-2,z-image,delta-Image,vendor2/beta-v4,vendor2/beta-v4.5,beta/4.5-edit";
-    const ratios = "1:1,21:9,9:21,4:5,2:3";
-    const { stderr } = await world.run(["compare", "a fox", "-m", models, "-r", ratios, "--dry-run"]);
-    const lines = stderr.split("\n").filter((line) => /skipped|×|other models/.test(line));
+    const args = ["compare", "a fox", "-m", models, "-r", "1:1,21:9,9:21,4:5,2:3", "--no-color"];
+    const { stderr } = await world.run([...args, "--dry-run"], TERMINAL);
+    const lines = stderr.split("\n").filter((line) => /skipped|^ {2}\d/.test(line));
     expect(lines).toHaveLength(4);
-    expect(lines[3]).toMatch(/^ {2}and \d+ of \d other models; --dry-run --json names each\.$/);
+    expect(stderr).toMatch(
+      /^ {2}9 more of 3 other models\. To list all:\n *imggen compare .* --dry-run --json$/m,
+    );
   });
 
   it("ends in a table with model, ratio, quality, cost, seconds, size and path", async () => {

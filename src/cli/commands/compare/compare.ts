@@ -72,7 +72,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
     for (const warning of checked.warnings) await session.console.warn(warning);
-  const skipped = skippedLines(comparison);
+  const skipped = skippedLines(comparison, session);
   if (skipped.length > 0 && !session.options.json) await session.console.note(skipped);
   if (flags.dryRun) return dryRun(comparison, flags, session);
   const order = {

@@ -1,56 +1,64 @@
-import type { Cell, Comparison } from "../../../core/batch/compare.ts";
+import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare.ts";
+import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
+import type { Session } from "../../app/session.ts";
 
-/** So few cells are named one by one. */
-const MOST_NAMED = 2;
+/** Up to this many are listed one by one on a terminal. */
+const MOST_LISTED = 2;
 /** Lines for more of them, after the first, which has their count. */
 const MOST_LINES = 3;
 
-/** Which cells the matrix rules out, and why: few one by one, many by their models, in four lines at most. */
-export function skippedLines({ rows, skipped }: Comparison): string[] {
-  if (skipped.length <= MOST_NAMED)
+/** Which cells the matrix rules out, and why: each on a line, but many on a terminal by their models, in four lines. */
+export function skippedLines({ rows, skipped }: Comparison, session: Session): string[] {
+  if (skipped.length <= MOST_LISTED || !session.context.stderr.isTTY)
     return skipped.map(({ cell, reason }) => `${nameOf(cell)}: skipped: ${reason}`);
-  const models = [...byModel(skipped).values()];
+  const models = [...byModel(skipped)];
   const shown = models.length > MOST_LINES ? models.slice(0, MOST_LINES - 1) : models;
   const others = models.slice(shown.length);
   return [
     `${skipped.length} of ${rows.length + skipped.length} combinations are skipped:`,
-    ...shown.map(({ cells, reasons }) => `  ${cells} × ${joined([...reasons])}.`),
+    ...shown.map(([name, { cells, reasons }]) => `  ${cells} of ${name}: ${[...reasons].join("; ")}.`),
     ...(others.length === 0
       ? []
-      : [`  and ${sum(others)} of ${others.length} other models; --dry-run --json names each.`]),
+      : othersLines(
+          others.map(([, model]) => model),
+          session,
+        )),
   ];
 }
 
-function sum(models: readonly SkippedModel[]): number {
+function othersLines(others: readonly SkippedModel[], session: Session): string[] {
+  const all = session.commandLine("--dry-run", ["--json"]);
+  return [`  ${cellsOf(others)} more of ${others.length} other models. To list all: ${all} --json`];
+}
+
+function cellsOf(models: readonly SkippedModel[]): number {
   return models.reduce((all, { cells }) => all + cells, 0);
 }
 
 interface SkippedModel {
   cells: number;
-  /** Without the value that each is about. */
+  /** Why; without the flag and its value. */
   reasons: Set<string>;
 }
 
-function byModel(skipped: Comparison["skipped"]): Map<string, SkippedModel> {
+function byModel(skipped: readonly SkippedCell[]): Map<string, SkippedModel> {
   const models = new Map<string, SkippedModel>();
-  for (const { cell, reason } of skipped) {
+  for (const { cell, reason, limit } of skipped) {
     const name = cell.model ?? DEFAULT_MODEL;
     const model = models.get(name) ?? { cells: 0, reasons: new Set() };
     models.set(name, model);
     model.cells += 1;
-    model.reasons.add(reason.replace(/^--.*?: /, "").replace(/\.$/, ""));
+    model.reasons.add(limit === null ? reason.replace(/\.$/, "") : limitText(limit));
   }
   return models;
 }
 
-/** Several reasons, all but the first without the model's name. */
-function joined([first = "", ...more]: readonly string[]): string {
-  const subject = first.slice(0, first.indexOf(" ") + 1);
-  return [
-    first,
-    ...more.map((reason) => (reason.startsWith(subject) ? reason.slice(subject.length) : reason)),
-  ].join("; ");
+const PLURALS = { ratio: "ratios", quality: "qualities" } as const;
+
+/** `qualities 1K, 2K only`; `no quality`. */
+function limitText({ field, allowed }: Limit): string {
+  return allowed.length === 0 ? `no ${field}` : `${PLURALS[field]} ${allowed.join(", ")} only`;
 }
 
 function nameOf({ model, ratio, quality }: Cell): string {

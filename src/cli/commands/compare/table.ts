@@ -7,16 +7,16 @@ import { rowWord } from "../batch/row-word.ts";
 
 export const PLAN_COLUMNS: readonly Column[] = [
   { heading: "MODEL", keep: true },
-  { heading: "RATIO" },
-  { heading: "QUALITY" },
-  { heading: "CREDITS" },
+  { heading: "RATIO", whole: true },
+  { heading: "QUALITY", whole: true },
+  { heading: "CREDITS", whole: true },
 ];
 
 export const COLUMNS: readonly Column[] = [
   ...PLAN_COLUMNS,
-  { heading: "SECONDS" },
-  { heading: "SIZE" },
-  { heading: "FILE" },
+  { heading: "SECONDS", spare: true, whole: true },
+  { heading: "SIZE", spare: true, whole: true },
+  { heading: "FILE", least: 12 },
 ];
 
 /** A cell as its row is spoken of. */
