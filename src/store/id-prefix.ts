@@ -51,8 +51,7 @@ export class IdPrefixes {
     for (const [prefix, { begun, named }] of this.#matches) {
       const matches = begun.size > 0 ? begun : named;
       const [record, ...others] = matches.values();
-      if (others.length > 0)
-        throw ambiguous(prefix, begun.size > 0 ? "begin with" : "end with", [...matches.keys()]);
+      if (others.length > 0) throw ambiguous(prefix, begun.size > 0, [...matches.keys()]);
       if (record) found.set(prefix, record);
     }
     return found;
@@ -61,10 +60,13 @@ export class IdPrefixes {
 
 const MOST_NAMED = 3;
 
-function ambiguous(prefix: string, how: "begin with" | "end with", ids: readonly string[]): UsageError {
+/** @param areBegun whether the ids begin so; else the names of their images have it */
+function ambiguous(prefix: string, areBegun: boolean, ids: readonly string[]): UsageError {
+  const text = JSON.stringify(prefix);
+  const what = areBegun ? `task ids begin with ${text}` : `tasks have ${text} in the names of their images`;
   const named = ids.slice(0, MOST_NAMED).join(", ");
   const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : "";
-  return new UsageError(`${ids.length} task ids ${how} ${JSON.stringify(prefix)}: ${named}${more}.`, {
+  return new UsageError(`${ids.length} ${what}: ${named}${more}.`, {
     hint: "Give more of the id.",
   });
 }

@@ -59,9 +59,9 @@ describe("a task in the ledger is found", () => {
     );
     expect((await ledger.find("e0c1d2f3"))?.id).toBe(ids[1]);
     expect((await ledger.find("9c81ab02"))?.id).toBe(ids[2]);
-    const same = await ledgerWith("task_1_9c81ab02", "task_2_9c81ab02");
+    const same = await ledgerWith("task_1_9c81-ab02", "task_2_9c81-ab02");
     await expect(same.ledger.find("9c81ab02")).rejects.toMatchObject({
-      message: '2 task ids end with "9c81ab02": task_2_9c81ab02, task_1_9c81ab02.',
+      message: '2 tasks have "9c81ab02" in the names of their images: task_2_9c81-ab02, task_1_9c81-ab02.',
     });
   });
 

@@ -45,9 +45,9 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
   it("of the summary keeps its days whole in 40 columns, and says which model each line is of", async () => {
     const env = await homeWithTasks();
     const lines = await Screen.after(["history", "--summary", "--sandbox"], { columns: 40, env });
-    expect(lines[0]).toMatch(/^DAY +MODEL +TASKS +CREDITS$/);
-    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d {2}vendor1\/\S+ +2 +\?$/);
-    expect(lines.at(-1)).toBe("Not shown for lack of room: IMAGES.");
+    expect(lines[0]).toMatch(/^DAY +MODEL +CREDITS$/);
+    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d {2}vendor1\/alpha-2 +\?$/);
+    expect(lines.slice(-2).join("")).toBe("Not shown for lack of room: TASKS,  IMAGES.");
   });
 
   it("of one model breaks no word in 30 columns", async () => {

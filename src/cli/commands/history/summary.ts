@@ -10,7 +10,7 @@ import { clientContext } from "../../tasks/client-context.ts";
 
 const COLUMNS: readonly Column[] = [
   { heading: "DAY", whole: true },
-  { heading: "MODEL", least: 8 },
+  { heading: "MODEL", least: 16 },
   { heading: "TASKS", spare: true, whole: true },
   { heading: "IMAGES", spare: true, whole: true },
   { heading: "CREDITS", keep: true },
