@@ -20,7 +20,7 @@ export function checkApiKey(key: string, label: string): string {
 export function requireApiKey(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkApiKey(setting.value, setting.label);
   throw new AuthRequiredError("No API key is set.", {
-    hint: (names) => `${names.setApiKey}\nTo try without an account, free of charge: ${names.trySandbox}`,
+    hint: (names) => `${names.setApiKey}\nTo try without an account, free of charge, ${names.trySandbox}.`,
   });
 }
 
@@ -46,7 +46,7 @@ export function checkBaseUrl(text: string, label: string): string {
 export function requireBaseUrl(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkBaseUrl(setting.value, setting.label);
   throw new UsageError("No base URL is set, and the service has no default one.", {
-    hint: (names) => `${names.setBaseUrl}\nTo try without an account, free of charge: ${names.trySandbox}`,
+    hint: (names) => `${names.setBaseUrl}\nTo try without an account, free of charge, ${names.trySandbox}.`,
   });
 }
 

@@ -1,13 +1,16 @@
 import type { BatchResult } from "../core/batch/execute.ts";
 import type { Cost } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
-import { FLAGS, type OptionNames } from "../lib/wording.ts";
+import { FLAG_NAMES, type OptionNames } from "../lib/wording.ts";
 import { describeFailure } from "./failure.ts";
 import { failureJson, reportJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
 /** A row as scripts get it: the object of `generate`, and which row it is. @param names how its error names options */
-export function rowJson({ row, isSkipped, report, error }: RowResult, names: OptionNames = FLAGS): BatchRow {
+export function rowJson(
+  { row, isSkipped, report, error }: RowResult,
+  names: OptionNames = FLAG_NAMES,
+): BatchRow {
   const place = { row: row.row, line: row.line };
   if (report) return { ...reportJson(report, names), ...place, ...(isSkipped && { skipped: true }) };
   return { ...failureJson(describeFailure(error, undefined, names)), files: [], warnings: [], ...place };

@@ -11,7 +11,7 @@ import { EffectiveSettings } from "./effective-settings.ts";
 import { orFailure } from "./failed-call.ts";
 import { foldersOf } from "./folders.ts";
 import { MATRIX_FORM } from "./matrix-in-effect.ts";
-import { OPTION_NAMES } from "./option-names.ts";
+import { PACKAGE_NAMES } from "./option-names.ts";
 import { type ClientOptions, checkOptions } from "./options.ts";
 import { thisProcess } from "./this-process.ts";
 
@@ -20,7 +20,7 @@ export function createClient(options: ClientOptions = {}): Client {
   return orFailure(() => {
     checkOptions("createClient", options);
     return clientOf(contextOf(options), options.requestTimeoutMs);
-  }, OPTION_NAMES);
+  }, PACKAGE_NAMES);
 }
 
 /** The context of a client: this process, with the options in place of its environment. */
@@ -49,7 +49,7 @@ function contextOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): C
     random: Math.random,
     folders,
     settings: new EffectiveSettings(overridden, () => readSettings(settingsFile(folders.config))),
-    optionNames: OPTION_NAMES,
+    optionNames: PACKAGE_NAMES,
     isSandbox: sandbox === true,
     onExchange: undefined,
     onRefill() {},

@@ -5,7 +5,7 @@ import { InterruptedError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { FLAGS, type OptionNames } from "../lib/wording.ts";
+import { FLAG_NAMES, type OptionNames } from "../lib/wording.ts";
 import { isResumable } from "../task/lifecycle.ts";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
 
@@ -87,17 +87,21 @@ function hintFor(type: ErrorType, charged: Charged, ...next: Parameters<Next>): 
 
 /** What an error itself advises, and how its task is resumed, where there is room for that. */
 function ownHint(type: ErrorType, hint: string, resume: string | null): string {
+  const advice = ended(hint);
   // Advice on a request that was refused here is about its fields alone.
   if (type === "invalid_request")
-    return ended(hint.startsWith("Nothing was") ? hint : `Nothing was sent. ${hint}`);
-  const lines = hint.split("\n");
-  if (resume === null || lines.length >= MOST_LINES || hint.includes(resume)) return hint;
+    return advice.startsWith("Nothing was") ? advice : `Nothing was sent. ${advice}`;
+  const lines = advice.split("\n");
+  if (resume === null || lines.length >= MOST_LINES || advice.includes(resume)) return advice;
   return [...lines, resumeWith(resume)].join("\n");
 }
 
-/** A hint with a full stop, unless it ends in a command, which is to be pasted as it is. */
+/** What a hint may end in that is to be pasted as it is: a command, a folder, a URL. */
+const TO_PASTE = /: (?:imggen|chmod) .*$|\/$|\bhttps?:\/\/\S+$/;
+
+/** A hint with a full stop, unless it ends in what is to be pasted. */
 function ended(hint: string): string {
-  return /: imggen .*$|[.?]$/.test(hint) ? hint : `${hint}.`;
+  return TO_PASTE.test(hint) || /[.?]$/.test(hint) ? hint : `${hint}.`;
 }
 
 const COST: Record<Charged, string> = {
@@ -107,7 +111,7 @@ const COST: Record<Charged, string> = {
 };
 
 /** The one table from errors to what is shown of them. @param names how it names options */
-export function describeFailure(error: unknown, task?: TaskFacts, names: OptionNames = FLAGS): Failure {
+export function describeFailure(error: unknown, task?: TaskFacts, names: OptionNames = FLAG_NAMES): Failure {
   const expected = expectedError(error);
   const charged = task?.charged ?? expected.charged;
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;

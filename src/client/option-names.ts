@@ -1,7 +1,7 @@
 import type { OptionNames } from "../lib/wording.ts";
 
 /** How messages name the options of this package's calls. */
-export const OPTION_NAMES: OptionNames = {
+export const PACKAGE_NAMES: OptionNames = {
   output: "output",
   name: "name",
   overwrite: "overwrite: true",
@@ -10,8 +10,8 @@ export const OPTION_NAMES: OptionNames = {
   retryFailed: "retryFailed: true",
   resubmitUnknown: "resubmitUnknown: true",
   sandbox: "sandbox: true",
-  trySandbox: "createClient({ sandbox: true })",
+  trySandbox: "use createClient({ sandbox: true })",
   setApiKey: "Give createClient an apiKey, set IMGGEN_API_KEY, or run imggen login.",
   setBaseUrl: "Give createClient a baseUrl, or run imggen login --base-url <url>.",
-  reference: "Nothing was sent.",
+  reference: "Nothing was sent. The options are described in the package's types and in its README.md.",
 };

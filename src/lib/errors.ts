@@ -1,4 +1,4 @@
-import { FLAGS, type OptionNames, type Wording, worded } from "./wording.ts";
+import { FLAG_NAMES, type OptionNames, type Wording, worded } from "./wording.ts";
 
 /** Whether a request was charged, as far as can be known. `unknown` is an answer; a guess is not. */
 export type Charged = "yes" | "no" | "unknown";
@@ -43,11 +43,11 @@ export abstract class ImggenError extends Error {
   readonly #hint: Wording | undefined;
 
   constructor(message: Wording, facts: ErrorFacts = {}) {
-    super(worded(message, FLAGS), facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(worded(message, FLAG_NAMES), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = new.target.name;
     this.#message = message;
     this.#hint = facts.hint;
-    this.hint = this.hintFor(FLAGS);
+    this.hint = this.hintFor(FLAG_NAMES);
     this.key = facts.key ?? null;
     this.charged = facts.charged ?? "no";
   }

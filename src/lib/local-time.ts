@@ -1,5 +1,4 @@
-const MS = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000, w: 7 * 24 * 3_600_000 };
-const UNITS_MS: Readonly<Record<string, number>> = MS;
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000, w: 7 * 24 * 3_600_000 };
 
 /** A day as the clock on the wall has it: `2026-01-31`. */
 export function localDay(date: Date): string {
@@ -16,14 +15,12 @@ export function localMinute(date: Date): string {
 export function ageText(date: Date, nowMs: number): string {
   const age = nowMs - date.getTime();
   const whole = (unit: number) => Math.floor(age / unit);
-  // The clock has been set back since.
-  if (age < 0 || age >= MOST_DAYS * MS.d) return localDay(date);
-  if (age < MS.m) return "now";
-  if (age < MS.h) return `${whole(MS.m)} min ago`;
-  return age < MS.d ? `${whole(MS.h)} h ago` : `${whole(MS.d)} d ago`;
+  // Negative where the clock has been set back since; after a week a day says more than a number of days.
+  if (age < 0 || age >= UNIT_MS.w) return localDay(date);
+  if (age < UNIT_MS.m) return "now";
+  if (age < UNIT_MS.h) return `${whole(UNIT_MS.m)} min ago`;
+  return age < UNIT_MS.d ? `${whole(UNIT_MS.h)} h ago` : `${whole(UNIT_MS.d)} d ago`;
 }
-
-const MOST_DAYS = 7;
 
 function twoDigits(number: number): string {
   return String(number).padStart(2, "0");
@@ -35,8 +32,8 @@ function twoDigits(number: number): string {
  * @returns milliseconds since the epoch, or null for anything else
  */
 export function parseSince(text: string, nowMs: number): number | null {
-  const [, count, unit = ""] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
-  if (count !== undefined) return nowMs - Number(count) * (UNITS_MS[unit] ?? 0);
+  const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+  if (count !== undefined) return nowMs - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
   const [, day, time = "T00:00"] =
     /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
   if (day === undefined || !isOfCalendar(day)) return null;

@@ -8,7 +8,7 @@ export interface OptionNames {
   retryFailed: string;
   resubmitUnknown: string;
   sandbox: string;
-  /** How to use the sandbox in place of an account. */
+  /** How to use the sandbox in place of an account, as the end of a sentence. */
   trySandbox: string;
   /** How to set an API key, and the base URL. */
   setApiKey: string;
@@ -18,7 +18,7 @@ export interface OptionNames {
 }
 
 /** On the command line. */
-export const FLAGS: OptionNames = {
+export const FLAG_NAMES: OptionNames = {
   output: "--output",
   name: "--name",
   overwrite: "--overwrite",

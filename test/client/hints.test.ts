@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { NetworkError, OutcomeUnknownError } from "../../src/api/errors.ts";
 import { failureLines } from "../../src/cli/output/failure-lines.ts";
+import { requireApiKey } from "../../src/client/account.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { describeFailure } from "../../src/client/failure.ts";
+import { PACKAGE_NAMES } from "../../src/client/option-names.ts";
 import { type ErrorType, ImggenError } from "../../src/lib/errors.ts";
+import { FLAG_NAMES, type OptionNames } from "../../src/lib/wording.ts";
+import { InvalidRequestError } from "../../src/models/errors.ts";
 
 class AnyError extends ImggenError {
   readonly type: ErrorType;
@@ -48,6 +52,32 @@ describe("what a failure advises", () => {
       "It may have been charged. To see whether task task_x of the reply is this request's: imggen resume task_x",
       "To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
     ]);
+  });
+
+  it.each([
+    ["Use another name", "Use another name."],
+    ["Shorten it.", "Shorten it."],
+    ["Is it reachable?", "Is it reachable?"],
+    ["To see them: imggen history", "To see them: imggen history"],
+    ["For a folder, write --output fox.png/", "For a folder, write --output fox.png/"],
+    ["It should look like http://proxy.example:3128", "It should look like http://proxy.example:3128"],
+  ])("of an error that knows better ends like a sentence, or in what is to be pasted: %j", (hint, shown) => {
+    expect(describeFailure(new NetworkError("No connection.", { hint })).hint).toBe(shown);
+    const resumed = describeFailure(new NetworkError("No connection.", { hint }), TASK).hint;
+    expect(resumed).toBe(`${shown}\nResume with: imggen resume task-1`);
+    const invalid = describeFailure(new InvalidRequestError("A rule.", { hint })).hint;
+    expect(invalid).toBe(`Nothing was sent. ${shown}`);
+  });
+
+  it("without an account is a sentence on the sandbox, for the command line and for the package", async () => {
+    const error = await Promise.resolve(undefined)
+      .then(requireApiKey)
+      .catch((error: unknown) => error);
+    const lastLine = (names: OptionNames) => describeFailure(error, undefined, names).hint.split("\n").at(-1);
+    expect(lastLine(FLAG_NAMES)).toBe("To try without an account, free of charge, add --sandbox.");
+    expect(lastLine(PACKAGE_NAMES)).toBe(
+      "To try without an account, free of charge, use createClient({ sandbox: true }).",
+    );
   });
 
   it("of an error that knows better is its own, and how the task is resumed", () => {

@@ -25,7 +25,7 @@ describe.each(WAYS)("$way", ({ run }) => {
     expect(await run(failing(code, 3).change, "win32")).toBe(4);
   });
 
-  it("gives up when its patience is at its end, with the last answer", async () => {
+  it("gives up after the time given, with the last error", async () => {
     const { change, attempts } = failing("EBUSY", Number.POSITIVE_INFINITY);
     const start = performance.now();
     await expect(run(change, "win32", 300)).rejects.toMatchObject({ code: "EBUSY" });

@@ -20,7 +20,7 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Answers the hidden question of a terminal. */
   answer?: string;
-  /** Is told of that question. */
+  /** Called with that question. */
   onHiddenQuestion?: (question: string) => unknown;
   /** Answers to other questions of a terminal. */
   answers?: Record<string, string>;
@@ -35,7 +35,7 @@ export interface RunOptions {
   /** How wide that terminal is. */
   columns?: number;
   rows?: number;
-  /** Is told what is written to standard error, when it is. */
+  /** Called with each text that is written to standard error. */
   onStderr?: (text: string) => unknown;
   /** Default: `quickClock`. */
   clock?: Clock;

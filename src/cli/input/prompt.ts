@@ -4,6 +4,7 @@ import { firstInvalidByte } from "../../lib/utf8.ts";
 import type { Context } from "../app/context.ts";
 import { inputChunks } from "./input-chunks.ts";
 
+/** Asks the user for a prompt. @returns null where there is no terminal */
 type Ask = () => Promise<string | null>;
 
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
@@ -13,8 +14,9 @@ const LARGEST_PROMPT_BYTES = 1024 * 1024;
 
 /**
  * The prompt from exactly one source: the argument, a file, standard input (`-`, or no argument with input piped in),
- * or the person at the terminal.
- * @param ask asks that person; null if there is none. Called only where it matters: to open the terminal takes time
+ * or the user at the terminal.
+ * @param ask asks the user; resolves to null where there is no terminal. Called only if there is no other source,
+ * because opening the terminal takes time
  * @throws UsageError if there are two, or none, or the text is no UTF-8
  */
 export async function readPrompt(

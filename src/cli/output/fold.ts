@@ -8,12 +8,12 @@ export interface WholeLine {
 /** How many columns of a terminal a text takes. */
 export type Measure = (text: string) => number;
 
-/** Continuations are further in, so that a line below begins something new. */
+/** Continuation lines are indented, so that they are not taken for a new message. */
 const HANGING = 2;
 
 /**
- * What a line is never broken in: a command that ends it, for it is to be pasted; one that is named within a sentence;
- * a path in quotes; and any word.
+ * Never broken: a command at the end of a line, which is to be pasted; a command within a sentence; a quoted path; a
+ * word.
  */
 const PIECE =
   /(?<=: )(?:imggen|chmod) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
@@ -21,7 +21,7 @@ const PIECE =
 /** Text of which every character takes one column. */
 const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u00ff–—‘’“”…✓·×]*$/;
 
-/** What measures text that is not plain; null until it was needed. It takes longer to load than most commands run. */
+/** Measures text with wide characters; null until loaded. Loading takes longer than most commands run. */
 let loaded: Measure | null = null;
 
 const measure: Measure = (text) => (loaded === null || PLAIN.test(text) ? text.length : loaded(text));

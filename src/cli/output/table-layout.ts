@@ -10,7 +10,7 @@ export interface Column {
   spare?: boolean;
   /** Its cells are never cut: part of one would say nothing. It may be left out. */
   whole?: boolean;
-  /** Fewer columns than this would say nothing: then it is left out. Default: 6. */
+  /** Left out where it would be narrower than this. Default: 6. */
   least?: number;
 }
 
@@ -19,8 +19,8 @@ export type TableCell = string | { path: string };
 
 /** Blanks between two columns. */
 export const BETWEEN = 2;
-/** What most columns say anything in. */
-const NARROWEST = 6;
+/** In fewer columns than this most cells would say nothing. */
+const DEFAULT_LEAST = 6;
 
 /**
  * The cells of a table, each as wide as its column and escaped, so that none breaks a line. Only where there is too
@@ -60,7 +60,7 @@ function widthsWithin(columns: readonly Column[], wanted: readonly number[], roo
   const others = columns.flatMap(({ keep }, at) => (keep ? [] : [at]));
   const kept = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
   const cuttable = others.filter((at) => !columns[at]?.whole);
-  const least = columns.map((column) => column.least ?? NARROWEST);
+  const least = columns.map((column) => column.least ?? DEFAULT_LEAST);
   shrink(widths, cuttable, least, () => needed() - room);
   const leaving = others.toReversed().toSorted((a, b) => rank(columns[a]) - rank(columns[b]));
   for (const at of leaving) if (needed() > room) widths[at] = 0;

@@ -7,7 +7,7 @@ export function creditsText(credits: number | null): string {
   return credits === 1 ? "1 credit" : `${credits} credits`;
 }
 
-/** What begins the line of an image: small where something stands before it. */
+/** The first word of an image's line; in lower case where something stands before it. */
 export function savedWord(which: string, { isSavedBefore }: TaskReport): string {
   if (isSavedBefore) return which === "" ? "Already saved" : "already saved";
   return which === "" ? "Saved" : "saved";

@@ -1,5 +1,5 @@
 import type { ClientContext } from "../../client/context.ts";
-import { FLAGS } from "../../lib/wording.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { Session } from "../app/session.ts";
 import { traceOf } from "../output/trace.ts";
 import { keepFirstTierWasm } from "./first-tier-wasm.ts";
@@ -23,7 +23,7 @@ export function clientContext(session: Session): ClientContext {
     random,
     folders,
     settings,
-    optionNames: FLAGS,
+    optionNames: FLAG_NAMES,
     isSandbox,
     drawPicture,
     onExchange,

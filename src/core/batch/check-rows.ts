@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/errors.ts";
-import { FLAGS, type OptionNames } from "../../lib/wording.ts";
+import { FLAG_NAMES, type OptionNames } from "../../lib/wording.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
@@ -104,7 +104,7 @@ export function isRow(each: BatchRow | ManifestProblem): each is BatchRow {
 
 /** @returns what is wrong, in words, in place of a request */
 function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaults): CheckedRequest | string {
-  const { names = FLAGS } = defaults;
+  const { names = FLAG_NAMES } = defaults;
   const draft: RequestDraft = { ...defaults.values, ...own };
   const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
   try {

@@ -49,7 +49,7 @@ class RowFailedError extends GenerationFailedError {
       charged,
       cause: error,
       hint: ({ retryFailed }) =>
-        `It may have been charged. This batch does not submit it again: ${retryFailed} does, and so does imggen rerun <task id>.`,
+        `It may have been charged. To submit it again, at a new charge, use ${retryFailed} or imggen rerun <task id>.`,
     });
   }
 }

@@ -45,7 +45,7 @@ function unknownFile(file: string): UsageError {
 
 function unknownTask(id: string): UsageError {
   return new UsageError(`There is neither a file nor a task ${JSON.stringify(id)} on this machine.`, {
-    hint: "Nothing was sent. imggen history lists the tasks whose requests are known.",
+    hint: "Nothing was sent. To see the tasks of this machine: imggen history",
   });
 }
 

@@ -414,7 +414,7 @@ describe("a row that was submitted", () => {
     expect(await ended(row, run)).toMatchObject({
       state: "failed",
       report: { charged: "unknown" },
-      error: { hint: expect.stringContaining("This batch does not submit it again") },
+      error: { hint: expect.stringContaining("To submit it again, at a new charge") },
     });
     expect(await ended(again(row), run)).toMatchObject({
       state: "failed",
