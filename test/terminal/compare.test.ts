@@ -42,6 +42,11 @@ describe.skipIf(!hasScreen)("compare on a real terminal", () => {
     expect(lines).toContain("Not shown for lack of room: SECONDS, SIZE.");
   });
 
+  it("names the contact sheet on a line of its own where it has no room beside what it is", async () => {
+    const lines = await Screen.after([...ARGS, "--sheet"], { columns: 40 });
+    expect(lines).toContain("Contact sheet:");
+  });
+
   it("keeps models, ratios and credits in 40 columns", async () => {
     const lines = await Screen.after(ARGS, { columns: 40 });
     expect(lines).toContainEqual(expect.stringMatching(/^MODEL +RATIO +QUALITY +CREDITS$/));

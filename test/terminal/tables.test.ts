@@ -30,6 +30,7 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
     expect(lines.join(" ").replaceAll(/ +/g, " ")).toContain(
       "Not shown for lack of room: KIND, RATIOS, QUALITIES, IMAGES, REFS.",
     );
+    expect(lines.filter((line) => line.includes("REFS:"))).toEqual([]);
   });
 
   it.each([100, 80, 40])("of the history has one line a task in %d columns", async (columns) => {

@@ -23,7 +23,12 @@ export function savedLines(report: TaskReport, { context }: Session, which: stri
 }
 
 /** A file's name after a text, and facts in brackets after it; each below what it has no room beside. */
-function withFacts(text: string, name: string, facts: string, columns: number): (string | WholeLine)[] {
+export function withFacts(
+  text: string,
+  name: string,
+  facts: string,
+  columns: number,
+): (string | WholeLine)[] {
   const whole = `${text} ${name}`;
   const beside = facts === "" ? whole : `${whole} (${facts})`;
   if (columnsOf(beside) <= columns) return [beside];

@@ -100,7 +100,7 @@ async function showResult(result: BatchResult, session: Session, sheet?: string 
   if (session.options.json)
     return session.json({ ...summaryJson(result), ...(sheet !== undefined && { sheet }) });
   for (const line of summaryLines(result, session)) await session.console.note(line);
-  if (sheet) await session.console.note([{ whole: `Contact sheet: ${sheet}` }]);
+  if (sheet) await (await import("./sheet.ts")).showSheet(sheet, session);
 }
 
 /** All rows, once every one is known to be good. @throws ManifestError naming every bad one */

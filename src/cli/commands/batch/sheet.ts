@@ -11,13 +11,20 @@ import { errorText } from "../../../lib/error-text.ts";
 import { publish } from "../../../lib/publish.ts";
 import { randomDigits } from "../../../lib/random-digits.ts";
 import type { Session } from "../../app/session.ts";
+import { withFacts } from "../../output/saved-lines.ts";
 import { creditsText } from "../../output/text.ts";
+import { roomOn } from "../../output/wrap.ts";
 import { rowWord } from "./row-word.ts";
 
 /** More would be too small to see. */
 const MOST_CELLS = 200;
 const MOST_CHARACTERS = 400;
 const NAME = "contact-sheet.png";
+
+/** Says where the contact sheet is: on a line of its own where it has no room beside its name. */
+export async function showSheet(sheet: string, { console, context }: Session): Promise<void> {
+  await console.note(withFacts("Contact sheet:", sheet, "", roomOn(context.stderr)));
+}
 
 /**
  * Makes one picture of all rows, each with its settings, and their prompts below. A failure is only a warning: the

@@ -108,7 +108,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   } else {
     await showTable(COLUMNS, comparedRows(ends), session);
     for (const line of summaryLines(result, session)) await session.console.note(line);
-    if (sheet) await session.console.note([{ whole: `Contact sheet: ${sheet}` }]);
+    if (sheet) await (await import("../batch/sheet.ts")).showSheet(sheet, session);
   }
   return exitCodeOfBatch(result);
 }

@@ -5,18 +5,20 @@ import { showTable } from "../../output/table.ts";
 import type { Column } from "../../output/table-layout.ts";
 import { roomOn, wrapWords } from "../../output/wrap.ts";
 
+const REFERENCES: Column = { heading: "REFS" };
 const COLUMNS: readonly Column[] = [
   { heading: "MODEL", keep: true },
   { heading: "KIND" },
   { heading: "RATIOS" },
   { heading: "QUALITIES" },
   { heading: "IMAGES" },
-  { heading: "REFS" },
+  REFERENCES,
   { heading: "CREDITS", keep: true },
 ];
 
-const LEGEND = [
-  "? not documented. REFS: reference images, * by https only.",
+/** Explains the columns that are shown. */
+const legendOf = (leftOut: readonly Column[]): string[] => [
+  `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
   "CREDITS: in the order of the qualities.",
   "One model in full: imggen models <model>",
 ];
@@ -32,9 +34,11 @@ export async function showOverview(models: readonly Model[], session: Session): 
     referencesCell(model.references),
     model.credits === null ? "?" : creditsText(model.credits).replaceAll(/\w+:/g, ""),
   ]);
-  await showTable(COLUMNS, rows, session);
+  const leftOut = await showTable(COLUMNS, rows, session);
   const columns = roomOn(session.context.stdout);
-  const legend = LEGEND.flatMap((line) => wrapWords(pieces(line), { columns, indent: 0, hanging: 2 }));
+  const legend = legendOf(leftOut).flatMap((line) =>
+    wrapWords(pieces(line), { columns, indent: 0, hanging: 2 }),
+  );
   await session.console.result(["", ...legend]);
 }
 
