@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
+import type { BatchResult } from "../../../core/batch/execute.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
@@ -96,6 +97,21 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   const sheet = flags.sheet
     ? await (await import("../batch/sheet.ts")).makeSheet(ends, order.place, session)
     : undefined;
+  await showCompared({ comparison, ends, result, sheet }, session);
+  return exitCodeOfBatch(result);
+}
+
+interface Compared {
+  comparison: Comparison;
+  /** In the order of the cells. */
+  ends: readonly RowResult[];
+  result: BatchResult;
+  /** The contact sheet's path; null if none could be made, undefined if none was asked for. */
+  sheet: string | null | undefined;
+}
+
+/** The whole as one document for a script, or as a table for a person. */
+async function showCompared({ comparison, ends, result, sheet }: Compared, session: Session): Promise<void> {
   if (session.options.json) {
     const { credits } = summaryJson(result);
     await session.json({
@@ -110,7 +126,6 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     for (const line of summaryLines(result, session)) await session.console.note(line);
     if (sheet) await (await import("../batch/sheet.ts")).showSheet(sheet, session);
   }
-  return exitCodeOfBatch(result);
 }
 
 /** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */
