@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { buildConnector, Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
@@ -12,6 +13,8 @@ export class SharedConnections implements Sender {
   readonly #connector: buildConnector.connector;
 
   constructor(connect: Connector) {
+    // Every connection that is being made adds a listener, so a large number is not a leak.
+    setMaxListeners(0, this.#closing.signal);
     this.#connector = skippingInterim(({ protocol, host }, callback) => {
       connect(new URL(`${protocol}//${host}`), this.#closing.signal).then(
         (socket) => callback(null, socket),

@@ -1,5 +1,5 @@
 import type { LookupFunction, Socket } from "node:net";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type HttpRequest, TransportError } from "../../src/api/transport.ts";
 import { deadPort, listenForTest, liveServer, liveSockets } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
@@ -273,6 +273,21 @@ describe.each([
     await client.close();
     expect(await asked).toMatchObject({ sent: false });
     expect(server.requests).toEqual([]);
+  });
+
+  it("many requests at once are no leak of listeners", async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error) => void warnings.push(warning);
+    process.on("warning", listen);
+    onTestFinished(() => void process.off("warning", listen));
+    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const client = testClient();
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => exchange(post(server.origin), client)),
+    );
+    expect(answers).toEqual(Array(30).fill({ status: 200, body: "{}" }));
+    await new Promise(setImmediate);
+    expect(warnings).toEqual([]);
   });
 
   it("a request that is given up leaves no connection behind that is still to be made", async () => {
