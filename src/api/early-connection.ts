@@ -41,13 +41,11 @@ export class EarlyConnection {
     return null;
   }
 
-  /** Closes it, or stops connecting, unless a request has it. */
+  /** Closes it unless a request has it. If it is still connecting, it is closed once connected; this does not wait. */
   close(): void {
     const untaken = this.#socket;
-    if (untaken === null) return;
     this.#socket = null;
-    this.#givenUp.abort();
-    untaken.then(
+    untaken?.then(
       (socket) => socket.destroy(),
       () => {},
     );

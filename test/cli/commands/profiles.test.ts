@@ -84,7 +84,7 @@ describe("a profile", () => {
       expect([args[0], code, stderr]).toEqual([
         args[0],
         2,
-        'error: There is no profile "wrok" (--profile).\n  To make it: imggen login --profile wrok --base-url <url>\n  Profiles: work\n',
+        'error: There is no profile "wrok" (--profile).\n  To make it: imggen login --profile wrok --base-url <url>\n  Profiles: work.\n',
       ]);
     }
     expect((await world.listing()).filter((file) => file.includes("wrok"))).toEqual([]);
