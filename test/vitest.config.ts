@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL("..", import.meta.url)),
     include: ["test/**/*.test.ts"],
-    globalSetup: [fileURLToPath(new URL("support/tally-told.ts", import.meta.url))],
+    globalSetup: [fileURLToPath(new URL("support/print-counts.ts", import.meta.url))],
     testTimeout: 30_000,
     // Thousands of files are removed after some tests, which takes a busy machine a while.
     hookTimeout: 60_000,

@@ -1,26 +1,23 @@
 import type { BatchResult } from "../core/batch/execute.ts";
 import type { Cost } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
-import { FLAG_NAMES, type OptionNames } from "../lib/wording.ts";
+import type { OptionNames } from "../lib/wording.ts";
 import { describeFailure } from "./failure.ts";
 import { failureJson, reportJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
 /** A row as scripts get it: the object of `generate`, and which row it is. @param names how its error names options */
-export function rowJson(
-  { row, isSkipped, report, error }: RowResult,
-  names: OptionNames = FLAG_NAMES,
-): BatchRow {
+export function rowJson({ row, isSkipped, report, error }: RowResult, names: OptionNames): BatchRow {
   const place = { row: row.row, line: row.line };
   if (report) return { ...reportJson(report, names), ...place, ...(isSkipped && { skipped: true }) };
   return { ...failureJson(describeFailure(error, undefined, names)), files: [], warnings: [], ...place };
 }
 
 /** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */
-export function summaryJson({ tally, rows, charged }: BatchResult): BatchSummary {
-  const { saved, skipped, unknown, pending, notSent, cost } = tally;
-  const failed = tally.failed + pending + notSent;
-  const warnings = tally.mismatches.map(([what, count]) => `${what} (${rowsText(count)})`);
+export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
+  const { saved, skipped, unknown, pending, notSent, cost } = counts;
+  const failed = counts.failed + pending + notSent;
+  const warnings = counts.mismatches.map(([what, count]) => `${what} (${rowsText(count)})`);
   return {
     type: "summary",
     rows,

@@ -1,5 +1,5 @@
 import type { Charged } from "../lib/errors.ts";
-import { FLAG_NAMES, type OptionNames } from "../lib/wording.ts";
+import type { OptionNames } from "../lib/wording.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";
 import { failureJson } from "./report-json.ts";
@@ -35,7 +35,7 @@ export class ImggenFailure extends Error implements TaskFailure {
 }
 
 /** Any error as the failure of a call. @param names how it names options */
-export function failedCall(error: unknown, names: OptionNames = FLAG_NAMES): ImggenFailure {
+export function failedCall(error: unknown, names: OptionNames): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
   return new ImggenFailure(
     { ...failureJson(describeFailure(error, undefined, names)), files: [], warnings: [] },

@@ -1,11 +1,11 @@
 import { reportStatus, type TaskReport } from "../core/task/report.ts";
-import { FLAG_NAMES, type OptionNames } from "../lib/wording.ts";
+import type { OptionNames } from "../lib/wording.ts";
 import type { Failure } from "./failure.ts";
 import { describeFailure } from "./failure.ts";
 import type { ErrorDetail, Failed, StatusResult, TaskFacts, TaskResult } from "./results.ts";
 
 /** A task's report as scripts get it: the success object, or the failure object. @param names how that names options */
-export function reportJson(report: TaskReport, names: OptionNames = FLAG_NAMES): TaskResult {
+export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
   if (report.error) {
     const { files, warnings } = report;
     return { ...failureJson(describeFailure(report.error, report, names)), files, warnings };
@@ -25,7 +25,7 @@ export function taskFacts(report: TaskReport): TaskFacts {
  * A task as a poll saw it: a poll that succeeded says so even where the task is still running. A URL's query may be a
  * signature, so it stays out of what is only polled.
  */
-export function statusJson(report: TaskReport, names: OptionNames = FLAG_NAMES): StatusResult {
+export function statusJson(report: TaskReport, names: OptionNames): StatusResult {
   const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
   return { ...reportJson(report, names), status: reportStatus(report), urls, files };

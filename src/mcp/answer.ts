@@ -1,5 +1,6 @@
 import { failedCall, type ImggenFailure } from "../client/failed-call.ts";
 import type { TaskResult } from "../client/results.ts";
+import { FLAG_NAMES } from "../lib/wording.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 
 /** What a tool found, as a JSON object. */
@@ -41,6 +42,6 @@ export function taskAnswer(task: TaskResult): Answer {
 
 /** The answer of a call that has failed, whatever was thrown. */
 export function failureAnswer(error: unknown): Answer {
-  const failure: ImggenFailure = failedCall(error);
+  const failure: ImggenFailure = failedCall(error, FLAG_NAMES);
   return taskAnswer(failure.toJSON());
 }

@@ -19,7 +19,7 @@ export default defineConfig({
       "test/core/batch/shard.test.ts",
       "test/lib/utf8.test.ts",
     ],
-    globalSetup: [fileURLToPath(new URL("../support/tally-told.ts", import.meta.url))],
+    globalSetup: [fileURLToPath(new URL("../support/print-counts.ts", import.meta.url))],
     testTimeout: 4 * 3_600_000,
     fileParallelism: false,
   },

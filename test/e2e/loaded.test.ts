@@ -3,7 +3,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
+import { deadPort, liveService } from "../support/live-server.ts";
 import { runProgram } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -22,19 +22,37 @@ it.each([
   const server = await liveService(PICTURE);
   const folder = await temporaryFolder();
   await writeFile(path.join(folder, "prompts.txt"), "a fox\n");
-  const env = {
-    NODE_OPTIONS: `--require ${fileURLToPath(new URL("../support/loaded.cjs", import.meta.url))}`,
-    IMGGEN_TEST_LOADED: path.join(folder, "loaded"),
-    IMGGEN_HOME: folder,
-    IMGGEN_API_KEY: "sk-test",
-    IMGGEN_BASE_URL: `${server.origin}/api`,
-  };
-  expect((await runProgram(args, { env, cwd: folder })).code).toBe(0);
-  const { files, builtins } = JSON.parse(await readFile(env.IMGGEN_TEST_LOADED, "utf8"));
-  expect(files.length).toBeLessThanOrEqual(most);
-  const texts = await Promise.all(files.map((file: string) => readFile(file, "utf8")));
+  const { code, texts, builtins } = await loaded(args, { folder, origin: server.origin });
+  expect(code).toBe(0);
+  expect(texts.length).toBeLessThanOrEqual(most);
   // Node takes longer to make one than to start the program.
   expect(texts.filter((text) => text.includes("Intl.Segmenter"))).toEqual([]);
   const costly = ["http", "http2", "tls", "assert", "child_process", "internal/fs/promises"];
   expect(costly.filter((name) => !needed.includes(name) && builtins.includes(name))).toEqual([]);
 });
+
+it("a submit loads the library for polls only once it is sent", async () => {
+  const server = await liveService(PICTURE);
+  const unreachable = `http://127.0.0.1:${await deadPort()}`;
+  const loadsIt = async (origin: string) => {
+    const { code, texts } = await loaded(PURCHASE, { folder: await temporaryFolder(), origin });
+    return [code, texts.some((text) => text.includes("undici:client:sendHeaders"))];
+  };
+  expect(await loadsIt(server.origin)).toEqual([0, true]);
+  expect(await loadsIt(unreachable)).toEqual([7, false]);
+});
+
+/** What a run of the program loads: the texts of its own files, and the names of Node's modules. */
+async function loaded(args: string[], { folder, origin }: { folder: string; origin: string }) {
+  const env = {
+    NODE_OPTIONS: `--require ${fileURLToPath(new URL("../support/loaded.cjs", import.meta.url))}`,
+    IMGGEN_TEST_LOADED: path.join(folder, "loaded"),
+    IMGGEN_HOME: folder,
+    IMGGEN_API_KEY: "sk-test",
+    IMGGEN_BASE_URL: `${origin}/api`,
+  };
+  const { code } = await runProgram(args, { env, cwd: folder });
+  const { files, builtins } = JSON.parse(await readFile(env.IMGGEN_TEST_LOADED, "utf8"));
+  const texts: string[] = await Promise.all(files.map((file: string) => readFile(file, "utf8")));
+  return { code, texts, builtins };
+}

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { jsonSafe, printable } from "../../src/lib/escape.ts";
 import { isInert, nastyText } from "../support/active-characters.ts";
+import { addToCount } from "../support/count.ts";
 import { holds } from "../support/holds.ts";
-import { tally } from "../support/tally.ts";
 
 /** Allowed where it follows a sign that it colours, not alone. */
 const EMOJI_STYLE = 0xfe0f;
@@ -89,6 +89,6 @@ it("every character of Unicode's planes 0, 1 and 14, alone, is inert or shown as
       if (!fine || JSON.parse(json) !== character || !isInert(json)) wrong.push(code.toString(16));
     }
   }
-  tally("cases", 3 << 16);
+  addToCount("cases", 3 << 16);
   expect(wrong).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
-import { tally } from "./tally.ts";
+import { addToCount } from "./count.ts";
 
 /** How every API key of a test begins. Where this turns up in what the program wrote, a key has leaked. */
 const MARK = "sk-canary-";
@@ -11,7 +11,7 @@ export const CANARY = `${MARK}5f3e9a7c1b8d2046`;
 
 /** Fails where a run of the program shows a key on standard output or standard error. */
 export function expectNoKeyShown(run: { stdout: string; stderr: string }): void {
-  tally("runs", 1);
+  addToCount("runs", 1);
   const shown = Object.entries(run).filter(([, text]) => typeof text === "string" && text.includes(MARK));
   expect(shown, "a key was shown").toEqual([]);
 }
@@ -31,6 +31,6 @@ export async function filesWithKey(folder: string): Promise<string[]> {
     if (!entry.isFile() || entry.name === "config.json") continue;
     if ((await readFile(file)).includes(MARK)) found.push(file);
   }
-  tally("files", entries.length);
+  addToCount("files", entries.length);
   return found;
 }

@@ -7,6 +7,7 @@ import { checkBudget } from "../../core/limits/request-budget.ts";
 import type { ReferenceImages } from "../../core/references/reference-images.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { CheckedRequest } from "../../task/request.ts";
@@ -152,7 +153,7 @@ function checkCap(checked: CheckedRequest, { maxCredits, validate }: GenerateFla
 
 async function showReport(report: TaskReport, viewing: Viewing, session: Session): Promise<number> {
   const { exitCodeOfReport, renderReport } = await import("../output/render.ts");
-  if (session.options.json) await session.json(reportJson(report));
+  if (session.options.json) await session.json(reportJson(report, FLAG_NAMES));
   else await renderReport(report, session);
   await viewImages(report.files, viewing, session);
   return exitCodeOfReport(report);

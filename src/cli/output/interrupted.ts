@@ -3,6 +3,8 @@ import type { TaskReport } from "../../core/task/report.ts";
 import type { Session } from "../app/session.ts";
 
 const FIRST_IDS = 20;
+/** A longer command would fill the screen with the ids of its tasks. */
+const LONGEST_COMMAND = 600;
 
 /** Whether a signal ended the wait for a task. */
 export function isInterrupted({ error }: TaskReport): boolean {
@@ -27,12 +29,15 @@ export function showAtSignal(left: () => readonly string[], session: Session, st
 async function showInterrupted(ids: readonly string[], session: Session, state: string): Promise<void> {
   if (ids.length === 0) return;
   const { signal } = session.context;
+  const command = session.commandLine();
   const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
   const more = ids.length - FIRST_IDS;
   await session.console.error([
     `error: ${interruption(signal, "yes").message} ${tasks} ${state}:`,
     ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
     ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
-    `  Resume with: ${session.commandLine()}`,
+    command.length > LONGEST_COMMAND
+      ? "  To go on, run the same command again."
+      : `  Resume with: ${command}`,
   ]);
 }

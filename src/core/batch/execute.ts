@@ -46,7 +46,7 @@ export interface BatchOrder {
 
 /** How a batch ended, or its state so far. */
 export interface BatchResult {
-  tally: BatchCounts;
+  counts: BatchCounts;
   rows: number;
   /** What may have been charged in earlier runs. */
   charged: Cost;
@@ -68,7 +68,7 @@ export interface BatchWatcher
   /** Rows are submitted from now on. `cutOff` returns the state so far, for when the process is about to end. */
   onRun?: (cutOff: () => BatchResult) => void;
   onStart: (row: PlannedRow) => void;
-  onEnd: (end: RowResult, tally: BatchCounts) => Promise<void>;
+  onEnd: (end: RowResult, counts: BatchCounts) => Promise<void>;
 }
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
@@ -114,17 +114,17 @@ async function runPlanned(
   const { connection, clock, random, signal } = deps;
   const { onOutage, onPause } = watcher;
   const admission = new Admission(connection.service, { clock, random, onOutage, onPause });
-  const tally = new BatchCounts(nameOf);
+  const counts = new BatchCounts(nameOf);
   const result = () => {
     const stopped = admission.stopped ?? (signal.aborted ? interruption(signal, "unknown") : null);
-    return { tally, rows: plan.rows.length, charged: plan.charged, stopped };
+    return { counts, rows: plan.rows.length, charged: plan.charged, stopped };
   };
   const left = new Set(plan.rows);
   const begun = new Set<PlannedRow>();
   let isCutOff = false;
   watcher.onRun?.(() => {
     isCutOff = true;
-    for (const row of left) begun.has(row) ? tally.abandon(row) : tally.leave(row);
+    for (const row of left) begun.has(row) ? counts.abandon(row) : counts.leave(row);
     return result();
   });
   const options = {
@@ -138,12 +138,12 @@ async function runPlanned(
       // The result was reported already.
       if (isCutOff) return;
       left.delete(end.row);
-      tally.add(end);
-      await watcher.onEnd(end, tally);
+      counts.add(end);
+      await watcher.onEnd(end, counts);
     },
   };
   const run = { place, wait, claims, budget, admission, deps, outage: { error: null } };
-  for (const row of await runRows(plan.rows, options, run)) tally.leave(row);
+  for (const row of await runRows(plan.rows, options, run)) counts.leave(row);
   return result();
 }
 

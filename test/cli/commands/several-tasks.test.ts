@@ -50,6 +50,22 @@ describe("a signal while status --wait waits for several tasks", () => {
       /^error: Interrupted by SIGINT\. 1 task is not finished yet:\n {2}task-1\n {2}Resume with: .*\n/,
     );
   });
+
+  it("gives no command that would fill the screen with ids", async () => {
+    const signal = new AbortController();
+    const { run } = await commandWorld({
+      poll(request, socket) {
+        stillRunning(request, socket);
+        signal.abort(new InterruptedError("SIGINT"));
+      },
+    });
+    const ids = Array.from({ length: 100 }, (_, index) => `task-${index + 1}`);
+    const { stderr } = await run(["status", ...ids, "--wait"], { signal: signal.signal });
+    expect(stderr).toContain("100 tasks are not finished yet:\n  task-1\n");
+    expect(stderr).toContain("and 80 more");
+    expect(stderr).toContain("  To go on, run the same command again.\n");
+    expect(stderr).not.toContain("Resume with: ");
+  });
 });
 
 describe("a task that is saved already", () => {

@@ -41,8 +41,8 @@ export async function runShown(
       if (onCutOff !== null) context.lastWord = () => onCutOff(cutOff());
     },
     onStart: () => progress.begin(),
-    async onEnd(...[end, tally]: Parameters<typeof progress.end>) {
-      progress.end(end, tally);
+    async onEnd(...[end, counts]: Parameters<typeof progress.end>) {
+      progress.end(end, counts);
       await onEnd(end);
     },
   };

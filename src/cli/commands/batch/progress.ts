@@ -22,7 +22,7 @@ export interface BatchProgress {
   /** What is going to be done. @param cap `--max-credits`; null without one */
   plan(plan: BatchPlan, cap: number | null): void;
   begin(): void;
-  end(end: RowResult, tally: BatchCounts): void;
+  end(end: RowResult, counts: BatchCounts): void;
   stop(): void;
 }
 
@@ -65,8 +65,8 @@ export async function createBatchProgress(
       draw();
       timer ??= setInterval(draw, REDRAW_MS).unref();
     },
-    end(end, tally) {
-      view.end(end, tally);
+    end(end, counts) {
+      view.end(end, counts);
       const said = notes.lineOf(end, nameOf(end.row));
       if (said !== null) void console.error(said);
       draw();

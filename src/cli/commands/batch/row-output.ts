@@ -1,5 +1,6 @@
 import { rowJson } from "../../../client/batch-json.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Session } from "../../app/session.ts";
 
 /**
@@ -7,7 +8,7 @@ import type { Session } from "../../app/session.ts";
  * person at a terminal has seen them.
  */
 export async function showRow(end: RowResult, session: Session): Promise<void> {
-  if (session.options.json) return session.json(rowJson(end));
+  if (session.options.json) return session.json(rowJson(end, FLAG_NAMES));
   if (end.error || (end.isSkipped && session.context.stdout.isTTY)) return;
   for (const { path } of end.report?.files ?? [])
     if (path !== null) await session.console.resultLine({ path });

@@ -8,22 +8,22 @@ import { costText } from "./costs.ts";
 import { MOST_SHOWN } from "./row-notes.ts";
 
 /** How a batch ended, and what the user can do next. */
-export function summaryLines({ tally, rows, stopped }: BatchResult, session: Session): string[] {
-  const { saved, skipped, failed, unknown, pending, notSent } = tally;
-  const counts = [
+export function summaryLines({ counts, rows, stopped }: BatchResult, session: Session): string[] {
+  const { saved, skipped, failed, unknown, pending, notSent } = counts;
+  const parts = [
     savedText(saved, skipped),
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
     pending > 0 && `${pending} charged and unfinished`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
-  const lines = [`${rowsText(rows)}: ${counts.join(", ")}. ${spentText(tally)}`];
+  const lines = [`${rowsText(rows)}: ${parts.join(", ")}. ${spentText(counts)}`];
   // The others were printed as they happened.
-  for (const { error, names, count } of tally.errors.filter(({ count }) => count > MOST_SHOWN))
+  for (const { error, names, count } of counts.errors.filter(({ count }) => count > MOST_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
-  for (const [what, count] of tally.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
+  for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
   if (stopped) lines.push(`Stopped: ${stopped.message}`, ...remedies(stopped));
-  return [...lines, ...nextSteps(tally, session)];
+  return [...lines, ...nextSteps(counts, session)];
 }
 
 /** `3 saved (2 of them before)`; `3 saved before`. */
@@ -52,8 +52,8 @@ function remedies({ hint }: ImggenError): string[] {
 /** Flags that submit rows of earlier runs again. */
 const AGAIN = ["--retry-failed", "--resubmit-unknown"];
 
-function nextSteps(tally: BatchCounts, session: Session): string[] {
-  const { failed, refused, unknown, pending, notSent } = tally;
+function nextSteps(counts: BatchCounts, session: Session): string[] {
+  const { failed, refused, unknown, pending, notSent } = counts;
   const steps: string[] = [];
   // Each command charges again only what its line speaks of.
   const command = (flag?: string) => session.commandLine(flag, AGAIN);
@@ -76,7 +76,7 @@ const TELLING: ReadonlySet<ErrorType> = new Set([
 ]);
 
 /** 0 if every row is saved; else why it ended early, or that some rows are not. */
-export function exitCodeOfBatch({ tally, stopped }: BatchResult): number {
+export function exitCodeOfBatch({ counts, stopped }: BatchResult): number {
   if (stopped && TELLING.has(stopped.type)) return exitCodeOf(stopped);
-  return tally.isComplete ? 0 : EXIT_CODES.partial;
+  return counts.isComplete ? 0 : EXIT_CODES.partial;
 }

@@ -6,6 +6,7 @@ import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
 import { UsageError } from "../../../lib/errors.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { GivenFields } from "../../../task/request-fields.ts";
 import type { RunWith } from "../../app/command.ts";
@@ -115,8 +116,8 @@ async function showCompared({ comparison, ends, result, sheet }: Compared, sessi
   if (session.options.json) {
     const { credits } = summaryJson(result);
     await session.json({
-      ok: result.tally.isComplete,
-      cells: ends.map((end) => rowJson(end)),
+      ok: result.counts.isComplete,
+      cells: ends.map((end) => rowJson(end, FLAG_NAMES)),
       skipped: skippedJson(comparison),
       credits,
       ...(sheet !== undefined && { sheet }),

@@ -3,6 +3,7 @@ import { failureJson, reportJson } from "../../../client/report-json.ts";
 import { describeUnreadable, type UnreadableEntry } from "../../../client/unreadable-entries.ts";
 import { interruption } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Session } from "../../app/session.ts";
 import { isInterrupted } from "../../output/interrupted.ts";
 
@@ -21,14 +22,14 @@ export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, 
   const rest = files.length > 0 ? { unreadable: files } : {};
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
-    return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report)), ...rest };
+    return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)), ...rest };
   const shown = interrupted.slice(0, MOST_IDS);
   const ended = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
   const failure = describeFailure(interruption(session.context.signal, "yes"));
   return {
     ...failureJson({ ...failure, hint: `Resume with: ${resume}`, resume }),
-    tasks: [...ended, ...shown].map((report) => reportJson(report)),
+    tasks: [...ended, ...shown].map((report) => reportJson(report, FLAG_NAMES)),
     pending: { count: interrupted.length, taskIds: shown.map(({ taskId }) => taskId) },
     ...rest,
   };

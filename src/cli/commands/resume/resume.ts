@@ -15,6 +15,7 @@ import type { TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps, ResumeOptions } from "../../../core/task/resume.ts";
 import { distinct, type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
 import { UsageError } from "../../../lib/errors.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { addPreviewOption, type ViewFlags, viewImages, viewingOf } from "../../flags/view-flags.ts";
@@ -95,7 +96,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
     await session.console.note(`${record.id} dismissed. imggen history still shows it.`);
   }
   if (session.options.json)
-    await session.json({ ok: true, tasks: reports.map((report) => reportJson(report)) });
+    await session.json({ ok: true, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)) });
   return 0;
 }
 
@@ -152,7 +153,7 @@ async function show(resumed: Resumed, ids: string[], exitCode: number, session: 
   const [only] = reports;
   if (session.options.json) {
     return session.json(
-      ids.length === 1 && only ? reportJson(only) : resumedJson(resumed, exitCode, session),
+      ids.length === 1 && only ? reportJson(only, FLAG_NAMES) : resumedJson(resumed, exitCode, session),
     );
   }
   if (reports.length === 0 && unreadable.length === 0)

@@ -12,6 +12,7 @@ import type { ResumeDeps } from "../../../core/task/resume.ts";
 import { distinct, withPacedPolls } from "../../../core/task/resume-many.ts";
 import { type StatusOptions, statusOf } from "../../../core/task/status.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
@@ -132,7 +133,7 @@ function nameOf({ id, record }: NamedTask): string {
 }
 
 async function show(report: TaskReport, session: Session): Promise<void> {
-  if (session.options.json) return session.json(statusJson(report));
+  if (session.options.json) return session.json(statusJson(report, FLAG_NAMES));
   if (report.error) return renderReport(report, session);
   const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));

@@ -8,12 +8,12 @@ export type Counted = "runs" | "files" | "cases";
 declare module "vitest" {
   interface ProvidedContext {
     /** The folder that all test files count in, each in a process of its own. */
-    tallyFolder: string;
+    countsFolder: string;
   }
 }
 
 /** Adds to a counter that is printed at the end of the suite. */
-export function tally(what: Counted, count: number): void {
+export function addToCount(what: Counted, count: number): void {
   // Short appends of several processes are atomic.
-  appendFileSync(path.join(inject("tallyFolder"), what), `${count}\n`);
+  appendFileSync(path.join(inject("countsFolder"), what), `${count}\n`);
 }
