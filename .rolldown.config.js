@@ -15,9 +15,9 @@ const TOGETHER = {
     "(cli/(commands/generate|flags/generate-flags|output/(failure-lines|symbols))|client/(failure|report-json))",
   early: "(cli/(tasks/open-early|output/colors)|client/account|lib/redact)",
   ledger: "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/task/(history|report))",
-  // The second is started later, but what is paid for must be saved even if the program's files are gone by then.
-  wire: "(cli/(tasks/generate|output/render)|api/public-address)",
-  // undici, which a submit does without: it is loaded once that is sent.
+  wire: "cli/(tasks/generate|output/render)",
+  // What a submit does without, loaded once that is sent: what an accepted task needs; and undici.
+  finish: "(core/task/finish|api/public-address)",
   polls: "api/shared-connections",
   // What the API's own file holds would be exported from it beside the API.
   library: "client/create-client",

@@ -1,17 +1,18 @@
-import { type LookupAddress, lookup } from "node:dns";
+import type { LookupAddress, LookupOptions } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { bareHost, isLoopbackHost } from "./host.ts";
 
 /** Whether a URL's host appears to be on the public internet (a name may still resolve to a private address). */
 export async function looksPublic(hostname: string): Promise<boolean> {
   const host = bareHost(hostname);
-  return isIP(host) ? allPublic([host]) : !isLoopbackHost(host);
+  const family = isIP(host);
+  return family === 0 ? !isLoopbackHost(host) : allPublic([{ address: host, family }]);
 }
 
 /** The library that knows IANA's registries is loaded for the first download: before the submit it would only cost time. */
-async function allPublic(addresses: readonly string[]): Promise<boolean> {
+async function allPublic(addresses: readonly LookupAddress[]): Promise<boolean> {
   const { isPublicAddress } = await import("./public-address.ts");
-  return addresses.every(isPublicAddress);
+  return addresses.every(({ address }) => isPublicAddress(address));
 }
 
 /** A private address that a public service must not make this machine connect to. */
@@ -25,28 +26,31 @@ export class BlockedAddressError extends Error {
  */
 export function guardedLookup(serviceHost: string): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return callback(error, "");
-      requireAllowed(hostname, addresses, serviceHost).then(
-        () =>
-          options.all
-            ? callback(null, addresses)
-            : callback(null, addresses[0]?.address ?? "", addresses[0]?.family),
-        (blocked) => callback(blocked, ""),
-      );
-    });
+    allowedAddresses(hostname, options, serviceHost).then(
+      (addresses) =>
+        options.all
+          ? callback(null, addresses)
+          : callback(null, addresses[0]?.address ?? "", addresses[0]?.family),
+      (error) => callback(error, ""),
+    );
   };
 }
 
-async function requireAllowed(hostname: string, found: LookupAddress[], serviceHost: string): Promise<void> {
-  if (await allPublic(found.map(({ address }) => address))) return;
-  const own = await addressesOf(bareHost(serviceHost));
+/** @throws BlockedAddressError, or the system's error for a name that cannot be resolved */
+async function allowedAddresses(
+  hostname: string,
+  options: LookupOptions,
+  serviceHost: string,
+): Promise<LookupAddress[]> {
+  const addresses = await resolve(hostname, options);
+  if (await allPublic(addresses)) return addresses;
+  const own = await resolve(bareHost(serviceHost)).catch(() => []);
   if (await allPublic(own)) throw new BlockedAddressError(`${hostname} is not a public address`);
+  return addresses;
 }
 
-/** No addresses if the name cannot be resolved. */
-function addressesOf(host: string): Promise<string[]> {
-  return new Promise((resolve) => {
-    lookup(host, { all: true }, (error, found) => resolve(error ? [] : found.map(({ address }) => address)));
-  });
+/** Node's resolver is loaded for the first download, as well. */
+async function resolve(hostname: string, options: LookupOptions = {}): Promise<LookupAddress[]> {
+  const { promises } = await import("node:dns");
+  return promises.lookup(hostname, { ...options, all: true });
 }

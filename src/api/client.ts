@@ -56,8 +56,7 @@ export class HttpClient {
     };
     try {
       const receive = { onHead, onData: receiver.onData.bind(receiver) };
-      if (request.ownConnection)
-        await sendOver(await this.#single.to(url), this.#loadingShared(request), receive);
+      if (request.ownConnection) await sendOver(await this.#single.to(url), request, receive);
       else await sendOver(await this.#shared.to(url), request, receive);
     } catch (error) {
       result = `${result}, ${error instanceof Error ? error.message : error}`;
@@ -67,17 +66,9 @@ export class HttpClient {
     }
   }
 
-  /**
-   * The request. Once it is sent, this loads the code of shared connections, for the polls and downloads after a submit:
-   * while the reply is awaited, that costs no time.
-   */
-  #loadingShared(request: HttpRequest): HttpRequest {
-    const load = () => this.#shared.to(request.url).catch(() => {});
-    const onSent = () => {
-      request.onSent?.();
-      setImmediate(load);
-    };
-    return { ...request, onSent };
+  /** Loads the code of shared connections, which takes some milliseconds, before it is needed. Never throws. */
+  async prepareShared(url: URL): Promise<void> {
+    await this.#shared.to(url).catch(() => {});
   }
 
   /** Drops every connection, used, idle or not made yet, so that the process can end. */

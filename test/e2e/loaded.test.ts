@@ -14,7 +14,7 @@ it.each([
   ["--help", ["--help"], 3],
   ["a dry run", [...PURCHASE, "--dry-run"], 5],
   ["a submit", [...PURCHASE, "--no-wait"], 9, ["http"]],
-  ["a batch", ["batch", "prompts.txt", "--yes"], 17, ["http", "internal/fs/promises"]],
+  ["a batch", ["batch", "prompts.txt", "--yes"], 18, ["http", "internal/fs/promises"]],
   ["completion of a flag", ["__complete", "=--m", "generate"], 3],
   ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
   ["completion of a task", ["__complete", "=", "status"], 8],

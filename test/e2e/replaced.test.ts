@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { cp, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
@@ -11,19 +12,30 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** When files go, and which. */
-const MOMENTS = {
-  "before it begins, but for those that a submit needs": { at: "start", files: /^chunks.polls-/ },
-  "at its submit": { at: "submit", files: /./ },
+interface Moment {
+  at: "start" | "submit" | "poll";
+  files: RegExp;
+}
+
+const SAVED: Record<string, Moment> = {
+  "before it begins, but for those that a submit needs and those that save": {
+    at: "start",
+    files: /^chunks.polls-/,
+  },
+  "while the reply to its submit is awaited": { at: "submit", files: /./ },
   "at its first poll": { at: "poll", files: /./ },
 };
 
+/** By then the program has long loaded the rest of its code, which it does once the submit is sent. */
+const REPLY_MS = 1_000;
+
 /** A service, and a copy of the program whose files go at that moment. */
-async function worldWithoutFiles({ at, files }: (typeof MOMENTS)[keyof typeof MOMENTS]) {
+async function worldWithoutFiles({ at, files }: Moment) {
   const [program, home, out] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
   const dist = path.join(program, "dist");
   for (const part of ["bin", "dist", "package.json"])
     await cp(path.join(ROOT, part), path.join(program, part), { recursive: true });
-  const reached = async (moment: string) => {
+  const reached = async (moment: Moment["at"]) => {
     if (moment !== at) return;
     const names = await readdir(dist, { recursive: true });
     for (const name of names.filter((each) => files.test(each)))
@@ -32,6 +44,7 @@ async function worldWithoutFiles({ at, files }: (typeof MOMENTS)[keyof typeof MO
   await reached("start");
   const server = await liveService(PICTURE, {
     submit: async (_request, socket) => {
+      if (at === "submit") await setTimeout(REPLY_MS);
       await reached("submit");
       socket.write(success({ taskId: "task-1" }));
     },
@@ -48,16 +61,12 @@ async function worldWithoutFiles({ at, files }: (typeof MOMENTS)[keyof typeof MO
     IMGGEN_API_KEY: "sk-test",
     IMGGEN_BASE_URL: `${server.origin}/api`,
   };
-  return {
-    file: path.join(out, "fox.png"),
-    run: (args: readonly string[]) =>
-      finished(
-        spawn(process.execPath, [path.join(program, "bin/imggen.js"), ...args], { env, stdio: "pipe" }),
-      ),
-  };
+  const run = (args: readonly string[], folder = program) =>
+    finished(spawn(process.execPath, [path.join(folder, "bin/imggen.js"), ...args], { env, stdio: "pipe" }));
+  return { file: path.join(out, "fox.png"), run };
 }
 
-it.each(Object.entries(MOMENTS))(
+it.each(Object.entries(SAVED))(
   "a program whose files are gone %s, as in an upgrade, still saves the image",
   async (_when, moment) => {
     const { run, file } = await worldWithoutFiles(moment);
@@ -67,3 +76,15 @@ it.each(Object.entries(MOMENTS))(
     expect(await readFile(file)).toEqual(PICTURE);
   },
 );
+
+it("a program whose files are gone before its submit leaves the accepted task to the program that took its place", async () => {
+  const { run, file } = await worldWithoutFiles({ at: "start", files: /^chunks.finish-/ });
+  const { code, stdout } = await run(["generate", "a fox", "--json", "--output", file]);
+  const { ok, charged, error } = JSON.parse(stdout);
+  expect({ ok, charged, error }).toMatchObject({ ok: false, charged: "yes", error: { type: "pending" } });
+  expect(error.message).toBe("Task task-1 is accepted, but imggen's own files were removed while it ran.");
+  expect(error.hint).toContain("imggen resume task-1");
+  expect(code).toBe(6);
+  expect(await run(["resume", "task-1"], ROOT)).toMatchObject({ code: 0, stdout: `${file}\n` });
+  expect(await readFile(file)).toEqual(PICTURE);
+});

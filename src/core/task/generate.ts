@@ -6,11 +6,10 @@ import type { Intent } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
-import { TakenOverError } from "../errors.ts";
+import { PendingError, TakenOverError } from "../errors.ts";
 import { prepareDestination } from "../images/destination.ts";
 import { overDailyLimit } from "../limits/daily-limit.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
-import { finishTask } from "./finish.ts";
 import { factsOf, type TaskReport } from "./report.ts";
 import { type SubmitResult, submitOnce } from "./submit.ts";
 import { coverMs, RecordedAttempts } from "./submit-record.ts";
@@ -69,9 +68,10 @@ export async function submitAndFinish(
   const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
   const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
   const attempts = new RecordedAttempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
+  const onSent = order.wait === null ? undefined : () => loadFinish(deps);
   const result: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
-    : await submitOnce(request, patienceMs, attempts, deps);
+    : await submitOnce(request, patienceMs, attempts, { ...deps, onSent });
   const report = { ...factsOf(owned.record), warnings };
   return settle(result, order, writer, report, deps);
 }
@@ -96,7 +96,19 @@ async function settle(
   }
   const { destination, wait } = order;
   const task = { taskId, writer, destination, acceptedAtMs, recovering: false, saved: [] };
-  return finishTask(task, accepted, wait, deps);
+  const finish = await import("./finish.ts").catch((cause: unknown) => ({ cause }));
+  if ("finishTask" in finish) return finish.finishTask(task, accepted, wait, deps);
+  await writer.release();
+  const message = `Task ${taskId} is accepted, but imggen's own files were removed while it ran.`;
+  return { ...accepted, error: new PendingError(message, { charged: "yes", cause: finish.cause }) };
+}
+
+/** Loads what only an accepted task needs while the reply is awaited: before that, it would delay the submit. */
+function loadFinish({ connection }: TaskDeps): void {
+  setImmediate(() => {
+    connection.downloads.prepareShared(connection.serviceUrl);
+    import("./finish.ts").catch(() => null);
+  });
 }
 
 async function recordNoTask(

@@ -22,7 +22,10 @@ const GRACE_MS = 10_000;
 
 const BUSY = "The service is busy (HTTP 429).";
 
-type SubmitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
+interface SubmitDeps extends Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random"> {
+  /** Called each time that the request has been sent, and its reply is awaited. */
+  onSent?: (() => void) | undefined;
+}
 
 /**
  * Submits a request, which is accepted at most once. It is submitted again only if it certainly never left this machine,
@@ -119,6 +122,7 @@ async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Pr
   try {
     return await deps.connection.service.submit(request, cutOff.signal, () => {
       sent = true;
+      deps.onSent?.();
     });
   } catch (error) {
     // A bug after the request was sent: it may have been charged.
