@@ -10,7 +10,7 @@ import type { BatchRow, BatchSummary } from "./results.ts";
 export function rowJson({ row, isSkipped, report, error }: RowResult, names: OptionNames): BatchRow {
   const place = { row: row.row, line: row.line };
   if (report) return { ...reportJson(report, names), ...place, ...(isSkipped && { skipped: true }) };
-  return { ...failureJson(describeFailure(error, undefined, names)), files: [], warnings: [], ...place };
+  return { ...failureJson(describeFailure(error, names)), files: [], warnings: [], ...place };
 }
 
 /** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */

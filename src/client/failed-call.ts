@@ -37,10 +37,7 @@ export class ImggenFailure extends Error implements TaskFailure {
 /** Any error as the failure of a call. @param names how it names options */
 export function failedCall(error: unknown, names: OptionNames): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
-  return new ImggenFailure(
-    { ...failureJson(describeFailure(error, undefined, names)), files: [], warnings: [] },
-    error,
-  );
+  return new ImggenFailure({ ...failureJson(describeFailure(error, names)), files: [], warnings: [] }, error);
 }
 
 /** @throws ImggenFailure in place of whatever was thrown */

@@ -5,7 +5,7 @@ import { InterruptedError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { FLAG_NAMES, type OptionNames } from "../lib/wording.ts";
+import type { OptionNames } from "../lib/wording.ts";
 import { isResumable } from "../task/lifecycle.ts";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
 
@@ -111,7 +111,7 @@ const COST: Record<Charged, string> = {
 };
 
 /** The one table from errors to what is shown of them. @param names how it names options */
-export function describeFailure(error: unknown, task?: TaskFacts, names: OptionNames = FLAG_NAMES): Failure {
+export function describeFailure(error: unknown, names: OptionNames, task?: TaskFacts): Failure {
   const expected = expectedError(error);
   const charged = task?.charged ?? expected.charged;
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;

@@ -8,7 +8,7 @@ import type { ErrorDetail, Failed, StatusResult, TaskFacts, TaskResult } from ".
 export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
   if (report.error) {
     const { files, warnings } = report;
-    return { ...failureJson(describeFailure(report.error, report, names)), files, warnings };
+    return { ...failureJson(describeFailure(report.error, names, report)), files, warnings };
   }
   const { elapsedMs, warnings, reused } = report;
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...(reused && { reused: true }) };

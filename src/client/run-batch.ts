@@ -10,7 +10,7 @@ import { DEFAULT_TEMPLATE, templateProblem } from "../core/images/file-name.ts";
 import { likelyCredits } from "../core/limits/batch-budget.ts";
 import { readManifest } from "../core/manifest/read.ts";
 import { UsageError } from "../lib/errors.ts";
-import type { OptionNames } from "../lib/wording.ts";
+import { type OptionNames, worded } from "../lib/wording.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { type BatchOptions, type BatchRowOptions, checkOptions } from "./options.ts";
@@ -84,8 +84,9 @@ async function orderOf(
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
   if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
     throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
-  const problem = name === undefined ? null : templateProblem(name, false, surroundings.names);
-  if (problem) throw new UsageError(`batch: name ${JSON.stringify(name)}: ${problem}.`);
+  const problem = name === undefined ? null : templateProblem(name);
+  if (problem !== null)
+    throw new UsageError((names) => `batch: name ${JSON.stringify(name)}: ${worded(problem, names)}.`);
   const folder = await realFolder(surroundings.resolvePath(output || "."));
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = draftFrom({ ...options, prompt: "" });

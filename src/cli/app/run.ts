@@ -1,5 +1,6 @@
 import { InterruptedError } from "../../core/errors.ts";
 import { VERSION } from "../../lib/version.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
 import { ASK } from "../completion/ask.ts";
 import { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
@@ -52,7 +53,7 @@ export async function run(
 async function reportFailure(error: unknown, json: boolean, console: Console): Promise<number> {
   const { describeFailure } = await import("../../client/failure.ts");
   const { failureLines } = await import("../output/failure-lines.ts");
-  const failure = describeFailure(error);
+  const failure = describeFailure(error, FLAG_NAMES);
   if (json) {
     const { failureJson } = await import("../../client/report-json.ts");
     const told = console.json(failureJson(failure));

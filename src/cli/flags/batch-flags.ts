@@ -4,6 +4,7 @@ import { realFolder } from "../../core/batch/row-files.ts";
 import { DEFAULT_TEMPLATE, PLACEHOLDER_LIST, templateProblem } from "../../core/images/file-name.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
+import { worded } from "../../lib/wording.ts";
 import type { Session } from "../app/session.ts";
 import type { Allowance } from "../commands/batch/costs.ts";
 import { SIDECAR_HELP } from "./generate-flags.ts";
@@ -88,7 +89,10 @@ export async function placeOf(
     throw new UsageError(`${output.label} - takes one image; many images need a folder.`);
   if (output?.value.includes("\0")) throw new UsageError("--output holds a NUL character.");
   const problem = flags.name === undefined ? null : templateProblem(flags.name, takesColumns);
-  if (problem) throw new UsageError(`--name ${JSON.stringify(flags.name)}: ${problem}.`);
+  if (problem !== null)
+    throw new UsageError(
+      (names) => `${names.name} ${JSON.stringify(flags.name)}: ${worded(problem, names)}.`,
+    );
   const folder = await realFolder(session.context.resolvePath(output?.value || "."));
   const sidecar = await session.settings.isOn("sidecar", flags.sidecar);
   const overwrite = flags.overwrite === true;

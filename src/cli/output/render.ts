@@ -1,13 +1,14 @@
 import { STILL_RUNNING } from "../../client/exit-codes.ts";
 import { describeFailure, resumeCommand } from "../../client/failure.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { Session } from "../app/session.ts";
 import { failureLines } from "./failure-lines.ts";
 import { costsOf, creditsText, savedWord } from "./text.ts";
 
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {
-  if (report.error) return describeFailure(report.error, report).exitCode;
+  if (report.error) return describeFailure(report.error, FLAG_NAMES, report).exitCode;
   return reportStatus(report) === "running" ? STILL_RUNNING : 0;
 }
 
@@ -46,7 +47,7 @@ async function renderFailure(
   session: Session,
   which: string,
 ): Promise<void> {
-  await session.console.error(failureLines(describeFailure(error, report), which));
+  await session.console.error(failureLines(describeFailure(error, FLAG_NAMES, report), which));
 }
 
 function savedLine(report: TaskReport, which: string): string {

@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/errors.ts";
-import { FLAG_NAMES, type OptionNames } from "../../lib/wording.ts";
+import type { OptionNames } from "../../lib/wording.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
@@ -17,8 +17,8 @@ export interface RowDefaults {
   values: Omit<RequestDraft, "prompt">;
   /** Where the defaults come from, for messages about them. */
   labels: Partial<Labels>;
-  /** How messages name options; absent: as flags. */
-  names?: OptionNames;
+  /** How messages name options. */
+  names: OptionNames;
   validate: boolean;
   shard: Shard | null;
   /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
@@ -104,7 +104,7 @@ export function isRow(each: BatchRow | ManifestProblem): each is BatchRow {
 
 /** @returns what is wrong, in words, in place of a request */
 function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaults): CheckedRequest | string {
-  const { names = FLAG_NAMES } = defaults;
+  const { names } = defaults;
   const draft: RequestDraft = { ...defaults.values, ...own };
   const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
   try {

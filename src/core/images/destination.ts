@@ -8,7 +8,7 @@ import { UsageError } from "../../lib/errors.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/extensions.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
-import type { OptionNames, Wording } from "../../lib/wording.ts";
+import { type Wording, worded } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/destination.ts";
 import { SaveFailedError } from "../errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";
@@ -35,9 +35,9 @@ export async function resolveDestination(
 ): Promise<Destination> {
   const { output, name, overwrite, sidecar, resolvePath } = options;
   const how: SaveOptions = { overwrite, ...(sidecar && { sidecar }) };
-  const problem = (names?: OptionNames) => (name === undefined ? null : templateProblem(name, false, names));
-  if (problem() !== null)
-    throw new UsageError((names) => `${names.name} ${JSON.stringify(name)}: ${problem(names)}.`);
+  const problem = name === undefined ? null : templateProblem(name);
+  if (problem !== null)
+    throw new UsageError((names) => `${names.name} ${JSON.stringify(name)}: ${worded(problem, names)}.`);
   const template = name ?? DEFAULT_TEMPLATE;
   if (output === undefined || output === "")
     return { kind: "folder", folder: resolvePath("."), template, ...how };

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { ANY_EXTENSION } from "../../lib/image/extensions.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import type { Wording } from "../../lib/wording.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { shortTaskId } from "../../task/short-task-id.ts";
 import { isReserved } from "./portable-name.ts";
@@ -34,10 +34,10 @@ export interface NameFacts {
 /**
  * The problem of a template; null if it is valid.
  * @param takesColumns whether names that are no placeholder stand for columns of a manifest
- * @param names how it names options
  */
-export function templateProblem(template: string, takesColumns = false, names = FLAG_NAMES): string | null {
-  if (/[/\\]/.test(template)) return `must not contain a path separator; ${names.output} names the folder`;
+export function templateProblem(template: string, takesColumns = false): Wording | null {
+  if (/[/\\]/.test(template))
+    return ({ output }) => `must not contain a path separator; ${output} names the folder`;
   if (/\p{Cc}/u.test(template)) return "must not contain a control character";
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
   if (unknown && !takesColumns) return `${unknown[0]} is none of ${PLACEHOLDER_LIST}`;

@@ -8,12 +8,14 @@ import {
 } from "../../../src/core/batch/check-rows.ts";
 import { parseShard } from "../../../src/core/batch/shard.ts";
 import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
+import { FLAG_NAMES } from "../../../src/lib/wording.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 
 const DEFAULTS: RowDefaults = {
   matrix: MODELS,
   values: { model: "z-image", ratio: undefined, quality: undefined, image: undefined, maxImages: undefined },
   labels: { model: "--model" },
+  names: FLAG_NAMES,
   validate: true,
   shard: null,
 };

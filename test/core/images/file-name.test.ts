@@ -10,6 +10,7 @@ import {
   slugOf,
   templateProblem,
 } from "../../../src/core/images/file-name.ts";
+import { FLAG_NAMES, worded } from "../../../src/lib/wording.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 
 const FACTS: NameFacts = {
@@ -56,7 +57,7 @@ describe("a name's template", () => {
     "{}",
     "{slug}-{constructor}",
   ])("%j is refused", (template) => {
-    expect(templateProblem(template)).toMatch(/./);
+    expect(worded(templateProblem(template) ?? "", FLAG_NAMES)).toMatch(/./);
   });
 });
 

@@ -6,6 +6,7 @@ import type { BatchResult } from "../../../core/batch/execute.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import {
@@ -64,7 +65,8 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const { template, name } = flags;
   const matrix = await session.matrix();
-  const defaults = { matrix, values, labels, validate: flags.validate, shard, template, name };
+  const { validate } = flags;
+  const defaults = { matrix, values, labels, names: FLAG_NAMES, validate, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null }, session.context);
   const order = {
     place: await placeOf(flags, session, { takesColumns: true }),

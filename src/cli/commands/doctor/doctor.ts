@@ -4,6 +4,7 @@ import { describeFailure } from "../../../client/failure.ts";
 import { failureJson } from "../../../client/report-json.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
 import { UsageError } from "../../../lib/errors.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { createStatusLine } from "../../output/status-line.ts";
@@ -65,7 +66,7 @@ function doctorJson(checks: readonly NamedResult[]): object {
   if (names.length === 0) return { ok: true, checks };
   const hint = "The hint of each check says what to do.";
   const error = new UsageError(`Something must be fixed: ${names.join(", ")}.`, { hint });
-  return { ...failureJson(describeFailure(error)), checks };
+  return { ...failureJson(describeFailure(error, FLAG_NAMES)), checks };
 }
 
 function summaryOf(checks: readonly NamedResult[]): string {

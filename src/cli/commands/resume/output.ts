@@ -26,7 +26,7 @@ export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, 
   const shown = interrupted.slice(0, MOST_IDS);
   const ended = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
-  const failure = describeFailure(interruption(session.context.signal, "yes"));
+  const failure = describeFailure(interruption(session.context.signal, "yes"), FLAG_NAMES);
   return {
     ...failureJson({ ...failure, hint: `Resume with: ${resume}`, resume }),
     tasks: [...ended, ...shown].map((report) => reportJson(report, FLAG_NAMES)),
