@@ -9,7 +9,8 @@ export type GradeName = "noir" | "sepia" | "pastel" | "vivid";
 export const GRADES: Readonly<Record<GradeName, Grade>> = {
   noir: (pixels, at) => {
     const share = luminanceAt(pixels, at) / 255;
-    pixels.fill(255 * share * (0.45 + 0.55 * share * (3 - 2 * share)), at, at + 3);
+    const grey = 255 * share * (0.45 + 0.55 * share * (3 - 2 * share));
+    for (let i = at; i < at + 3; i++) pixels[i] = grey;
   },
   sepia: (pixels, at) => {
     const grey = luminanceAt(pixels, at) * 0.86 + 24;

@@ -125,7 +125,8 @@ function roundness({ light, side }: Stage, outline: Outline): Layer {
   const shadow = brighter(light.sky[0], 0.25);
   return fillShaded(outline, (_x, _y, into, across) => {
     const towards = across * side - 0.25;
-    into.set(towards < 0 ? shadow : light.glow);
+    const tone = towards < 0 ? shadow : light.glow;
+    for (let c = 0; c < 3; c++) into[c] = tone[c] as number;
     into[3] = Math.abs(towards) * 0.35;
   });
 }

@@ -11,14 +11,10 @@ export const poster: Style = (brief, width, height) => {
   const { layers } = composeScene(brief, width, height);
   const row = blankRow(width);
   const margin = Math.round(Math.min(width, height) * 0.045);
-  const [paperRed, paperGreen, paperBlue] = PAPER;
+  const paper = new Uint8ClampedArray(width * 3).map((_, i) => PAPER[i % 3] as number);
   return (y, into) => {
     paintLayers(layers, row, y);
-    for (let at = 0; at < into.length; at += 3) {
-      into[at] = paperRed;
-      into[at + 1] = paperGreen;
-      into[at + 2] = paperBlue;
-    }
+    into.set(paper);
     if (y < margin || y >= height - margin) return;
     const { pixels } = row;
     for (let at = margin * 3; at < (width - margin) * 3; at += 3) {

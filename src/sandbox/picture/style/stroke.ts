@@ -15,13 +15,28 @@ export interface Stroke {
   readonly bristle: number;
 }
 
-/** What strokes are laid on, three bytes to the pixel. */
+/** What strokes are laid on, each under those before it: what is covered already costs next to nothing. */
 export interface Canvas {
   readonly width: number;
   readonly height: number;
+  /** The paint so far, three bytes to the pixel. */
   readonly pixels: Uint8ClampedArray;
+  /** How much of each pixel still shows what is below, 0 to 255. */
+  readonly bare: Uint8ClampedArray;
 }
 
+export function blankCanvas(width: number, height: number): Canvas {
+  const area = width * height;
+  return {
+    width,
+    height,
+    pixels: new Uint8ClampedArray(area * 3),
+    bare: new Uint8ClampedArray(area).fill(255),
+  };
+}
+
+/** Where no more than this is bare, further strokes are not seen. */
+const COVERED = 6;
 const BRISTLES = 4096;
 /** How many entries of the bristle table lie under half the brush. */
 const BRISTLES_ACROSS = 52;
@@ -34,7 +49,8 @@ export function loadedBrush(noise: Noise): Float32Array {
 export function layStroke(canvas: Canvas, stroke: Stroke, brush: Float32Array): void {
   const { x, y, cos, sin, halfLength, halfWidth } = stroke;
   const reach = halfLength * Math.abs(sin) + halfWidth * Math.abs(cos);
-  const [lengthwise, crosswise] = [halfLength / Math.abs(cos), halfWidth / Math.abs(sin)];
+  const lengthwise = halfLength / Math.abs(cos);
+  const crosswise = halfWidth / Math.abs(sin);
   const last = Math.min(canvas.height - 1, Math.ceil(y + reach));
   for (let row = Math.max(0, Math.floor(y - reach)); row <= last; row++) {
     const down = row + 0.5 - y;
@@ -47,7 +63,7 @@ export function layStroke(canvas: Canvas, stroke: Stroke, brush: Float32Array): 
 }
 
 function layRow(
-  { pixels }: Canvas,
+  { pixels, bare }: Canvas,
   stroke: Stroke,
   brush: Float32Array,
   offset: number,
@@ -61,15 +77,18 @@ function layRow(
   const acrossStep = -sin / halfWidth;
   let along = right * cos + down * sin;
   let across = (down * cos - right * sin) / halfWidth;
-  for (let at = (offset + from) * 3; at <= (offset + to) * 3; at += 3, along += cos, across += acrossStep) {
+  for (let i = offset + from; i <= offset + to; i++, along += cos, across += acrossStep) {
+    const below = bare[i] as number;
+    if (below <= COVERED) continue;
     const hair = brush[((across + 1) * BRISTLES_ACROSS + bristle) & (BRISTLES - 1)] as number;
     // Every hair runs dry at a place of its own.
     const wetness = (halfLength * (0.72 + 0.28 * hair) - Math.abs(along)) * fade;
-    const share = Math.min(0.94, wetness, (1 - Math.abs(across)) * halfWidth);
-    if (share <= 0) continue;
-    const relief = 0.955 + 0.1 * hair - 0.035 * across;
-    pixels[at] = (pixels[at] as number) + (red * relief - (pixels[at] as number)) * share;
-    pixels[at + 1] = (pixels[at + 1] as number) + (green * relief - (pixels[at + 1] as number)) * share;
-    pixels[at + 2] = (pixels[at + 2] as number) + (blue * relief - (pixels[at + 2] as number)) * share;
+    const paint = below * Math.min(0.94, wetness, (1 - Math.abs(across)) * halfWidth);
+    if (paint <= 0) continue;
+    bare[i] = below - paint;
+    const relief = ((0.955 + 0.1 * hair - 0.035 * across) * paint) / 255;
+    pixels[i * 3] = (pixels[i * 3] as number) + red * relief;
+    pixels[i * 3 + 1] = (pixels[i * 3 + 1] as number) + green * relief;
+    pixels[i * 3 + 2] = (pixels[i * 3 + 2] as number) + blue * relief;
   }
 }

@@ -46,6 +46,10 @@ export function nearest({ width, height }: Underpainting, x: number, y: number):
   return Math.min(height - 1, Math.max(0, Math.floor(y))) * width + column;
 }
 
+export function brightnessAt(under: Underpainting, x: number, y: number): number {
+  return under.brightness[nearest(under, x, y)] as number;
+}
+
 /** The colour at (`x`, `y`), smooth between pixels. */
 export function sample(
   { width, height, pixels }: Underpainting,
