@@ -68,19 +68,12 @@ export function fillShaded(outline: Outline, shader: Shader): Layer {
 
 function flood(row: Row, color: Rgb, opacity: number): void {
   const { pixels, mask, marked } = row;
-  const [red, green, blue] = color;
   let sum = 0;
-  for (let x = marked.from, at = x * 3; x < marked.to; x++, at += 3) {
+  for (let x = marked.from; x < marked.to; x++) {
     sum += mask[x] as number;
     mask[x] = 0;
     const covered = Math.abs(sum);
-    if (covered < 0.004) continue;
-    if (covered * opacity < 0.996) blend(pixels, at, color, Math.min(1, covered) * opacity);
-    else {
-      pixels[at] = red;
-      pixels[at + 1] = green;
-      pixels[at + 2] = blue;
-    }
+    if (covered >= 0.004) blend(pixels, x * 3, color, Math.min(1, covered) * opacity);
   }
   // What lies right of the frame is marked past the last pixel, where it is never read.
   row.mask.fill(0, row.width);

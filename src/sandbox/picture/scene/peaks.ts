@@ -2,7 +2,7 @@ import { softField } from "../canvas/field.ts";
 import { fillFading, fillShaded } from "../canvas/fill.ts";
 import type { Layer } from "../canvas/layer.ts";
 import type { Contour, Point } from "../canvas/outline.ts";
-import { brighter, mix, type Rgb } from "../canvas/rgb.ts";
+import { brighter, mix } from "../canvas/rgb.ts";
 import { fractal } from "../seed/noise.ts";
 import { SNOW } from "./drawing.ts";
 import { lit, type Stage } from "./stage.ts";
@@ -53,10 +53,8 @@ function faces(stage: Stage, outline: Contour, crest: Float32Array, far: number)
     const rise = (crest[Math.min(last, x + reach)] as number) - (crest[Math.max(0, x - reach)] as number);
     return 0.5 - (side * rise * 1.1) / (2 * reach);
   });
-  const [rockDark, rockBright] = [0.5, 1.15].map((share) => lit(stage, brighter(land.rock, share), far)) as [
-    Rgb,
-    Rgb,
-  ];
+  const rockDark = lit(stage, brighter(land.rock, 0.5), far);
+  const rockBright = lit(stage, brighter(land.rock, 1.15), far);
   const snowDark = lit(stage, brighter(SNOW, 0.66), 0.12);
   const snowBright = mix(lit(stage, SNOW, 0.1), light.glow, 0.3);
   const snowDepth = unit * (0.06 + 0.2 * land.snow);

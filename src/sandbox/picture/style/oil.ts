@@ -52,7 +52,7 @@ function strokeAt(
   row: number,
 ): Stroke | undefined {
   const { stage, pixels, scale } = under;
-  const seed = seedOf(column, row, brush.size);
+  const seed = Math.imul(column + 7, 0x9e3779b1) ^ Math.imul(row + 131, 0x85ebca6b) ^ (brush.size * 1e5);
   const x = (column + chance(seed, 0)) * cell;
   const y = (row + chance(seed, 1)) * cell;
   const u = x * scale;
@@ -62,8 +62,8 @@ function strokeAt(
   const down = brightnessAt(under, u, v + reach) - brightnessAt(under, u, v - reach);
   const change = Math.sqrt(right * right + down * down);
   if (change < brush.detail && chance(seed, 2) > brush.elsewhere) return undefined;
-  const flow = change > 9 ? Math.atan2(down, right) + Math.PI / 2 : undefined;
-  const angle = flow ?? stage.noise(u / (stage.unit * 0.25), v / (stage.unit * 0.18)) * 0.9;
+  const drift = () => stage.noise(u / (stage.unit * 0.25), v / (stage.unit * 0.18)) * 0.9;
+  const angle = change > 9 ? Math.atan2(down, right) + Math.PI / 2 : drift();
   const at = nearest(under, u, v) * 3;
   const mood = 0.95 + 0.1 * chance(seed, 3);
   return {
@@ -79,11 +79,6 @@ function strokeAt(
     blue: (pixels[at + 2] as number) * mood + (chance(seed, 7) - 0.5) * 9,
     bristle: chance(seed, 8) * 4000,
   };
-}
-
-function seedOf(column: number, row: number, layer: number): number {
-  const seed = Math.imul(Math.round(layer * 1e5), 0xc2b2ae35);
-  return Math.imul(column + 7, 0x9e3779b1) ^ Math.imul(row + 131, 0x85ebca6b) ^ seed;
 }
 
 /** The `nth` number of a seed, from 0 to 1. */
