@@ -36,6 +36,17 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     expect(lines.join("\n")).not.toContain("typed-in");
   });
 
+  it("questions are broken between words where the terminal is narrow, and answers stay on their last line", async () => {
+    const server = await liveService(PICTURE);
+    const screen = await Screen.start(["login"], { columns: 20 });
+    await screen.shows(/^Base URL of the\n {2}service:$/m);
+    await screen.type("nonsense", ...Array.from("nonsense", () => "BSpace"), server.baseUrl, "Enter");
+    await screen.shows(/^API key for\n {2}127\.0\.0\.1:\d+:$/m);
+    await screen.type("sk-typed-in-secret", "Enter");
+    expect(await screen.end()).toBe(0);
+    expect(await screen.lines()).toContain("Base URL of the");
+  });
+
   it("generate --edit opens the editor with what was given, and sends what it saves", async () => {
     const folder = await temporaryFolder();
     const editor = path.join(folder, "editor");

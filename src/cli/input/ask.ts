@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import { foldQuestion } from "../output/fold.ts";
 
 export interface Terminal {
   input: NodeJS.ReadStream;
@@ -19,7 +20,10 @@ export function ask(
   isHidden: boolean,
 ): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  if (isHidden) output.write(question);
+  const folded = foldQuestion(question, output);
+  const lastLine = folded.lastIndexOf("\n") + 1;
+  // The line editor is told of the last line alone: it writes its prompt again while an answer is edited.
+  output.write(isHidden ? folded : folded.slice(0, lastLine));
   const lines = createInterface({ input, output: isHidden ? silent : output, terminal: true });
   return new Promise((resolve) => {
     let answer = "";
@@ -37,7 +41,7 @@ export function ask(
       resolve(answer);
     });
     if (isHidden) return;
-    lines.setPrompt(question);
+    lines.setPrompt(folded.slice(lastLine));
     lines.prompt();
   });
 }

@@ -1,7 +1,7 @@
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
 import { labelPaint, loadStyle, type Paint, PLAIN, type Style, takesColors } from "./colors.ts";
-import { fold, prepareFolding, type WholeLine } from "./fold.ts";
+import { fold, foldQuestion, prepareFolding, type WholeLine } from "./fold.ts";
 import { OutputError } from "./output-error.ts";
 import { isClosedPipe, writeTo } from "./output-stream.ts";
 
@@ -137,7 +137,8 @@ export class Console {
   async question(text: string): Promise<void> {
     await this.#inTurn("stderr", async () => {
       this.beforeWrite();
-      await writeTo(this.#streams.stderr, printable(text));
+      const { stderr } = this.#streams;
+      await writeTo(stderr, foldQuestion(printable(text), stderr));
     });
   }
 

@@ -48,6 +48,11 @@ export function pieces(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
 
+/** A question as a message is folded; the answer is typed after its last line. */
+export function foldQuestion(question: string, stream: Parameters<typeof roomOn>[0]): string {
+  return `${fold(question.trimEnd(), stream).join("\n")} `;
+}
+
 /** A line in as many lines as a stream needs; on anything but a terminal one. */
 export function fold(line: string, stream: Parameters<typeof roomOn>[0]): string[] {
   const columns = roomOn(stream);

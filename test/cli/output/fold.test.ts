@@ -74,6 +74,12 @@ describe("the console", () => {
     expect(text()).toBe("Saved a red fox.png\nand then\n  more\n");
   });
 
+  it("breaks a question between words, and leaves a blank before the answer", async () => {
+    const { console, text } = terminal(20);
+    await console.question("Spend perhaps 1,200 credits? [y/N] ");
+    expect(text()).toBe("Spend perhaps 1,200\n  credits? [y/N] ");
+  });
+
   it("never breaks a result, nor a document", async () => {
     const { console, text } = terminal(10);
     await console.result("a result that is long");
