@@ -131,7 +131,7 @@ describe("SIGINT", () => {
     for (const index of [0, 1, 2]) expect(run.stderr).toContain(`task-fox-${index}`);
     expect(run.stderr).toMatch(/^10 rows: 0 saved, 3 charged and unfinished, 7 not sent\./m);
     expect(run.stderr.match(/Interrupted/g)).toHaveLength(1);
-    expect(run.stderr).toContain("Stopped: Interrupted by SIGINT.");
+    expect(run.stderr).toMatch(/^Interrupted by SIGINT\.$/m);
     expect(run.stderr).toContain("Resume with: imggen batch ");
   });
 

@@ -16,6 +16,15 @@ describe("models", () => {
     expect(stderr.toLowerCase()).toContain(said.toLowerCase());
   });
 
+  it("names the nearest model to an unknown one, and does not speak of sending", async () => {
+    const world = await commandWorld();
+    const { code, stderr } = await world.run(["models", "z-imag"]);
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      'error: There is no model "z-imag"; the nearest is z-image.\n  To see all models: imggen models\n',
+    );
+  });
+
   it("names the models that may take a ratio that the document does not name", async () => {
     const world = await commandWorld();
     const { code, stderr } = await world.run(["models", "--ratio", "7:5"]);

@@ -22,7 +22,7 @@ export function summaryLines({ counts, rows, stopped }: BatchResult, session: Se
   for (const { error, names, count } of counts.errors.filter(({ count }) => count > MOST_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
   for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
-  if (stopped) lines.push(`Stopped: ${stopped.message}`, ...remedies(stopped));
+  if (stopped) lines.push(stoppedText(stopped), ...remedies(stopped));
   return [...lines, ...nextSteps(counts, session)];
 }
 
@@ -34,13 +34,17 @@ function savedText(saved: number, before: number): string {
 
 /** What this run has charged: from what is certain to what it may be. */
 function spentText({ cost, uncertain }: BatchCounts): string {
-  if (cost.rows === 0) return "Nothing was charged.";
+  if (cost.rows === 0) return "Nothing was charged in this run.";
   if (uncertain.rows === 0) return `Charged in this run: ${costText(cost)}.`;
   if (uncertain.rows === cost.rows) return `May have been charged in this run: ${costText(cost)}.`;
   if (uncertain.credits === 0)
     return `Charged in this run: ${costText(cost)}; ${rowsText(uncertain.rows)} may not have been charged.`;
   const certain = cost.credits - uncertain.credits;
   return `Charged in this run: ${certain === 0 ? "up to" : `${certain} to`} ${costText(cost)}.`;
+}
+
+function stoppedText({ type, message }: ImggenError): string {
+  return type === "interrupted" ? message : `Stopped: ${message}`;
 }
 
 /** What an error advises. What the batch has cost was said of all of it. */
