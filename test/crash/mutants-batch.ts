@@ -136,7 +136,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
         replace: `ROW_STATES[standingOf(entry.record.state)] : "new"`,
       },
     ],
-    shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, readFile .*\.c2\..*\.jsonl$/ },
+    shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, read .*\.c2\..*\.jsonl$/ },
   },
   {
     bug: "a row of unknown outcome is submitted again without being asked",

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 import { incidentAt, UNDISTURBED } from "./points.ts";
-import { IMPATIENT, SCENARIOS, TOGETHER } from "./scenarios.ts";
+import { SCENARIOS, TOGETHER } from "./scenarios.ts";
 
 /** Bugs in how an image gets its name. */
 export const SAVING_MUTANTS: Mutant[] = [
@@ -34,7 +34,7 @@ export const SAVING_MUTANTS: Mutant[] = [
         replace: `image: inspection.image ?? { mediaType: "image/png", extension: "png", width: 1, height: 1 } }`,
       },
     ],
-    shows: { scenario: IMPATIENT, at: incidentAt("download: half", "end") },
+    shows: { scenario: SCENARIOS.plain, at: incidentAt("download: half", "end") },
   },
   {
     bug: "an image's bytes are not synced before it is published",

@@ -46,5 +46,7 @@ export async function tryMutant<Kind extends Scenario>(
 
 async function pointsToTry({ scenario, at }: Mutant["shows"], program: Program): Promise<Point[]> {
   if (!(at instanceof RegExp)) return [at];
-  return (await pointsOf(scenario, program)).filter(({ name }) => at.test(name));
+  const points = (await pointsOf(scenario, program)).filter(({ name }) => at.test(name));
+  if (points.length === 0) throw new Error(`${scenario.name} has no point named ${at}`);
+  return points;
 }
