@@ -26,6 +26,7 @@ export const oil: Style = async (brief, width, height) => {
   const under = await underpaint(brief, width, height);
   const canvas = blankCanvas(width, height);
   const bristles = loadedBrush(under.stage.noise);
+  const chance = under.stage.random("strokes").next;
   for (const brush of BRUSHES) {
     const cell = Math.max(1.6, Math.sqrt(width * height) * brush.size);
     const [columns, rows] = [Math.ceil(width / cell) + 1, Math.ceil(height / cell) + 1];
@@ -33,7 +34,7 @@ export const oil: Style = async (brief, width, height) => {
     for (const phase of [2, 1, 3, 0]) {
       for (let row = -1 + (phase >> 1); row < rows; row += 2) {
         for (let column = -1 + (phase & 1); column < columns; column += 2) {
-          const stroke = strokeAt(under, brush, cell, column, row);
+          const stroke = strokeAt(under, brush, cell, column, row, chance);
           if (stroke) layStroke(canvas, stroke, bristles);
         }
         if (row % ROWS_AT_A_TIME < 2) await setImmediate();
@@ -50,42 +51,35 @@ function strokeAt(
   cell: number,
   column: number,
   row: number,
+  chance: () => number,
 ): Stroke | undefined {
   const { stage, pixels, scale } = under;
-  const seed = Math.imul(column + 7, 0x9e3779b1) ^ Math.imul(row + 131, 0x85ebca6b) ^ (brush.size * 1e5);
-  const x = (column + chance(seed, 0)) * cell;
-  const y = (row + chance(seed, 1)) * cell;
+  const x = (column + chance()) * cell;
+  const y = (row + chance()) * cell;
   const u = x * scale;
   const v = y * scale;
   const reach = Math.max(1, cell * scale * 0.7);
   const right = brightnessAt(under, u + reach, v) - brightnessAt(under, u - reach, v);
   const down = brightnessAt(under, u, v + reach) - brightnessAt(under, u, v - reach);
   const change = Math.sqrt(right * right + down * down);
-  if (change < brush.detail && chance(seed, 2) > brush.elsewhere) return undefined;
+  if (change < brush.detail && chance() > brush.elsewhere) return undefined;
   const drift = () => stage.noise(u / (stage.unit * 0.25), v / (stage.unit * 0.18)) * 0.9;
   const angle = change > 9 ? Math.atan2(down, right) + Math.PI / 2 : drift();
   const at = nearest(under, u, v) * 3;
-  const mood = 0.95 + 0.1 * chance(seed, 3);
+  const mood = 0.95 + 0.1 * chance();
   return {
     x,
     y,
-    halfLength: cell * (1.1 + 0.6 * chance(seed, 4)) * (change > 60 ? 0.8 : 1),
-    halfWidth: cell * (0.46 + 0.2 * chance(seed, 5)),
+    halfLength: cell * (1.1 + 0.6 * chance()) * (change > 60 ? 0.8 : 1),
+    halfWidth: cell * (0.46 + 0.2 * chance()),
     // A stroke that is level or upright to the last digit would have to divide by zero.
     cos: Math.cos(angle) || 1e-9,
     sin: Math.sin(angle) || 1e-9,
-    red: (pixels[at] as number) * mood + (chance(seed, 6) - 0.5) * 9,
+    red: (pixels[at] as number) * mood + (chance() - 0.5) * 9,
     green: (pixels[at + 1] as number) * mood,
-    blue: (pixels[at + 2] as number) * mood + (chance(seed, 7) - 0.5) * 9,
-    bristle: chance(seed, 8) * 4000,
+    blue: (pixels[at + 2] as number) * mood + (chance() - 0.5) * 9,
+    bristle: chance() * 4000,
   };
-}
-
-/** The `nth` number of a seed, from 0 to 1. */
-function chance(seed: number, nth: number): number {
-  const once = seed + Math.imul(nth, 0x6d2b79f5);
-  const twice = Math.imul(once ^ (once >>> 15), 0x2c1b3c6d);
-  return ((twice ^ (twice >>> 13)) >>> 0) / 0x1_0000_0000;
 }
 
 /** The underpainting where no stroke covers it, and the threads of the canvas under the paint. */
