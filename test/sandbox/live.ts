@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import type { IncomingHttpHeaders } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { request } from "undici";
 import { onTestFinished } from "vitest";
 import { SANDBOX_KEY, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
 import { plainPicture } from "../support/plain-picture.ts";
@@ -15,7 +17,7 @@ export async function temporaryFolder(): Promise<string> {
 /** A reply of the API, read as section 2.1 says. */
 export interface Answer {
   status: number;
-  headers: Headers;
+  headers: IncomingHttpHeaders;
   body: {
     code: number;
     message: string;
@@ -54,10 +56,10 @@ export function clientOf(baseUrl: string, key: string) {
   return { as: (other: string) => clientOf(baseUrl, other), post, submit, poll, accepted, made };
 }
 
-export async function answer(url: string, init?: RequestInit): Promise<Answer> {
-  const response = await fetch(url, init);
-  const { status, headers } = response;
-  return { status, headers, body: JSON.parse(await response.text()) };
+/** Asks with undici's `request`, which takes half of the processor time of `fetch`. */
+export async function answer(url: string, options?: Parameters<typeof request>[1]): Promise<Answer> {
+  const { statusCode, headers, body } = await request(url, options);
+  return { status: statusCode, headers, body: JSON.parse(await body.text()) };
 }
 
 /** Buys for 8 credits, then 2, then 1, until nothing is left: the balance, found from outside. */
