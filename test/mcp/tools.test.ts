@@ -14,7 +14,9 @@ import { failure } from "../support/scripted-server.ts";
 import { replies } from "../support/scripts.ts";
 import { agent, mcpFolders } from "./mcp-world.ts";
 
-const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" };
+/** A task of the sandbox that takes no time, so that no test waits longer than it must. */
+const PROMPT = "a fox [sandbox:slow=0]";
+const FOX = { prompt: PROMPT, model: "gamma-image-2", quality: "1K" };
 const SLOW = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
 
 /** An agent in a sandbox of its own. */
@@ -68,9 +70,9 @@ describe("a matrix file", () => {
       expect(inputSchema?.properties?.model).toMatchObject({ enum: expect.arrayContaining(["new/one"]) });
     }
     expect((await call("list_models")).document.models).toHaveLength(MODELS.length + 2);
-    const undocumented = { prompt: "a fox", model: "new/two", allowUndocumentedCost: true };
+    const undocumented = { prompt: PROMPT, model: "new/two", allowUndocumentedCost: true };
     expect((await call("generate_image", undocumented)).document).toMatchObject({ session: { credits: 15 } });
-    const { isError, document } = await call("generate_image", { prompt: "a fox", model: "new/one" });
+    const { isError, document } = await call("generate_image", { prompt: PROMPT, model: "new/one" });
     expect({ isError, document }).toMatchObject({ isError: true, document: { session: { credits: 15 } } });
   });
 
@@ -127,8 +129,8 @@ describe("generate_image", () => {
     const { call } = await sandboxAgent();
     const { document } = await call("generate_image", {
       ...FOX,
-      prompt: "an owl [sandbox:slow=4s]",
-      waitSeconds: 2,
+      prompt: "an owl [sandbox:slow=2s]",
+      waitSeconds: 1,
     });
     expect(document).toMatchObject({ ok: true, status: "running", charged: "yes", files: [] });
     const taskId = String(document.taskId);
@@ -193,8 +195,8 @@ describe("generate_image", () => {
     await runCommand(["config", "set", "model", "gamma-image-2"], folders);
     await runCommand(["config", "set", "output", "elsewhere/"], folders);
     const { call } = await agent(folders);
-    const { document } = await call("generate_image", { prompt: "a fox", quality: "2K" });
-    expect(document.request).toEqual({ prompt: "a fox", model: "gamma-image-2", quality: "2K" });
+    const { document } = await call("generate_image", { prompt: PROMPT, quality: "2K" });
+    expect(document.request).toEqual({ prompt: PROMPT, model: "gamma-image-2", quality: "2K" });
     expect(String(document.files?.["0"]?.path)).toContain(path.join(folders.cwd, "elsewhere"));
   });
 });
@@ -203,7 +205,7 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
   it("which is 20 credits by default", async () => {
     const { call } = await sandboxAgent();
     const prompts = ["1", "2", "3"].map((prompt) =>
-      call("generate_image", { ...FOX, quality: "4K", prompt }),
+      call("generate_image", { ...FOX, quality: "4K", prompt: `${PROMPT} ${prompt}` }),
     );
     const answers = await Promise.all(prompts);
     expect(answers.filter(({ isError }) => isError)).toHaveLength(1);
@@ -244,12 +246,12 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
 
   it("and a cost that is not documented needs a word of its own", async () => {
     const { call } = await sandboxAgent();
-    const refused = await call("generate_image", { prompt: "a fox" });
+    const refused = await call("generate_image", { prompt: PROMPT });
     expect(refused.document.error).toMatchObject({
       type: "budget_exceeded",
       message: "What vendor1/alpha-2 costs is not documented.",
     });
-    const allowed = await call("generate_image", { prompt: "a fox", allowUndocumentedCost: true });
+    const allowed = await call("generate_image", { prompt: PROMPT, allowUndocumentedCost: true });
     expect(allowed.document).toMatchObject({
       credits: null,
       session: { credits: highestCost(MODELS), undocumentedRequests: 1 },
@@ -258,7 +260,7 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
 
   it("or a cap above the default", async () => {
     const { call } = await sandboxAgent(["--max-credits", "21"]);
-    const { document } = await call("generate_image", { prompt: "a fox" });
+    const { document } = await call("generate_image", { prompt: PROMPT });
     expect(document).toMatchObject({ ok: true, session: { maxCredits: 21, credits: highestCost(MODELS) } });
   });
 });
@@ -285,7 +287,7 @@ describe("what costs nothing", () => {
 
   it("is to finish what an earlier session has left", async () => {
     const folders = await mcpFolders();
-    const earlier = ["generate", "a fox", "-m", "gamma-image-2", "--no-wait", "--sandbox"];
+    const earlier = ["generate", PROMPT, "-m", "gamma-image-2", "--no-wait", "--sandbox"];
     const taskId = (await runCommand(earlier, folders)).stdout.trim();
     const { call } = await agent(folders);
     const { document } = await call("resume_tasks");
@@ -298,7 +300,7 @@ describe("what costs nothing", () => {
 
   it("is to finish what is under way in the session itself", async () => {
     const { call } = await sandboxAgent();
-    const slow = { ...FOX, prompt: "an owl [sandbox:slow=2s]", waitSeconds: 0 };
+    const slow = { ...FOX, prompt: "an owl [sandbox:slow=500ms]", waitSeconds: 0 };
     await call("generate_image", slow);
     const { document } = await call("resume_tasks");
     expect(document.tasks).toMatchObject([{ ok: true, status: "completed", charged: "yes" }]);
