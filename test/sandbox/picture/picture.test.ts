@@ -19,12 +19,12 @@ function average(pixels: Buffer, channel: 0 | 1 | 2): number {
 
 describe("a picture of the sandbox", () => {
   test.each([
-    [96, 96],
-    [80, 45],
-    [12, 96],
-    [96, 12],
-    [1, 100],
-    [100, 1],
+    [64, 64],
+    [64, 36],
+    [8, 64],
+    [64, 8],
+    [1, 40],
+    [40, 1],
     [1, 1],
   ])("of %i by %i pixels is a complete PNG file of just that size", async (width, height) => {
     for (const prompt of [
@@ -144,7 +144,7 @@ describe("a picture of the sandbox", () => {
     ["another script", "日落时的灯塔"],
     ["names of object properties", "constructor __proto__ toString hasOwnProperty"],
   ])("can be drawn of %s", async (_name, prompt) => {
-    expect(decodePng(await draw(prompt)).pixels.length).toBe(96 * 96 * 3);
+    expect(decodePng(await draw(prompt)).pixels.length).toBe(64 * 64 * 3);
   });
 });
 
@@ -163,7 +163,7 @@ describe("drawing", () => {
       if (!done) setImmediate(tick);
     };
     setImmediate(tick);
-    await draw(prompt, { width: 1024, height: 512 });
+    await draw(prompt, { width: 512, height: 384 });
     done = true;
     expect(turns).toBeGreaterThan(8);
   });
