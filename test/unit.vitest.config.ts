@@ -1,5 +1,8 @@
 import { defineConfig, mergeConfig } from "vitest/config";
+import { memoryFolder } from "./support/memory-folder.ts";
 import everything from "./vitest.config.ts";
+
+const memory = memoryFolder();
 
 /**
  * For `npm run test:unit` and `npm run test:watch`: the tests that mirror a folder of `src`, and the properties, with
@@ -10,7 +13,8 @@ export default mergeConfig(
   defineConfig({
     test: {
       exclude: ["test/{e2e,terminal,faults,crash,bench}/**", "**/node_modules/**"],
-      env: { IMGGEN_TEST_SHARE: "0.02" },
+      // Temporary folders are in memory: to create, sync and remove thousands of files takes a disk some seconds.
+      env: { IMGGEN_TEST_SHARE: "0.02", ...(memory !== undefined && { TMPDIR: memory }) },
       // Compiled files are kept between runs, in node_modules: compiling takes a fifth of the time otherwise.
       experimental: { fsModuleCache: true },
     },
