@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
-import ts from "typescript";
+import type TypeScript from "typescript";
 import { describe, expect, it } from "vitest";
 
 const SOURCE = path.resolve(import.meta.dirname, "../src");
+// To import it would take Node half a second more, which it needs to find what nine megabytes export.
+const ts: typeof TypeScript = createRequire(import.meta.url)("typescript");
 
 interface Import {
   /** Path below src/ for files of ours, else the module's name. */
@@ -185,7 +188,7 @@ describe("the process", () => {
   function namesProcess({ name, text }: SourceFile): boolean {
     if (!/\bprocess\b/.test(text)) return false;
     let named = false;
-    const visit = (node: ts.Node): void => {
+    const visit = (node: TypeScript.Node): void => {
       if (ts.isIdentifier(node) && node.text === "process" && isFreeName(node)) named = true;
       ts.forEachChild(node, visit);
     };
@@ -194,13 +197,13 @@ describe("the process", () => {
   }
 
   /** Neither a property (`child.process`) nor a key (`{ process: 1 }`). */
-  function isFreeName({ parent, text }: ts.Identifier): boolean {
+  function isFreeName({ parent, text }: TypeScript.Identifier): boolean {
     if (ts.isPropertyAccessExpression(parent))
       return parent.name.text !== text || isProcess(parent.expression);
     return !ts.isPropertyAssignment(parent) && !ts.isPropertySignature(parent);
   }
 
-  function isProcess(node: ts.Node): boolean {
+  function isProcess(node: TypeScript.Node): boolean {
     return ts.isIdentifier(node) && node.text === "process";
   }
 

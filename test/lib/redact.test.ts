@@ -21,10 +21,13 @@ describe("a URL for people", () => {
   });
 
   it("never shows a query, a fragment or a password", () => {
+    // fast-check's own web addresses take each worker half a second to set up.
+    const segments = fc.array(fc.stringMatching(/^([a-zA-Z0-9._~!$&'()*+,;=:@-]|%[0-9A-F]{2}){0,9}$/));
+    const address = fc.tuple(fc.webAuthority(), segments);
     const secret = fc.stringMatching(/^[a-z]{8}$/).map((word) => `SECRET${word}`);
     fc.assert(
-      fc.property(fc.webUrl(), secret, (url, word) => {
-        const { host, pathname } = new URL(url);
+      fc.property(address, secret, ([authority, path], word) => {
+        const { host, pathname } = new URL(`https://${authority}/${path.join("/")}`);
         const signed = `https://me:${word}@${host}${pathname}?sig=${word}#${word}`;
         expect(withoutQuery(signed)).toBe(`https://${host}${pathname}?…`);
       }),
@@ -86,10 +89,10 @@ describe("a text from elsewhere", () => {
     const key = fc.stringMatching(/^sk-[\x21-\x7e\xa1-\xff]{9,60}$/);
     fc.assert(
       fc.property(key, fc.string(), fc.string(), (secret, before, after) => {
-        expect(keyMasker(secret)(`${before}${secret}${after}`)).not.toContain(secret);
-        expect(keyMasker(secret)(`${before}${encodeURIComponent(secret)}${after}`)).not.toContain(
-          encodeURIComponent(secret),
-        );
+        const mask = keyMasker(secret);
+        const encoded = encodeURIComponent(secret);
+        expect(mask(`${before}${secret}${after}`)).not.toContain(secret);
+        expect(mask(`${before}${encoded}${after}`)).not.toContain(encoded);
       }),
     );
   });

@@ -3,14 +3,26 @@ import { inspectImage } from "../../../src/lib/image/inspect.ts";
 
 /** One grey byte a pixel, in IDAT chunks of at most `chunkBytes`. */
 export function buildPng(width: number, height: number, chunkBytes = Number.POSITIVE_INFINITY): Buffer {
-  const rows = Buffer.alloc((width + 1) * height, 0x55);
-  for (let row = 0; row < height; row += 1) rows[row * (width + 1)] = 0;
-  const pixels = deflateSync(rows);
+  const pixels = greyPixels(width, height);
   const chunks = [pngSignature, pngHeader(width, height)];
   for (let at = 0; at < pixels.length; at += chunkBytes) {
     chunks.push(pngChunk("IDAT", pixels.subarray(at, Math.min(at + chunkBytes, pixels.length))));
   }
   return Buffer.concat([...chunks, pngChunk("IEND")]);
+}
+
+const compressed = new Map<string, Buffer>();
+
+/** Compressed once for each size, which is what takes long. */
+function greyPixels(width: number, height: number): Buffer {
+  const size = `${width}x${height}`;
+  const known = compressed.get(size);
+  if (known !== undefined) return known;
+  const rows = Buffer.alloc((width + 1) * height, 0x55);
+  for (let row = 0; row < height; row += 1) rows[row * (width + 1)] = 0;
+  const pixels = deflateSync(rows);
+  compressed.set(size, pixels);
+  return pixels;
 }
 
 export const pngSignature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
