@@ -54,7 +54,9 @@ it("[sandbox:500]: HTTP 500, and nothing is charged or created", async () => {
 
 it("[sandbox:drop]: the task is created and charged, but no reply comes", async () => {
   const sandbox = await liveSandbox({ credits: 5 });
-  await expect(sandbox.submit({ prompt: "a fox [sandbox:drop]", ...priced })).rejects.toThrow("other side closed");
+  await expect(sandbox.submit({ prompt: "a fox [sandbox:drop]", ...priced })).rejects.toThrow(
+    "other side closed",
+  );
   const [file = "", ...others] = await tasksIn(sandbox.folder);
   expect(others).toEqual([]);
   expect((await sandbox.poll(path.parse(file).name)).body.data?.status).toBe("completed");
