@@ -23,6 +23,26 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     expect((await screen.lines()).join("\n")).toContain("Interrupted");
   });
 
+  it.each([
+    ["Ctrl-C", "C-c", 130, /^error: Interrupted/],
+    ["Ctrl-D", "C-d", 2, /^error: The cost was not confirmed/],
+  ])(
+    "%s at the question whether to spend that much leaves the question to be read",
+    async (_key, key, code, said) => {
+      const folder = await temporaryFolder();
+      const manifest = path.join(folder, "foxes.txt");
+      await writeFile(manifest, Array.from({ length: 60 }, (_, i) => `fox ${i}\n`).join(""));
+      const args = ["batch", manifest, "-o", folder, "-m", "z-image", "--sandbox"];
+      const screen = await Screen.start(args, { columns: 80 });
+      await screen.shows(/^Spend perhaps \d+ credits\? \[y\/N\]$/m);
+      await screen.type(key);
+      expect(await screen.end()).toBe(code);
+      const lines = await screen.lines();
+      const at = lines.findIndex((line) => /^Spend perhaps \d+ credits\? \[y\/N\]/.test(line));
+      expect(lines.slice(at, at + 2)).toEqual([expect.anything(), expect.stringMatching(said)]);
+    },
+  );
+
   it("login asks for the base URL and the key, shows only the first, and says who has accepted it", async () => {
     const server = await liveService(PICTURE);
     const screen = await Screen.start(["login"], { columns: 80 });

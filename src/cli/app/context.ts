@@ -12,6 +12,8 @@ import { fdStream, type OutputStream } from "../output/output-stream.ts";
 /** A stream that the program reads from. Destroying it ends the reading. */
 export interface InputStream extends AsyncIterable<Buffer | string> {
   readonly isTTY?: boolean;
+  /** Whether all of it was read, to its end: at Ctrl-D on a terminal. */
+  readonly readableEnded?: boolean;
   destroy(): void;
 }
 

@@ -9,6 +9,10 @@ export function canAsk({ context: { stdin, stderr } }: Session): boolean {
 /** Asks the person at the terminal; anything but `y` or `yes` is no. @throws the signal's reason */
 export async function confirmed(question: string, { console, context }: Session): Promise<boolean> {
   await console.question(`${question} [y/N] `);
-  const answer = await readLine(context);
-  return /^\s*y(es)?\s*$/i.test(answer);
+  const { stdin, signal } = context;
+  try {
+    return /^\s*y(es)?\s*$/i.test(await readLine(context));
+  } finally {
+    if (signal.aborted || stdin.readableEnded) await console.endQuestion();
+  }
 }

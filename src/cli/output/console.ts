@@ -142,6 +142,11 @@ export class Console {
     });
   }
 
+  /** Ends the line of a question that was left without an answer: the next message would take its place. */
+  async endQuestion(): Promise<void> {
+    await this.#inTurn("stderr", async () => void (await writeTo(this.#streams.stderr, "\n")));
+  }
+
   /** Clears so many rows of the terminal, from the one above the cursor upwards. */
   clearAbove(rows: number): void {
     if (rows > 0) void writeTo(this.#streams.stderr, UP_AND_CLEAR.repeat(rows));
