@@ -21,7 +21,7 @@ describe("models", () => {
     const { code, stderr } = await world.run(["models", "z-imag"]);
     expect(code).toBe(2);
     expect(stderr).toBe(
-      'error: There is no model "z-imag"; the nearest is z-image.\n  To see all models: imggen models\n',
+      'error: There is no model "z-imag"; the nearest is z-image.\n  Nothing was sent. To see all models: imggen models\n',
     );
   });
 

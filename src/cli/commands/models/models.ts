@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../lib/errors.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
+import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
 import { malformedRatio, unknownQuality } from "../../../models/known-values.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
@@ -92,7 +93,7 @@ function requireModel(name: string, matrix: Matrix): Model {
   const model = resolveModel(name, matrix);
   if (model) return model;
   const nearest = nearestText(name, matrix);
-  throw new UsageError(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`, {
+  throw new InvalidRequestError(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`, {
     hint: "To see all models: imggen models",
   });
 }
