@@ -110,7 +110,7 @@ describe("compare", () => {
   it("takes the same time for a cell, from its submit until it was completed, when it is run again", async () => {
     const world = await commandWorld({
       submit: late(300, (_request, socket) => void socket.write(success({ taskId: "task-1" }))),
-      file: late(1500, (_request, socket) => void socket.write(response(200, PICTURE))),
+      file: late(1000, (_request, socket) => void socket.write(response(200, PICTURE))),
     });
     const once = ["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"];
     const first = await world.json(once, { clock: systemClock });
@@ -118,7 +118,7 @@ describe("compare", () => {
     const { elapsedMs, submittedAt, completedAt } = first.document.cells?.[0] ?? {};
     expect(Number(elapsedMs)).toBe(Date.parse(String(completedAt)) - Date.parse(String(submittedAt)));
     expect(Number(elapsedMs)).toBeGreaterThanOrEqual(300);
-    expect(Number(elapsedMs)).toBeLessThan(1800);
+    expect(Number(elapsedMs)).toBeLessThan(1300);
     expect(again.document.cells).toMatchObject([{ elapsedMs, skipped: true }]);
   });
 

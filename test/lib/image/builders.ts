@@ -27,8 +27,8 @@ function greyPixels(width: number, height: number): Buffer {
 
 export const pngSignature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
-export function pngHeader(width: number, height: number): Buffer {
-  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0]);
+export function pngHeader(width: number, height: number, bitsPerPixel = 8): Buffer {
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, bitsPerPixel, 0, 0, 0, 0]);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   return pngChunk("IHDR", header);
