@@ -17,7 +17,7 @@ const PIXELS_TO_A_BAND = 1 << 16;
 /**
  * Draws a picture of what the prompt says, as the bytes of an 8-bit RGB PNG file: a different one for each model,
  * reference, task and index, and the same bytes for the same spec. It is painted in bands of rows, and yields to
- * the event loop after each; what is kept in memory is at most a picture of 2K.
+ * the event loop after each; what is kept in memory is at most a picture of 2K, four bytes to the pixel.
  */
 export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
   return pngStream(spec.width, spec.height, bandsOf(spec));
