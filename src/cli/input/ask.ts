@@ -22,9 +22,10 @@ export function ask(
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const folded = foldQuestion(question, output);
   const lastLine = folded.lastIndexOf("\n") + 1;
-  // The line editor is told of the last line alone: it writes its prompt again while an answer is edited.
-  output.write(isHidden ? folded : folded.slice(0, lastLine));
   const lines = createInterface({ input, output: isHidden ? silent : output, terminal: true });
+  // Only now does the terminal no longer show by itself what is typed. The line editor is told of the last line alone: it
+  // writes its prompt again while an answer is edited.
+  output.write(isHidden ? folded : folded.slice(0, lastLine));
   return new Promise((resolve) => {
     let answer = "";
     lines.on("line", (line) => {

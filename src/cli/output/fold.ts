@@ -48,9 +48,10 @@ export function pieces(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
 
-/** A question as a message is folded; the answer is typed after its last line. */
+/** A question, folded as messages are. The blank at its end stays: the answer is typed after it. */
 export function foldQuestion(question: string, stream: Parameters<typeof roomOn>[0]): string {
-  return `${fold(question.trimEnd(), stream).join("\n")} `;
+  const text = question.trimEnd();
+  return fold(text, stream).join("\n") + question.slice(text.length);
 }
 
 /** A line in as many lines as a stream needs; on anything but a terminal one. */
