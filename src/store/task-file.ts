@@ -14,8 +14,15 @@ export function formatLine(taskEvent: TaskEvent): string {
   return `${JSON.stringify(taskEvent)}\n`;
 }
 
-/** Records that the reserve is not released for: without them the request is not submitted again, and nothing is lost. */
 const CAN_DO_WITHOUT: ReadonlySet<TaskEvent["type"]> = new Set(["rate_limited", "submitting"]);
+
+/**
+ * Whether the reserve is released for a record. Without the others the request is not submitted again, and nothing is
+ * lost; each is needed only until the next record.
+ */
+export function mayUseReserve({ type }: TaskEvent): boolean {
+  return !CAN_DO_WITHOUT.has(type);
+}
 
 /**
  * A task's file, open for appending by the one process that owns it. Every record is on disk, synced, when
@@ -102,7 +109,7 @@ export class TaskFile {
       await this.#append(event);
     } catch (error) {
       const isFull = errorCode(error) === "ENOSPC" || errorCode(error) === "EDQUOT";
-      if (!isFull || CAN_DO_WITHOUT.has(event.type)) throw error;
+      if (!isFull || !mayUseReserve(event)) throw error;
       this.#makeRoom();
       await this.#append(event);
     }

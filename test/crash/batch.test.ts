@@ -37,6 +37,14 @@ describe("after a crash, the same batch again leaves each row submitted once and
     expectSound("a batch with a disk that fails to read its claims", outcomes);
   });
 
+  it("wherever the disk is full after the service has said no", { timeout }, async () => {
+    const writes = /^ENOSPC at operation \d+, write .*\.jsonl\.draft-/;
+    const outcomes = await tryBatchSingles(BATCHES.turnedAway, program, (points) =>
+      points.filter(({ name }) => writes.test(name)),
+    );
+    expectSound("a batch that is turned away, on a full disk", outcomes);
+  });
+
   it("whatever another process made of its rows in the middle of it", { timeout }, async () => {
     const { finished, begun, waiting } = BATCHES_TOGETHER;
     expectSound("two batches", [

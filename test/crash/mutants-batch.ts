@@ -15,8 +15,13 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "store/batch-claims.ts",
+        find: "import { isPresent, makeFolder }",
+        replace: "import { isPresent, makeFolder, removeIfPresent }",
+      },
+      {
+        file: "store/batch-claims.ts",
         find: "    const result = await publishOnce(draft, file);\n",
-        replace: `    await promises.rm(file, { force: true });
+        replace: `    removeIfPresent(file);
     const result = await publishOnce(draft, file);
 `,
       },

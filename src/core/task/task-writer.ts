@@ -3,6 +3,7 @@ import type { ImggenError } from "../../lib/errors.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";
+import { mayUseReserve } from "../../store/task-file.ts";
 import { type AcceptedState, advance, type TaskEvent, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { TakenOverError } from "../errors.ts";
@@ -38,7 +39,8 @@ export class TaskWriter {
    */
   async write(event: TaskEvent): Promise<boolean> {
     this.#record = { ...this.#record, state: advance(this.#record.state, event) };
-    this.#unwritten.push(event);
+    // What this one replaces must not come before it: on a full disk, the reserve is not released for that.
+    this.#unwritten = [...this.#unwritten.filter(mayUseReserve), event];
     return this.#catchUp();
   }
 

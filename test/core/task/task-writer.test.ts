@@ -59,6 +59,19 @@ describe("a task's writer", () => {
     expect(await ledger.unfinished()).toEqual([]);
   });
 
+  it("has on a full disk what matters most, though the record before it had no room", async () => {
+    const { writer, task } = await newJournal();
+    const { record } = task.file;
+    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
+    // The reserve is released for all others.
+    task.file.record = (event) =>
+      event.type === "rate_limited" ? Promise.reject(full) : record.call(task.file, event);
+    await writer.write(EVENTS.rate_limited);
+    await writer.write(EVENTS.not_sent);
+    expect(await readFile(task.file.path, "utf8")).toBe(linesOf(intent, EVENTS.not_sent));
+    await writer.release();
+  });
+
   it("that cannot be written leaves the task among the unfinished", async () => {
     const { writer, ledger, task } = await newJournal();
     await writer.write(accepted);
