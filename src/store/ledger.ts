@@ -1,4 +1,5 @@
 import path from "node:path";
+import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
@@ -87,6 +88,19 @@ export class Ledger extends LedgerReader {
     const { self } = this.processes;
     if (mayBeUnderWay(record, self, this.clock.now())) return true;
     return isAtWork(ownerOf(record, this.fileOf(record.id), self), this.processes);
+  }
+
+  /**
+   * Syncs the file of an unfinished task: the process that wrote the last record may have ended before it did that.
+   * Never throws; whoever claims the task next learns what is wrong with the disk.
+   */
+  async sync({ id }: TaskRecord): Promise<void> {
+    try {
+      const file = DiskFile.openToRead(this.fileOf(id));
+      await file.sync().finally(() => file.close());
+    } catch {
+      // It may be finished by now, too.
+    }
   }
 
   /** Takes over an unfinished task whose process is gone. @returns "held" while its process lives, or "finished" */

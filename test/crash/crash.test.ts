@@ -76,9 +76,11 @@ describe("after a crash, resume leaves each request submitted once and each imag
   it("when the power failed while it took over a request that had not reached the disk", {
     timeout,
   }, async () => {
-    const intentWritten = /^kill-after at operation \d+, write .*\.jsonl$/;
-    const outcomes = await tryPowerCutsAfter(SCENARIOS.noWait, intentWritten, 16, program);
-    expectSound("power cuts after an intent was written", outcomes);
+    const written = /^kill-after at operation \d+, write .*\.jsonl$/;
+    const intents = await tryPowerCutsAfter(SCENARIOS.noWait, written, 0, 16, program);
+    expectSound("power cuts after an intent was written", intents);
+    const ids = await tryPowerCutsAfter(SCENARIOS.noWait, written, -1, 16, program);
+    expectSound("power cuts after a task id was written", ids);
   });
 
   it("when programs were killed at any moment, several at once", { timeout }, async () => {

@@ -66,21 +66,24 @@ export async function tryPairs(
 }
 
 /**
- * Crashes a scenario at its first point of a name, each time with a resume after it in which the power fails: at its
- * first operation, at its second, and so on. Where the resume ended before that, the try does not count.
+ * Crashes a scenario at a point, each time with a resume after it in which the power fails: at its first operation, at its
+ * second, and so on, and while it polls. Where the resume ended before that, the try does not count.
+ * @param name what points are called; `which` of these it is
  * @param operations how many operations the resume takes, at most
  */
 export async function tryPowerCutsAfter(
   scenario: Scenario,
   name: RegExp,
+  which: number,
   operations: number,
   program: Program,
 ): Promise<Outcome[]> {
-  const first = (await pointsOf(scenario, program)).find((point) => name.test(point.name));
+  const first = (await pointsOf(scenario, program)).filter((point) => name.test(point.name)).at(which);
   if (!first) throw new Error(`"${scenario.name}" has no point ${name}`);
-  const strikes = Array.from({ length: operations }, (_, at) =>
-    POWER_CUTS.map((mode) => ({ at: at + 1, mode })),
-  ).flat();
+  const strikes = POWER_CUTS.flatMap((mode): Strike[] => [
+    ...Array.from({ length: operations }, (_, at) => ({ at: at + 1, mode })),
+    { at: null, mode, stage: "poll: replied", nth: 1, incident: "kill" },
+  ]);
   const tried = await mapConcurrent(strikes, WORKERS, (strike) =>
     tryPair(scenario, first, () => strike, program),
   );

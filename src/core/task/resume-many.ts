@@ -17,6 +17,9 @@ import {
 /** Each task that is saved holds a claim and some open files. */
 const SAVES_AT_ONCE = 16;
 
+/** Every system has written a file to its disk by then, synced or not. */
+const WRITTEN_BY_THEN_MS = 10 * 60_000;
+
 /** A task that is asked for. */
 export interface ResumeTarget {
   /** As the user named it; null if the ledger alone says that it is unfinished. */
@@ -97,7 +100,9 @@ async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run):
   return reported(report, async () => {
     const { taskId } = state;
     const taskDeps = await deps.depsFor(intent.service, taskId);
-    const task = { taskId, acceptedAtMs: Date.parse(state.acceptedAt), recovering: true };
+    const acceptedAtMs = Date.parse(state.acceptedAt);
+    if (Math.abs(taskDeps.clock.now() - acceptedAtMs) < WRITTEN_BY_THEN_MS) await deps.ledger.sync(record);
+    const task = { taskId, acceptedAtMs, recovering: true };
     const waited = await awaitTask(task, report, options.wait, taskDeps);
     if (waited.outcome !== "completed" && waited.outcome !== "failed")
       return leftUnfinished(taskId, waited, report, taskDeps);
