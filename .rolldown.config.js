@@ -7,7 +7,8 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 
 // A file costs half a millisecond to find and load, so what always loads together is one: what every start needs;
 // what reads settings or models, which needs no node:crypto (3 ms); what checks a request; what connects; the ledger;
-// and what buys. Each takes along what it imports and no file before it has taken.
+// what submits; and what is loaded once the submit is sent. Each takes along what it imports and no file before it has
+// taken.
 const TOGETHER = {
   start: "cli/(app/(main|words)|output/wrap)",
   session: "(cli/app/session|models/(find|known-values|labels|errors)|lib/whole-number)",
@@ -16,7 +17,7 @@ const TOGETHER = {
   early: "(cli/(tasks/open-early|output/colors)|client/account|lib/redact)",
   ledger: "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/task/(history|report))",
   wire: "cli/(tasks/generate|output/render)",
-  // What a submit does without, loaded once that is sent: what an accepted task needs; and undici.
+  // What an accepted task needs; and undici.
   finish: "(core/task/finish|api/public-address)",
   polls: "api/shared-connections",
   // What the API's own file holds would be exported from it beside the API.

@@ -49,7 +49,7 @@ async function allowedAddresses(
   return addresses;
 }
 
-/** Node's resolver is loaded for the first download, as well. */
+/** Node has loaded its resolver by then, unless the service is at an address: then that costs no time either. */
 async function resolve(hostname: string, options: LookupOptions = {}): Promise<LookupAddress[]> {
   const { promises } = await import("node:dns");
   return promises.lookup(hostname, { ...options, all: true });

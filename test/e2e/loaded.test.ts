@@ -13,7 +13,7 @@ it.each([
   ["--version", ["--version"], 2],
   ["--help", ["--help"], 3],
   ["a dry run", [...PURCHASE, "--dry-run"], 5],
-  ["a submit", [...PURCHASE, "--no-wait"], 9, ["http"]],
+  ["a submit", [...PURCHASE, "--no-wait"], 8, ["http"]],
   ["a batch", ["batch", "prompts.txt", "--yes"], 18, ["http", "internal/fs/promises"]],
   ["completion of a flag", ["__complete", "=--m", "generate"], 3],
   ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
@@ -31,15 +31,16 @@ it.each([
   expect(costly.filter((name) => !needed.includes(name) && builtins.includes(name))).toEqual([]);
 });
 
-it("a submit loads the library for polls only once it is sent", async () => {
+it("a submit loads what polls and saves only once it is sent", async () => {
   const server = await liveService(PICTURE);
   const unreachable = `http://127.0.0.1:${await deadPort()}`;
   const loadsIt = async (origin: string) => {
     const { code, texts } = await loaded(PURCHASE, { folder: await temporaryFolder(), origin });
-    return [code, texts.some((text) => text.includes("undici:client:sendHeaders"))];
+    const loads = (mark: string) => texts.some((text) => text.includes(mark));
+    return { code, polls: loads("undici:client:sendHeaders"), saves: loads("ipaddr: ") };
   };
-  expect(await loadsIt(server.origin)).toEqual([0, true]);
-  expect(await loadsIt(unreachable)).toEqual([7, false]);
+  expect(await loadsIt(server.origin)).toEqual({ code: 0, polls: true, saves: true });
+  expect(await loadsIt(unreachable)).toEqual({ code: 7, polls: false, saves: false });
 });
 
 /** What a run of the program loads: the texts of its own files, and the names of Node's modules. */

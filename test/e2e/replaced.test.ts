@@ -27,7 +27,7 @@ const SAVED: Record<string, Moment> = {
 };
 
 /** By then the program has long loaded the rest of its code, which it does once the submit is sent. */
-const REPLY_MS = 1_000;
+const REPLY_MS = 3_000;
 
 /** A service, and a copy of the program whose files go at that moment. */
 async function worldWithoutFiles({ at, files }: Moment) {
@@ -82,7 +82,9 @@ it("a program whose files are gone before its submit leaves the accepted task to
   const { code, stdout } = await run(["generate", "a fox", "--json", "--output", file]);
   const { ok, charged, error } = JSON.parse(stdout);
   expect({ ok, charged, error }).toMatchObject({ ok: false, charged: "yes", error: { type: "pending" } });
-  expect(error.message).toBe("Task task-1 is accepted, but imggen's own files were removed while it ran.");
+  expect(error.message).toBe(
+    "Task task-1 is accepted, but a part of imggen could not be loaded: was it updated meanwhile?",
+  );
   expect(error.hint).toContain("imggen resume task-1");
   expect(code).toBe(6);
   expect(await run(["resume", "task-1"], ROOT)).toMatchObject({ code: 0, stdout: `${file}\n` });

@@ -129,8 +129,8 @@ describe("generate_image", () => {
     const { call } = await sandboxAgent();
     const { document } = await call("generate_image", {
       ...FOX,
-      prompt: "an owl [sandbox:slow=2s]",
-      waitSeconds: 1,
+      prompt: "an owl [sandbox:slow=4s]",
+      waitSeconds: 2,
     });
     expect(document).toMatchObject({ ok: true, status: "running", charged: "yes", files: [] });
     const taskId = String(document.taskId);
@@ -300,7 +300,7 @@ describe("what costs nothing", () => {
 
   it("is to finish what is under way in the session itself", async () => {
     const { call } = await sandboxAgent();
-    const slow = { ...FOX, prompt: "an owl [sandbox:slow=500ms]", waitSeconds: 0 };
+    const slow = { ...FOX, prompt: "an owl [sandbox:slow=2s]", waitSeconds: 0 };
     await call("generate_image", slow);
     const { document } = await call("resume_tasks");
     expect(document.tasks).toMatchObject([{ ok: true, status: "completed", charged: "yes" }]);

@@ -43,6 +43,25 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     },
   );
 
+  it("a batch asks a second question after the first one was answered", async () => {
+    const folder = await temporaryFolder();
+    const manifest = path.join(folder, "foxes.txt");
+    const args = ["batch", manifest, "-o", folder, "-m", "z-image", "--sandbox"];
+    await writeFile(manifest, "an owl\n");
+    // Each screen has a home of its own, so the second does not know what the first has submitted.
+    await Screen.after([...args, "--yes"], { columns: 80 });
+    await writeFile(manifest, Array.from({ length: 60 }, (_, i) => `fox ${i}\n`).join(""));
+    const screen = await Screen.start(args, { columns: 80 });
+    await screen.shows(/^Submit all \d+\? \[y\/N\]$/m);
+    await screen.type("y", "Enter");
+    await screen.shows(/^Spend perhaps \d+ credits\? \[y\/N\]$/m);
+    await screen.type("n", "Enter");
+    expect(await screen.end()).toBe(2);
+    const lines = (await screen.lines()).join("\n");
+    expect(lines).toContain("Submit all 60? [y/N] y\n");
+    expect(lines).toMatch(/^Spend perhaps \d+ credits\? \[y\/N\] n\nerror: The cost was not confirmed/m);
+  });
+
   it("login asks for the base URL and the key, shows only the first, and says who has accepted it", async () => {
     const server = await liveService(PICTURE);
     const screen = await Screen.start(["login"], { columns: 80 });

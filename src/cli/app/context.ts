@@ -14,6 +14,8 @@ export interface InputStream extends AsyncIterable<Buffer | string> {
   readonly isTTY?: boolean;
   /** Whether all of it was read, to its end: at Ctrl-D on a terminal. */
   readonly readableEnded?: boolean;
+  /** Reads it as `for await` does, and may leave it open. */
+  iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Buffer | string>;
   destroy(): void;
 }
 

@@ -23,8 +23,8 @@ export function ask(
   const folded = foldQuestion(question, output);
   const lastLine = folded.lastIndexOf("\n") + 1;
   const lines = createInterface({ input, output: isHidden ? silent : output, terminal: true });
-  // Only now does the terminal no longer show by itself what is typed. The line editor is told of the last line alone: it
-  // writes its prompt again while an answer is edited.
+  // Not before: until the line editor has the terminal, that shows what is typed. The editor is told of the last line
+  // alone, because it writes its prompt again while an answer is edited.
   output.write(isHidden ? folded : folded.slice(0, lastLine));
   return new Promise((resolve) => {
     let answer = "";

@@ -9,10 +9,12 @@ export function canAsk({ context: { stdin, stderr } }: Session): boolean {
 /** Asks the person at the terminal; anything but `y` or `yes` is no. @throws the signal's reason */
 export async function confirmed(question: string, { console, context }: Session): Promise<boolean> {
   await console.question(`${question} [y/N] `);
-  const { stdin, signal } = context;
+  let isAnswered = false;
   try {
-    return /^\s*y(es)?\s*$/i.test(await readLine(context));
+    const answer = await readLine(context);
+    isAnswered = context.stdin.readableEnded !== true;
+    return /^\s*y(es)?\s*$/i.test(answer);
   } finally {
-    if (signal.aborted || stdin.readableEnded) await console.endQuestion();
+    if (!isAnswered) await console.endQuestion();
   }
 }

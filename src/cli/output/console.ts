@@ -135,11 +135,15 @@ export class Console {
 
   /** A question; the answer is typed on the same line. */
   async question(text: string): Promise<void> {
-    await this.#inTurn("stderr", async () => {
-      this.beforeWrite();
-      const { stderr } = this.#streams;
-      await writeTo(stderr, foldQuestion(printable(text), stderr));
-    });
+    await this.#inTurn(
+      "stderr",
+      async () => {
+        this.beforeWrite();
+        const { stderr } = this.#streams;
+        await writeTo(stderr, foldQuestion(printable(text), stderr));
+      },
+      prepareFolding([text], this.#streams.stderr),
+    );
   }
 
   /** Ends the line of a question that was left without an answer: the next message would take its place. */

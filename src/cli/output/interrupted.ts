@@ -3,7 +3,7 @@ import type { TaskReport } from "../../core/task/report.ts";
 import type { Session } from "../app/session.ts";
 
 const FIRST_IDS = 20;
-/** A longer command would fill the screen with the ids of its tasks. */
+/** In characters. A longer command would fill the screen with the ids of its tasks. */
 const LONGEST_COMMAND = 600;
 
 /** Whether a signal ended the wait for a task. */
@@ -37,7 +37,7 @@ async function showInterrupted(ids: readonly string[], session: Session, state: 
     ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
     ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
     command.length > LONGEST_COMMAND
-      ? "  To go on, run the same command again."
+      ? "  To resume, run the same command again."
       : `  Resume with: ${command}`,
   ]);
 }

@@ -6,7 +6,7 @@ import type { Intent } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
-import { PendingError, TakenOverError } from "../errors.ts";
+import { interruption, PendingError, TakenOverError } from "../errors.ts";
 import { prepareDestination } from "../images/destination.ts";
 import { overDailyLimit } from "../limits/daily-limit.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
@@ -96,17 +96,27 @@ async function settle(
   }
   const { destination, wait } = order;
   const task = { taskId, writer, destination, acceptedAtMs, recovering: false, saved: [] };
-  const finish = await import("./finish.ts").catch((cause: unknown) => ({ cause }));
-  if ("finishTask" in finish) return finish.finishTask(task, accepted, wait, deps);
-  await writer.release();
-  const message = `Task ${taskId} is accepted, but imggen's own files were removed while it ran.`;
-  return { ...accepted, error: new PendingError(message, { charged: "yes", cause: finish.cause }) };
+  let finish: typeof import("./finish.ts");
+  try {
+    finish = await import("./finish.ts");
+  } catch (cause) {
+    await writer.release();
+    return { ...accepted, error: notLoaded(taskId, cause, deps) };
+  }
+  return finish.finishTask(task, accepted, wait, deps);
+}
+
+/** The program's files were replaced while it ran. The program that took its place can finish the task. */
+function notLoaded(taskId: string, cause: unknown, { signal }: TaskDeps): ImggenError {
+  if (signal.aborted) return interruption(signal, "yes");
+  const message = `Task ${taskId} is accepted, but a part of imggen could not be loaded: was it updated meanwhile?`;
+  return new PendingError(message, { charged: "yes", cause });
 }
 
 /** Loads what only an accepted task needs while the reply is awaited: before that, it would delay the submit. */
 function loadFinish({ connection }: TaskDeps): void {
   setImmediate(() => {
-    connection.downloads.prepareShared(connection.serviceUrl);
+    void connection.downloads.prepareShared(connection.serviceUrl);
     import("./finish.ts").catch(() => null);
   });
 }

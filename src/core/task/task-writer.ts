@@ -39,7 +39,7 @@ export class TaskWriter {
    */
   async write(event: TaskEvent): Promise<boolean> {
     this.#record = { ...this.#record, state: advance(this.#record.state, event) };
-    // What this one replaces must not come before it: on a full disk, the reserve is not released for that.
+    // On a full disk, a record that may not use the reserve would block the records after it.
     this.#unwritten = [...this.#unwritten.filter(mayUseReserve), event];
     return this.#catchUp();
   }

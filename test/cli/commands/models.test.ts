@@ -16,7 +16,7 @@ describe("models", () => {
     expect(stderr.toLowerCase()).toContain(said.toLowerCase());
   });
 
-  it("names the nearest model to an unknown one, and does not speak of sending", async () => {
+  it("names the nearest model to an unknown one", async () => {
     const world = await commandWorld();
     const { code, stderr } = await world.run(["models", "z-imag"]);
     expect(code).toBe(2);

@@ -63,7 +63,7 @@ describe("a signal while status --wait waits for several tasks", () => {
     const { stderr } = await run(["status", ...ids, "--wait"], { signal: signal.signal });
     expect(stderr).toContain("100 tasks are not finished yet:\n  task-1\n");
     expect(stderr).toContain("and 80 more");
-    expect(stderr).toContain("  To go on, run the same command again.\n");
+    expect(stderr).toContain("  To resume, run the same command again.\n");
     expect(stderr).not.toContain("Resume with: ");
   });
 });

@@ -21,7 +21,6 @@ async function worldWithFox(): Promise<CommandWorld> {
   return world;
 }
 
-/** Shows a file with these bytes. */
 /** One bit a pixel: to compress a large image takes an eighth of what it does with a byte. */
 function blackPng(width: number, height: number): Buffer {
   const pixels = deflateSync(Buffer.alloc((1 + width / 8) * height));
@@ -29,6 +28,7 @@ function blackPng(width: number, height: number): Buffer {
   return Buffer.concat([pngSignature, ...chunks]);
 }
 
+/** Shows a file with these bytes. */
 async function shown(bytes: Buffer | string, name = "image.png") {
   const world = await commandWorld();
   await writeFile(path.join(world.cwd, name), bytes);

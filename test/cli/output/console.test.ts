@@ -32,7 +32,7 @@ describe("what goes out", () => {
     ["a note", (to: Console) => to.note(HOSTILE), `${ESCAPED}\n`],
     ["a warning", (to: Console) => to.warn(HOSTILE), `warning: ${ESCAPED}\n`],
     ["an error", (to: Console) => to.error([HOSTILE, "c"]), `${ESCAPED}\nc\n`],
-    ["a question", (to: Console) => to.question(HOSTILE), `${ESCAPED} `],
+    ["a question", (to: Console) => to.question(HOSTILE), ESCAPED],
   ])("is escaped by the console: %s", async (_name, write, expected) => {
     for (const isTTY of [false, true]) {
       const { console, written } = consoleOn({ isTTY });
