@@ -54,8 +54,8 @@ export default defineConfig({
 });
 
 /**
- * What the program says of itself, beside it: the manual page, and its commands as JSON, which shell completion reads
- * because to build the command tree takes too long for a key press.
+ * What the program says of itself, beside it: the manual page, its help as a pipe gets it, and its commands as JSON,
+ * which shell completion reads because to build the command tree takes too long for a key press.
  */
 function selfDescription() {
   return {
@@ -65,6 +65,8 @@ function selfDescription() {
       for (const [file, args] of [
         ["commands.json", ["--help", "--json"]],
         ["imggen.1", ["help", "man"]],
+        // Not `--help` alone: that would print the file of the last build.
+        ["help.txt", ["--help", "--no-color"]],
       ]) {
         const script = `require(${main}).main(${JSON.stringify(args)}).then((code) => process.exit(code))`;
         writeFileSync(path.join(dir, file), execFileSync(process.execPath, ["--eval", script], { env: {} }));

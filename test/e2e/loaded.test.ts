@@ -11,7 +11,7 @@ const PURCHASE = ["generate", "a fox", "--model", "gamma-image-2"];
 
 it.each([
   ["--version", ["--version"], 2],
-  ["--help", ["--help"], 3],
+  ["--help", ["--help"], 2],
   ["a dry run", [...PURCHASE, "--dry-run"], 5],
   ["a submit", [...PURCHASE, "--no-wait"], 8, ["http"]],
   ["a batch", ["batch", "prompts.txt", "--yes"], 18, ["http", "internal/fs/promises"]],
@@ -29,6 +29,12 @@ it.each([
   expect(texts.filter((text) => text.includes("Intl.Segmenter"))).toEqual([]);
   const costly = ["http", "http2", "tls", "assert", "child_process", "internal/fs/promises"];
   expect(costly.filter((name) => !needed.includes(name) && builtins.includes(name))).toEqual([]);
+});
+
+it("help in a pipe, which the build writes, is what the parser would lay out", async () => {
+  const [written, laidOut] = [await runProgram(["--help"]), await runProgram(["--help", "--no-color"])];
+  expect(written).toMatchObject({ code: 0, stdout: laidOut.stdout, stderr: "" });
+  expect(written.stdout).toContain("Usage: imggen [options] [command]\n");
 });
 
 it("a submit loads what polls and saves only once it is sent", async () => {

@@ -2,10 +2,12 @@ import { InterruptedError } from "../../core/errors.ts";
 import { VERSION } from "../../lib/version.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import { ASK } from "../completion/ask.ts";
+import { writtenHelp } from "../help/written-help.ts";
 import { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
 
 const VERSION_WORDS: ReadonlySet<string | undefined> = new Set(["--version", "-V", "version"]);
+const HELP_WORDS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]);
 
 /**
  * Runs one command line. Every outcome ends here: as an exit code, with the result on standard output and a failure
@@ -38,6 +40,11 @@ export async function run(
       return 0;
     }
     beforeLoading();
+    const help = argv.length === 1 && HELP_WORDS.has(argv[0]) ? writtenHelp(context.stdout) : null;
+    if (help !== null && !console.takesColors("stdout")) {
+      await console.result(help);
+      return 0;
+    }
     if (argv[0] === ASK) {
       const { answerShell } = await import("../completion/answer.ts");
       await answerShell(argv.slice(1), console, context);
