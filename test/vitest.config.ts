@@ -9,7 +9,8 @@ export default defineConfig({
     root: fileURLToPath(new URL("..", import.meta.url)),
     include: ["test/**/*.test.ts"],
     globalSetup: [fileURLToPath(new URL("support/print-counts.ts", import.meta.url))],
-    testTimeout: 30_000,
+    // A test takes ten times as long on a machine that is busy.
+    testTimeout: 120_000,
     // Thousands of files are removed after some tests, which takes a busy machine a while.
     hookTimeout: 60_000,
     // Generated cases: a tenth of what `npm run crash` tries.

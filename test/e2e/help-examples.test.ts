@@ -183,7 +183,7 @@ const FILES = {
 };
 
 describe("the examples in the help", () => {
-  it.each(COMMANDS)("of %s run, and do what they say", { timeout: 60_000 }, async (command) => {
+  it.each(COMMANDS)("of %s run, and do what they say", { timeout: 180_000 }, async (command) => {
     const examples = await examplesOf(command);
     expect(examples.length).toBeGreaterThan(0);
     const world = await Examples.prepare(examples);
@@ -196,7 +196,7 @@ describe("the examples in the help", () => {
     }
   });
 
-  it("of sandbox serve until they are stopped", { timeout: 60_000 }, async () => {
+  it("of sandbox serve until they are stopped", { timeout: 180_000 }, async () => {
     const port = String(await deadPort());
     for (const example of await examplesOf("sandbox")) {
       const args = example.replace("8787", port).split(" ").slice(1);
