@@ -13,7 +13,7 @@ const ROUNDS = 15;
 const EACH_MS = 6_000;
 
 const folder = temporaryFolder();
-const { doneFolder, doneName, Journal, Ledger, systemClock, systemProcesses, timeOfId } = await bundled();
+const { doneFolder, doneName, TaskWriter, Ledger, systemClock, systemProcesses, timeOfId } = await bundled();
 
 /** The ledger as it is in the source, with what it keeps to itself. */
 async function bundled() {
@@ -21,7 +21,7 @@ async function bundled() {
   const entry = `
 export { doneFolder, doneName, timeOfId } from ${source("store/ledger-name.ts")};
 export { Ledger } from ${source("store/ledger.ts")};
-export { Journal } from ${source("core/task/task-writer.ts")};
+export { TaskWriter } from ${source("core/task/task-writer.ts")};
 export { systemClock } from ${source("lib/clock.ts")};
 export { systemProcesses } from ${source("lib/processes.ts")};`;
   const input = path.join(folder, "ledger.mjs");
@@ -61,7 +61,7 @@ async function purchases() {
   for (let number = 0; number < PURCHASES; number++) {
     const start = performance.now();
     const task = await ledger.begin(intentOf(number));
-    const writer = new Journal(ledger, task, () => {});
+    const writer = new TaskWriter(ledger, task, () => {});
     for (const event of eventsOf(number, Date.now())) await writer.write(event);
     await writer.finish();
     times.push(performance.now() - start);
@@ -82,7 +82,7 @@ function history(tasks) {
     const intent = intentOf(number);
     const events = eventsOf(number, atMs);
     const [{ taskId }, , { files }] = events;
-    const record = { id, intent, owner, submittedAt: at, progress: { status: "saved", taskId, files } };
+    const record = { id, intent, owner, submittedAt: at, state: { name: "saved", taskId, files } };
     const first = { type: "intent", v: 1, at, owner, ...intent };
     const place = path.join(done, doneFolder(id));
     mkdirSync(place, { recursive: true });
@@ -120,7 +120,7 @@ async function find(taskId) {
     const start = performance.now();
     const record = await ledger.find(taskId);
     times.push(performance.now() - start);
-    if (record?.progress.taskId !== taskId) throw new Error(`${taskId} was not found`);
+    if (record?.state.taskId !== taskId) throw new Error(`${taskId} was not found`);
   }
   return median(times);
 }
