@@ -112,6 +112,8 @@ describe("a request whose intent is recorded and not yet sent", () => {
     const { deps, buy, ledger } = await newDay(2);
     const one = await buy(2);
     const other = await buy(2);
+    // The ledger now knows the sum with the other task included, and has to read that task again.
+    expect(await overDailyLimit(other.record, deps)).toMatchObject({ type: "budget_exceeded" });
     await other.file.record(EVENTS.not_sent);
     await finishTask(ledger, other);
     expect(await overDailyLimit(one.record, deps)).toBeNull();
