@@ -7,17 +7,8 @@ import type { NamedGraphics } from "../../graphics/terminal.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
 import type { SandboxOptions } from "../../sandbox/server.ts";
+import type { InputStream } from "../input/input-stream.ts";
 import { fdStream, type OutputStream } from "../output/output-stream.ts";
-
-/** A stream that the program reads from. Destroying it ends the reading. */
-export interface InputStream extends AsyncIterable<Buffer | string> {
-  readonly isTTY?: boolean;
-  /** Whether all of it was read, to its end: at Ctrl-D on a terminal. */
-  readonly readableEnded?: boolean;
-  /** Reads it as `for await` does, and may leave it open. */
-  iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Buffer | string>;
-  destroy(): void;
-}
 
 /** All that a command needs from its process and terminal. Tests pass a double. */
 export interface Context extends ProcessContext {

@@ -12,7 +12,7 @@ const HELP_WORDS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]);
 /**
  * Runs one command line. Every outcome ends here: as an exit code, with the result on standard output and a failure
  * as one message on standard error.
- * @param beforeLoading called before more code is loaded than the version needs
+ * @param beforeLoading called before more code is loaded than the version, or the help in a pipe, needs
  */
 export async function run(
   argv: readonly string[],
@@ -39,12 +39,12 @@ export async function run(
       await console.result(VERSION);
       return 0;
     }
-    beforeLoading();
     const help = argv.length === 1 && HELP_WORDS.has(argv[0]) ? writtenHelp(context.stdout) : null;
     if (help !== null && !console.takesColors("stdout")) {
       await console.result(help);
       return 0;
     }
+    beforeLoading();
     if (argv[0] === ASK) {
       const { answerShell } = await import("../completion/answer.ts");
       await answerShell(argv.slice(1), console, context);

@@ -3,8 +3,8 @@ import path from "node:path";
 import type { OutputStream } from "../output/output-stream.ts";
 
 /**
- * The program's help as a pipe gets it, which the build writes: most of the time that the help takes would go to
- * building the commands, to describe them. null where it has to be laid out, or nothing was built.
+ * The program's help for a pipe, as the build wrote it: describing every command takes most of the time.
+ * @returns null where it has to be laid out, or nothing was built
  */
 export function writtenHelp({ isTTY, columns }: OutputStream): string[] | null {
   if (isTTY || columns) return null;

@@ -1,6 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
-import type { InputStream } from "../app/context.ts";
+import type { InputStream } from "./input-stream.ts";
 
 /**
  * The bytes of an input as they arrive, until a signal ends it. Every input is read through this.
