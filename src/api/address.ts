@@ -5,12 +5,11 @@ import { bareHost, isLoopbackHost } from "./host.ts";
 /** Whether a URL's host appears to be on the public internet (a name may still resolve to a private address). */
 export async function looksPublic(hostname: string): Promise<boolean> {
   const host = bareHost(hostname);
-  const family = isIP(host);
-  return family === 0 ? !isLoopbackHost(host) : allPublic([{ address: host, family }]);
+  return isIP(host) ? allPublic([{ address: host }]) : !isLoopbackHost(host);
 }
 
 /** The library that knows IANA's registries is loaded for the first download: before the submit it would only cost time. */
-async function allPublic(addresses: readonly LookupAddress[]): Promise<boolean> {
+async function allPublic(addresses: readonly Pick<LookupAddress, "address">[]): Promise<boolean> {
   const { isPublicAddress } = await import("./public-address.ts");
   return addresses.every(({ address }) => isPublicAddress(address));
 }
@@ -49,7 +48,7 @@ async function allowedAddresses(
   return addresses;
 }
 
-/** Node has loaded its resolver by then, unless the service is at an address: then that costs no time either. */
+/** Node's resolver is loaded here as well: a submit to an IP address does without it. */
 async function resolve(hostname: string, options: LookupOptions = {}): Promise<LookupAddress[]> {
   const { promises } = await import("node:dns");
   return promises.lookup(hostname, { ...options, all: true });

@@ -1,5 +1,4 @@
 import path from "node:path";
-import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
@@ -92,15 +91,10 @@ export class Ledger extends LedgerReader {
 
   /**
    * Syncs the file of an unfinished task: the process that wrote the last record may have ended before it did that.
-   * Never throws; whoever claims the task next learns what is wrong with the disk.
+   * Never throws.
    */
-  async sync({ id }: TaskRecord): Promise<void> {
-    try {
-      const file = DiskFile.openToRead(this.fileOf(id));
-      await file.sync().finally(() => file.close());
-    } catch {
-      // It may be finished by now, too.
-    }
+  sync({ id }: TaskRecord): Promise<void> {
+    return TaskFile.syncIfPossible(this.fileOf(id));
   }
 
   /** Takes over an unfinished task whose process is gone. @returns "held" while its process lives, or "finished" */

@@ -100,6 +100,16 @@ export class TaskFile {
     }
   }
 
+  /** Syncs the file of an unfinished task, whoever owns it. Never throws. */
+  static async syncIfPossible(path: string): Promise<void> {
+    try {
+      const file = DiskFile.openToRead(path);
+      await file.sync().finally(() => file.close());
+    } catch {
+      // Claiming the task reports what is wrong with the disk, or that the task is finished by now.
+    }
+  }
+
   /**
    * Appends a record and syncs it. On a full disk the reserve is released for it if the record matters enough.
    * @throws the system's error if even that did not help
