@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { pngStream } from "./png/stream.ts";
 import { STYLES } from "./style/styles.ts";
 import { type Order, readBrief } from "./words/brief.ts";
@@ -16,8 +15,8 @@ const PIXELS_TO_A_BAND = 1 << 16;
 
 /**
  * Draws a picture of what the prompt says, as the bytes of an 8-bit RGB PNG file: a different one for each model,
- * reference, task and index, and the same bytes for the same spec. It is painted in bands of rows, and yields to
- * the event loop after each; what is kept in memory is at most a picture of 2K, four bytes to the pixel.
+ * reference, task and index, and the same bytes for the same spec. It is painted in bands of rows; the event loop
+ * runs while each is compressed. What is kept in memory is at most a picture of 2K, four bytes to the pixel.
  */
 export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
   return pngStream(spec.width, spec.height, bandsOf(spec));
@@ -34,6 +33,5 @@ async function* bandsOf({ width, height, ...order }: PictureSpec): AsyncGenerato
       paintRow(y, band.subarray(at, at + stride));
     if (brief.grade) for (let at = 0; at < band.length; at += 3) brief.grade(band, at);
     yield new Uint8Array(band.buffer);
-    await setImmediate();
   }
 }
