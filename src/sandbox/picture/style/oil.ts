@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { blankCanvas, type Canvas, layStroke, loadedBrush, type Stroke } from "./stroke.ts";
+import { blankCanvas, type Canvas, COVERED, layStroke, loadedBrush, type Stroke } from "./stroke.ts";
 import type { RowPainter, Style } from "./style.ts";
 import { brightnessAt, nearest, type Underpainting, underpaint } from "./underpainting.ts";
 
@@ -14,8 +14,7 @@ interface Brush {
 
 /** From the finest brush, which is only used where there is something to see, to the widest. */
 const BRUSHES: readonly Brush[] = [
-  { size: 0.004, detail: 20, elsewhere: 0.005 },
-  { size: 0.0066, detail: 8, elsewhere: 0.02 },
+  { size: 0.005, detail: 11, elsewhere: 0.01 },
   { size: 0.0135, detail: 3, elsewhere: 0.22 },
   { size: 0.026, detail: 4, elsewhere: 0.8 },
 ];
@@ -34,7 +33,11 @@ export const oil: Style = async (brief, width, height) => {
     for (const phase of [2, 1, 3, 0]) {
       for (let row = -1 + (phase >> 1); row < rows; row += 2) {
         for (let column = -1 + (phase & 1); column < columns; column += 2) {
-          const stroke = strokeAt(under, brush, cell, column, row, chance);
+          const x = (column + chance()) * cell;
+          const y = (row + chance()) * cell;
+          // Hardly anything would be seen of a stroke whose middle is covered.
+          if ((canvas.bare[nearest(canvas, x, y)] as number) <= COVERED) continue;
+          const stroke = strokeAt(under, brush, cell, x, y, chance);
           if (stroke) layStroke(canvas, stroke, bristles);
         }
         if (row % ROWS_AT_A_TIME < 2) await setImmediate();
@@ -49,13 +52,11 @@ function strokeAt(
   under: Underpainting,
   brush: Brush,
   cell: number,
-  column: number,
-  row: number,
+  x: number,
+  y: number,
   chance: () => number,
 ): Stroke | undefined {
   const { stage, pixels, scale } = under;
-  const x = (column + chance()) * cell;
-  const y = (row + chance()) * cell;
   const u = x * scale;
   const v = y * scale;
   const reach = Math.max(1, cell * scale * 0.7);

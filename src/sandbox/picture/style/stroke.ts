@@ -36,7 +36,7 @@ export function blankCanvas(width: number, height: number): Canvas {
 }
 
 /** Where no more than this is bare, further strokes are not seen. */
-const COVERED = 6;
+export const COVERED = 12;
 const BRISTLES = 4096;
 /** How many entries of the bristle table lie under half the brush. */
 const BRISTLES_ACROSS = 52;
@@ -83,12 +83,13 @@ function layRow(
     const hair = brush[((across + 1) * BRISTLES_ACROSS + bristle) & (BRISTLES - 1)] as number;
     // Every hair runs dry at a place of its own.
     const wetness = (halfLength * (0.72 + 0.28 * hair) - Math.abs(along)) * fade;
-    const paint = below * Math.min(0.94, wetness, (1 - Math.abs(across)) * halfWidth);
+    const paint = below * Math.min(1, wetness, (1 - Math.abs(across)) * halfWidth);
     if (paint <= 0) continue;
-    bare[i] = below - paint;
+    bare[i] = (below - paint) | 0;
+    // Rounded here, where it takes less time than in the array.
     const relief = ((0.955 + 0.1 * hair - 0.035 * across) * paint) / 255;
-    pixels[i * 3] = (pixels[i * 3] as number) + red * relief;
-    pixels[i * 3 + 1] = (pixels[i * 3 + 1] as number) + green * relief;
-    pixels[i * 3 + 2] = (pixels[i * 3 + 2] as number) + blue * relief;
+    pixels[i * 3] = ((pixels[i * 3] as number) + red * relief + 0.5) | 0;
+    pixels[i * 3 + 1] = ((pixels[i * 3 + 1] as number) + green * relief + 0.5) | 0;
+    pixels[i * 3 + 2] = ((pixels[i * 3 + 2] as number) + blue * relief + 0.5) | 0;
   }
 }

@@ -41,7 +41,7 @@ export async function underpaint(brief: Brief, width: number, height: number): P
 }
 
 /** The index of the pixel nearest to (`x`, `y`). */
-export function nearest({ width, height }: Underpainting, x: number, y: number): number {
+export function nearest({ width, height }: { width: number; height: number }, x: number, y: number): number {
   const column = Math.min(width - 1, Math.max(0, Math.floor(x)));
   return Math.min(height - 1, Math.max(0, Math.floor(y))) * width + column;
 }
