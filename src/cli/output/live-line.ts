@@ -36,23 +36,35 @@ export async function createLiveLine(console: Console, context: Context, paint: 
   const columns = () => stderr.columns || DEFAULT_COLUMNS;
   let resting = true;
   let isInBackground = false;
-  const start = () => {
-    if (!resting && !isInBackground) spinner.start();
-  };
   let text: StatusText = "";
   let drawn: string[] = [];
+  /** What was drawn until the text changed: a resize may be reported only after that. */
+  let drawnBefore: string[] = [];
   let drawnAt = columns();
+  const painted = (mark: (line: string) => string) => {
+    const indent = " ".repeat(SPINNER_COLUMNS);
+    return drawn.map((line, at) => (at === 0 ? "" : indent) + mark(paint(line, at))).join("\n");
+  };
   const draw = () => {
     drawnAt = columns();
     const room = drawnAt - SPINNER_COLUMNS;
     const lines = typeof text === "string" ? [text] : text(room);
+    drawnBefore = drawn;
     drawn = lines.map((line) => cutTo(printable(line), room));
-    const indent = " ".repeat(SPINNER_COLUMNS);
-    spinner.text = drawn.map((line, at) => (at === 0 ? "" : indent) + paint(line, at)).join("\n");
+    spinner.text = painted(unwrapped);
   };
-  // The terminal has wrapped the lines again, and the spinner only knows how many there were.
+  const start = () => {
+    if (resting || isInBackground || spinner.isSpinning) return;
+    drawnBefore = drawn;
+    // The first frame may be wrapped: it takes as many rows as one that the terminal wraps again at a resize.
+    spinner.text = painted((line) => line);
+    spinner.start();
+    spinner.text = painted(unwrapped);
+  };
+  // The terminal has wrapped the lines again, and the spinner only knows how many there were. It is better to
+  // clear too few rows than one that is not ours.
   const onResize = () => {
-    const rows = drawn.reduce((sum, line) => sum + rowsOf(line, columns()), 0) - drawn.length;
+    const rows = Math.min(addedRows(drawn, columns()), addedRows(drawnBefore, columns()));
     if (resting || isInBackground) return;
     spinner.stop();
     if (columns() < drawnAt) console.clearAbove(rows);
@@ -113,7 +125,15 @@ function framesOf(spinner: Ora): () => void {
   return show;
 }
 
-/** How many rows of a terminal a line takes that begins with a spinner or as far in. */
-function rowsOf(line: string, columns: number): number {
-  return Math.max(1, Math.ceil((columnsOf(line) + SPINNER_COLUMNS) / columns));
+/** How many more rows than lines there are, where each begins with a spinner or as far in. */
+function addedRows(lines: readonly string[], columns: number): number {
+  return lines.reduce((sum, line) => sum + Math.ceil((columnsOf(line) + SPINNER_COLUMNS) / columns) - 1, 0);
+}
+
+/**
+ * A line that the terminal cuts where it is too narrow for it. A resize may be reported some frames late, and a frame
+ * that replaces a wrapped one must not be wrapped too: each would push rows up that nothing clears.
+ */
+function unwrapped(line: string): string {
+  return `\u001b[?7l${line}\u001b[?7h`;
 }
