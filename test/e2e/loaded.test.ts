@@ -43,7 +43,7 @@ it("a submit loads what polls and saves only once it is sent", async () => {
   const loadsIt = async (origin: string) => {
     const { code, texts } = await loaded(PURCHASE, { folder: await temporaryFolder(), origin });
     const loads = (mark: string) => texts.some((text) => text.includes(mark));
-    return { code, polls: loads("undici:client:sendHeaders"), saves: loads("ipaddr: ") };
+    return { code, polls: loads("undici:client:sendHeaders"), saves: loads("damaged at byte") };
   };
   expect(await loadsIt(server.origin)).toEqual({ code: 0, polls: true, saves: true });
   expect(await loadsIt(unreachable)).toEqual({ code: 7, polls: false, saves: false });
