@@ -25,7 +25,7 @@ export async function clientWorld(script: ServiceScript = {}): Promise<ClientWor
     const made = createClient({ baseUrl: server.baseUrl, apiKey: CANARY, home, ...options });
     onTestFinished(async () => {
       await made.close();
-      if ((await filesWithKey(home)).length > 0) throw new Error("the API key is on the disk");
+      if (filesWithKey(home).length > 0) throw new Error("the API key is on the disk");
     });
     return made;
   };

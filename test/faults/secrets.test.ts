@@ -47,7 +47,7 @@ it("login stores the key so that only its owner can read it, whatever the umask"
   expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ apiKey: CANARY });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
-  expect(await world.leaks(run)).toEqual([]);
+  expect(world.leaks(run)).toEqual([]);
 });
 
 const KILLED_LOGINS = [
@@ -77,7 +77,7 @@ it.each(KILLED_LOGINS)(
     expect((await readdir(folder)).length).toBeGreaterThan(1);
     expect((await world.run(["logout"])).code).toBe(0);
     expect((await readdir(folder)).filter((name) => name !== "config.json")).toEqual([]);
-    expect(await filesWithKey(world.folder)).toEqual([]);
+    expect(filesWithKey(world.folder)).toEqual([]);
   },
 );
 
@@ -93,7 +93,7 @@ it.each(KILLED_LOGINS)(
 it("the file that proves the room for the settings never holds the key", async () => {
   const { world, folder } = await withKilledLogin("unlinkSync", ".probe");
   expect((await readdir(folder)).join(" ")).toContain(".probe");
-  expect(await filesWithKey(world.folder)).toEqual([]);
+  expect(filesWithKey(world.folder)).toEqual([]);
 });
 
 it.each([
@@ -248,7 +248,7 @@ it.each([
   const world = await programWorld(server);
   const run = await world.generate(["--verbose", "--timeout", "300ms"]);
   expect(run.code).toBeGreaterThan(0);
-  expect(await world.leaks(run)).toEqual([]);
+  expect(world.leaks(run)).toEqual([]);
   expect(await tracesOfKey(world, run)).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { CANARY } from "./canary.ts";
 import { PICTURE } from "./images.ts";
@@ -36,7 +37,7 @@ export interface JsonResult {
 export async function commandWorld(script: ServiceScript = {}): Promise<CommandWorld> {
   const folder = await temporaryFolder();
   const [home, cwd] = [path.join(folder, "home"), path.join(folder, "work")];
-  await Promise.all([mkdir(home), mkdir(cwd)]);
+  for (const each of [home, cwd]) mkdirSync(each);
   const server = await liveService(PICTURE, script);
   const account = { IMGGEN_API_KEY: TEST_KEY, IMGGEN_BASE_URL: server.baseUrl };
   const run: CommandWorld["run"] = (args, options = {}) =>

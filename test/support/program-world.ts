@@ -114,7 +114,7 @@ export class ProgramWorld {
 
   /** The state after a run. Fails if the key leaked or a stack trace was shown. */
   async aftermath(result: ProgramResult): Promise<Aftermath> {
-    expect(await this.leaks(result), "places where the API key turned up").toEqual([]);
+    expect(this.leaks(result), "places where the API key turned up").toEqual([]);
     expect(result.stderr).not.toMatch(/^\s+at .+:\d+:\d+\)?$/m);
     const json = result.stdout.startsWith("{") ? JSON.parse(result.stdout) : {};
     return {
@@ -152,8 +152,8 @@ export class ProgramWorld {
   }
 
   /** Where the key was found and must not be: output, any file but the settings, and any request's body or URL. */
-  async leaks(result: Pick<ProgramResult, "stdout" | "stderr">): Promise<string[]> {
-    const found = await filesWithKey(this.folder);
+  leaks(result: Pick<ProgramResult, "stdout" | "stderr">): string[] {
+    const found = filesWithKey(this.folder);
     if (result.stdout.includes(CANARY)) found.push("standard output");
     if (result.stderr.includes(CANARY)) found.push("standard error");
     for (const { target, body, headers } of this.server?.requests ?? []) {

@@ -14,11 +14,13 @@ export function tinyDisk(kibibytes: number): string | null {
     rmdirSync(folder);
     return null;
   }
-  onTestFinished(async () => {
-    await expectNoKeyBelow(folder).finally(() => {
+  onTestFinished(() => {
+    try {
+      expectNoKeyBelow(folder);
+    } finally {
       execFileSync("umount", ["--lazy", folder], { stdio: "ignore" });
       rmdirSync(folder);
-    });
+    }
   });
   return folder;
 }

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { prepareDestination, resolveDestination } from "../../../src/core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
@@ -11,6 +12,16 @@ import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { tinyDisk } from "../../support/tiny-disk.ts";
 
+let pipes: string;
+
+// One named pipe that all tests link to: each that were made anew would start a program.
+beforeAll(async () => {
+  pipes = await mkdtemp(path.join(tmpdir(), "imggen-pipes-"));
+  execFileSync("mkfifo", [path.join(pipes, "pipe")]);
+});
+
+afterAll(() => rm(pipes, { recursive: true }));
+
 async function resolved(output: string | undefined, more: { name?: string; overwrite?: boolean } = {}) {
   const cwd = await temporaryFolder();
   await mkdir(path.join(cwd, "folder"));
@@ -18,7 +29,7 @@ async function resolved(output: string | undefined, more: { name?: string; overw
   await symlink("nowhere", path.join(cwd, "dangling.png"));
   await symlink("taken.png", path.join(cwd, "link.png"));
   await symlink("folder", path.join(cwd, "link-to-folder"));
-  execFileSync("mkfifo", [path.join(cwd, "pipe")]);
+  await link(path.join(pipes, "pipe"), path.join(cwd, "pipe"));
   const before = await readdir(cwd, { recursive: true });
   try {
     return {

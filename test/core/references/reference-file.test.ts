@@ -46,7 +46,7 @@ describe("a reference image on disk", () => {
   ])("is refused where it is %s: nothing was uploaded or sent", async (_what, given, message) => {
     const folder = await folderWith("half.png", PICTURE.subarray(0, -20));
     await mkdir(path.join(folder, "folder"));
-    execFileSync("mkfifo", [path.join(folder, "pipe")]);
+    if (given === "pipe") execFileSync("mkfifo", [path.join(folder, "pipe")]);
     await writeFile(path.join(folder, "empty.png"), "");
     await writeFile(path.join(folder, "page.png"), "<!doctype html><p>Not found</p>");
     const gif = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
