@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { defineConfig, mergeConfig } from "vitest/config";
 import { memoryFolder } from "./support/memory-folder.ts";
 import everything from "./vitest.config.ts";
@@ -16,9 +15,6 @@ export default mergeConfig(
       exclude: ["test/{e2e,terminal,faults,crash,bench}/**", "**/node_modules/**"],
       // Temporary folders are in memory: to create, sync and remove thousands of files takes a disk some seconds.
       env: { IMGGEN_TEST_SHARE: "0.02", ...(memory !== undefined && { TMPDIR: memory }) },
-      // Each worker loads everything for itself, and optimises it: one more than a small machine has cores, so that
-      // another goes on while one waits.
-      maxWorkers: Math.min(4, availableParallelism() + 1),
       // Compiled files are kept between runs, in node_modules: compiling takes a fifth of the time otherwise.
       experimental: { fsModuleCache: true },
     },
