@@ -68,7 +68,8 @@ async function letGo(folder: string, id: string, own: string): Promise<void> {
 }
 
 /**
- * Removes what killed processes left behind: drafts, and claims on tasks that no longer exist.
+ * Removes what killed processes left behind: drafts, and claims on tasks that no longer exist. One that cannot be read
+ * or removed stays, which does no harm: nobody waits for it.
  * @param isTask whether there is a task with this id: a claim on it is removed by the next process that claims it
  */
 export async function sweepClaims(
@@ -81,7 +82,8 @@ export async function sweepClaims(
     const [, id, draft] = /^(.+)\.claim-\d+(\.\w+)?$/.exec(name) ?? [];
     if (id === undefined || (draft === undefined && (await isTask(id)))) continue;
     const file = path.join(folder, name);
-    if ((await holderOf(file, processes)) === null) removeIfPresent(file);
+    const owner = await holderOf(file, processes).catch(() => "unknown");
+    if (owner === null) removeIfPossible(file);
   }
 }
 

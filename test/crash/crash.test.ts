@@ -2,7 +2,7 @@ import { afterAll, describe, it } from "vitest";
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
-import { tryPairs, tryPowerCutsAfter } from "./pairs.ts";
+import { atEach, powerCuts, tryPairs, tryStrikesAfter } from "./pairs.ts";
 import { EVERY_KILL, EVERY_STATE, incidentAt, incidentPoints, UNDISTURBED } from "./points.ts";
 import { chosenSeed } from "./random.ts";
 import { expectSound, expectSurvived } from "./report.ts";
@@ -77,10 +77,20 @@ describe("after a crash, resume leaves each request submitted once and each imag
     timeout,
   }, async () => {
     const written = /^kill-after at operation \d+, write .*\.jsonl$/;
-    const intents = await tryPowerCutsAfter(SCENARIOS.noWait, written, 0, 16, program);
+    const cuts = powerCuts(16);
+    const intents = await tryStrikesAfter(SCENARIOS.noWait, written, 0, cuts, program);
     expectSound("power cuts after an intent was written", intents);
-    const ids = await tryPowerCutsAfter(SCENARIOS.noWait, written, -1, 16, program);
+    const ids = await tryStrikesAfter(SCENARIOS.noWait, written, -1, cuts, program);
     expectSound("power cuts after a task id was written", ids);
+  });
+
+  it("when the disk failed after a reservation was left unfinished", {
+    timeout,
+  }, async () => {
+    const reserving = /^kill-after at operation \d+, open .*\.claim-1\.\w+$/;
+    const failures = atEach(34, "EIO");
+    const outcomes = await tryStrikesAfter(SCENARIOS.noHardLinks, reserving, 0, failures, program);
+    expectSound("failures of the disk after an unfinished reservation", outcomes);
   });
 
   it("when programs were killed at any moment, several at once", { timeout }, async () => {

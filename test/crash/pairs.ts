@@ -66,28 +66,36 @@ export async function tryPairs(
 }
 
 /**
- * Crashes a scenario at a point, each time with a resume after it in which the power fails: at its first operation, at its
- * second, and so on, and while it polls. Where the resume ended before that, the try does not count.
+ * Crashes a scenario at a point, each time with a resume after it that is struck too. Where the resume ended before that,
+ * the try does not count.
  * @param name what points are called; `which` of these it is
- * @param operations how many operations the resume takes, at most
  */
-export async function tryPowerCutsAfter(
+export async function tryStrikesAfter(
   scenario: Scenario,
   name: RegExp,
   which: number,
-  operations: number,
+  strikes: readonly Strike[],
   program: Program,
 ): Promise<Outcome[]> {
   const first = (await pointsOf(scenario, program)).filter((point) => name.test(point.name)).at(which);
   if (!first) throw new Error(`"${scenario.name}" has no point ${name}`);
-  const strikes = POWER_CUTS.flatMap((mode): Strike[] => [
-    ...Array.from({ length: operations }, (_, at) => ({ at: at + 1, mode })),
-    { at: null, mode, stage: "poll: replied", nth: 1, incident: "kill" },
-  ]);
   const tried = await mapConcurrent(strikes, WORKERS, (strike) =>
     tryPair(scenario, first, () => strike, program),
   );
   return tried.filter(({ struck, wrong }) => struck || wrong.length > 0);
+}
+
+/** Of a resume: the power fails at its first operation, at its second, and so on, and while it polls. */
+export function powerCuts(operations: number): Strike[] {
+  return POWER_CUTS.flatMap((mode): Strike[] => [
+    ...atEach(operations, mode),
+    { at: null, mode, stage: "poll: replied", nth: 1, incident: "kill" },
+  ]);
+}
+
+/** Its first operation fares so, or its second, and so on. */
+export function atEach(operations: number, mode: DiskMode): Strike[] {
+  return Array.from({ length: operations }, (_, at) => ({ at: at + 1, mode }));
 }
 
 /** @param strikeIn the second crash, which depends on what the first one left */

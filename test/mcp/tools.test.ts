@@ -129,8 +129,8 @@ describe("generate_image", () => {
     const { call } = await sandboxAgent();
     const { document } = await call("generate_image", {
       ...FOX,
-      prompt: "an owl [sandbox:slow=4s]",
-      waitSeconds: 2,
+      prompt: "an owl [sandbox:slow=6s]",
+      waitSeconds: 4,
     });
     expect(document).toMatchObject({ ok: true, status: "running", charged: "yes", files: [] });
     const taskId = String(document.taskId);

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { claimName, sweepReservations } from "../../../src/core/images/reserve-name.ts";
@@ -46,4 +46,11 @@ it("what was left half made is removed, and nothing that is not a reservation", 
   await writeFile(path.join(folder, "fox.claim-1.0123abcd"), "mine");
   await sweepReservations(folder, processes.as(1));
   expect(await readdir(folder)).toEqual(["fox.claim-1.0123abcd"]);
+});
+
+it("what cannot be read of it stays, and keeps no image from being saved", async () => {
+  const { folder, processes } = await newFolder();
+  await mkdir(path.join(folder, ".imggen-0123456789abcdef.claim-1.0123abcd"));
+  await sweepReservations(folder, processes.as(1));
+  expect(await readdir(folder)).toHaveLength(1);
 });
