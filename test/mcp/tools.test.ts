@@ -70,7 +70,12 @@ describe("a matrix file", () => {
       expect(inputSchema?.properties?.model).toMatchObject({ enum: expect.arrayContaining(["new/one"]) });
     }
     expect((await call("list_models")).document.models).toHaveLength(MODELS.length + 2);
-    const undocumented = { prompt: PROMPT, model: "new/two", allowUndocumentedCost: true };
+    const undocumented = {
+      prompt: PROMPT,
+      model: "new/two",
+      allowUndocumentedCost: true,
+      waitSeconds: 300,
+    };
     expect((await call("generate_image", undocumented)).document).toMatchObject({ session: { credits: 15 } });
     const { isError, document } = await call("generate_image", { prompt: PROMPT, model: "new/one" });
     expect({ isError, document }).toMatchObject({ isError: true, document: { session: { credits: 15 } } });
@@ -129,13 +134,13 @@ describe("generate_image", () => {
     const { call } = await sandboxAgent();
     const { document } = await call("generate_image", {
       ...FOX,
-      prompt: "an owl [sandbox:slow=6s]",
-      waitSeconds: 4,
+      prompt: "an owl [sandbox:slow=4s]",
+      waitSeconds: 20,
     });
     expect(document).toMatchObject({ ok: true, status: "running", charged: "yes", files: [] });
     const taskId = String(document.taskId);
     expect(document.next).toContain(`get_task with taskId "${taskId}"`);
-    const saved = await call("get_task", { taskId: taskId.slice(0, 10) });
+    const saved = await call("get_task", { taskId: taskId.slice(0, 10), waitSeconds: 300 });
     expect(saved.document).toMatchObject({ status: "completed", taskId, session: { credits: 2 } });
     expect(saved.document.files).toHaveLength(1);
   });
