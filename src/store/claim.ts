@@ -68,8 +68,8 @@ async function letGo(folder: string, id: string, own: string): Promise<void> {
 }
 
 /**
- * Removes what killed processes left behind: drafts, and claims on tasks that no longer exist. One that cannot be read
- * or removed stays, which does no harm: nobody waits for it.
+ * Removes what killed processes left behind: drafts, and claims on tasks that no longer exist. A file that cannot be
+ * read or removed is left in place: no other process needs it.
  * @param isTask whether there is a task with this id: a claim on it is removed by the next process that claims it
  */
 export async function sweepClaims(

@@ -100,7 +100,7 @@ export class TaskFile {
     }
   }
 
-  /** Syncs the file of an unfinished task, whoever owns it. Never throws. */
+  /** Syncs a task's file without claiming the task. Never throws. */
   static async syncIfPossible(path: string): Promise<void> {
     try {
       const file = DiskFile.openToRead(path);

@@ -93,7 +93,7 @@ export function powerCuts(operations: number): Strike[] {
   ]);
 }
 
-/** Its first operation fares so, or its second, and so on. */
+/** A strike at its first operation, one at its second, and so on. */
 export function atEach(operations: number, mode: DiskMode): Strike[] {
   return Array.from({ length: operations }, (_, at) => ({ at: at + 1, mode }));
 }

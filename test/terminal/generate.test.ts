@@ -36,8 +36,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
     expect(await screen.lines()).toEqual([expect.stringMatching(/^✓ Saved a-red-fox\S+ \(/)]);
   });
 
-  // Frames are drawn after the terminal has wrapped its lines again, and before the program learns of it: tmux waits
-  // for a quarter of a second before it reports a second resize.
+  // A terminal wraps its lines again at once, but may report the resize some frames later.
   it("leaves nothing stale behind when the window is made narrower and wider in the middle", async () => {
     const screen = await Screen.start(SLOW_FOX, { columns: 80 });
     await screen.shows(/Generating · gamma-image-2/);

@@ -3,8 +3,8 @@ import path from "node:path";
 import type { OutputStream } from "../output/output-stream.ts";
 
 /**
- * The program's help for a pipe, as the build wrote it: describing every command takes most of the time.
- * @returns null where it has to be laid out, or nothing was built
+ * The program's help for a pipe, as the build wrote it: reading it is faster than building the command tree.
+ * @returns null for a terminal, whose width the help is laid out for, or if nothing was built
  */
 export function writtenHelp({ isTTY, columns }: OutputStream): string[] | null {
   if (isTTY || columns) return null;

@@ -64,8 +64,8 @@ export async function createLiveLine(console: Console, context: Context, paint: 
   // The terminal has wrapped the lines again, and the spinner only knows how many there were. It is better to
   // clear too few rows than one that is not ours.
   const onResize = () => {
-    const rows = Math.min(addedRows(drawn, columns()), addedRows(drawnBefore, columns()));
     if (resting || isInBackground) return;
+    const rows = Math.min(addedRows(drawn, columns()), addedRows(drawnBefore, columns()));
     spinner.stop();
     if (columns() < drawnAt) console.clearAbove(rows);
     draw();
@@ -125,7 +125,7 @@ function framesOf(spinner: Ora): () => void {
   return show;
 }
 
-/** How many more rows than lines there are, where each begins with a spinner or as far in. */
+/** How many more rows than lines a terminal needs; each line is indented by the width of the spinner. */
 function addedRows(lines: readonly string[], columns: number): number {
   return lines.reduce((sum, line) => sum + Math.ceil((columnsOf(line) + SPINNER_COLUMNS) / columns) - 1, 0);
 }

@@ -14,7 +14,7 @@ import { tinyDisk } from "../../support/tiny-disk.ts";
 
 let pipes: string;
 
-// One named pipe that all tests link to: each that were made anew would start a program.
+// All tests link to one named pipe: making one starts a program.
 beforeAll(async () => {
   pipes = await mkdtemp(path.join(tmpdir(), "imggen-pipes-"));
   execFileSync("mkfifo", [path.join(pipes, "pipe")]);

@@ -48,7 +48,7 @@ it("what was left half made is removed, and nothing that is not a reservation", 
   expect(await readdir(folder)).toEqual(["fox.claim-1.0123abcd"]);
 });
 
-it("what cannot be read of it stays, and keeps no image from being saved", async () => {
+it("a reservation that cannot be read is left in place, and is no error", async () => {
   const { folder, processes } = await newFolder();
   await mkdir(path.join(folder, ".imggen-0123456789abcdef.claim-1.0123abcd"));
   await sweepReservations(folder, processes.as(1));

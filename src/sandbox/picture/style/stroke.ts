@@ -86,7 +86,7 @@ function layRow(
     const paint = below * Math.min(1, wetness, (1 - Math.abs(across)) * halfWidth);
     if (paint <= 0) continue;
     bare[i] = (below - paint) | 0;
-    // Rounded here, where it takes less time than in the array.
+    // Rounding here is faster than the array's own conversion.
     const relief = ((0.955 + 0.1 * hair - 0.035 * across) * paint) / 255;
     pixels[i * 3] = ((pixels[i * 3] as number) + red * relief + 0.5) | 0;
     pixels[i * 3 + 1] = ((pixels[i * 3 + 1] as number) + green * relief + 0.5) | 0;
