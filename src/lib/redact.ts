@@ -37,20 +37,31 @@ const TELLING_START = 8;
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
   const mask = maskKey(key);
-  // Compiled when the first reply arrives: before the submit it would only cost time.
-  let pattern: RegExp | null = null;
+  // Compiled when the first reply arrives: before the submit it would only cost time. To compile the whole takes many
+  // times as long, and hardly any text has even the key's start.
+  let start: RegExp | null = null;
+  let whole: RegExp | null = null;
   return (text) => {
-    pattern ??= patternOf(key);
-    return text.replace(pattern, () => mask);
+    start ??= new RegExp(startOf(spellingsOf(key)), "i");
+    if (!start.test(text)) return text;
+    whole ??= patternOf(spellingsOf(key));
+    return text.replace(whole, () => mask);
   };
 }
 
-function patternOf(key: string): RegExp {
-  const characters = [...key].map(anySpelling);
-  const start = characters.slice(0, TELLING_START).join("");
-  const rest = characters.slice(TELLING_START);
-  const cutOff = rest.reduceRight((after, character) => `(?:${character}${after})?`, "");
-  return new RegExp(`${characters.join("")}|${start}${cutOff}$`, "gi");
+function startOf(spellings: readonly string[]): string {
+  return spellings.slice(0, TELLING_START).join("");
+}
+
+function patternOf(spellings: readonly string[]): RegExp {
+  const rest = spellings.slice(TELLING_START);
+  const cutOff = rest.reduceRight((after, spelling) => `(?:${spelling}${after})?`, "");
+  return new RegExp(`${spellings.join("")}|${startOf(spellings)}${cutOff}$`, "gi");
+}
+
+/** A pattern for each character of the key. */
+function spellingsOf(key: string): string[] {
+  return [...key].map(anySpelling);
 }
 
 /** A pattern for a character as itself, in JSON, and in a URL. The pattern's flag ignores letter case. */
