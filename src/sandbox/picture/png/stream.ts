@@ -1,4 +1,5 @@
 import { pipeline, Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { constants, createDeflate } from "node:zlib";
 import { chunk, header, SIGNATURE, text } from "./chunk.ts";
 import { filterRows } from "./filter.ts";
@@ -6,7 +7,8 @@ import { filterRows } from "./filter.ts";
 /** Bands of complete rows from top to bottom, three bytes (red, green, blue) to the pixel. */
 export type Bands = AsyncIterable<Uint8Array>;
 
-const IDAT_BYTES = 64 * 1024;
+// More than a band of an ordinary picture takes: a full chunk makes the compressor wait for the painter.
+const IDAT_BYTES = 256 * 1024;
 
 /** A PNG file around the bands, chunk by chunk; no more than a few bands are in memory at a time. */
 export async function* pngStream(width: number, height: number, bands: Bands): AsyncGenerator<Buffer> {
@@ -21,5 +23,9 @@ export async function* pngStream(width: number, height: number, bands: Bands): A
 
 async function* filtered(width: number, bands: Bands): AsyncGenerator<Buffer> {
   const previous = new Uint8Array(width * 3);
-  for await (const band of bands) yield filterRows(band, previous);
+  for await (const band of bands) {
+    yield filterRows(band, previous);
+    // Hands this band to the compressor's thread before the next one is painted.
+    await setImmediate();
+  }
 }
