@@ -53,11 +53,23 @@ function curl(size) {
   return costs;
 }
 
+/** A script without imggen that does the same work: downloads, hashes and syncs. */
+function script(size) {
+  const output = path.join(folder, "script.png");
+  warmMemory(WARM_MIB);
+  const url = `${services.get(size).origin}/image.png`;
+  const line = 'curl -sS -o "$1" "$2" && sha256sum "$1" && sync "$1"';
+  const costs = measure("sh", ["-c", line, "sh", output, url]);
+  rmSync(output);
+  return costs;
+}
+
 const [smallest, large, largest] = SIZES_MIB;
-const [ofSmallest, ofLarge, ofLargest, peers] = [[], [], [], []];
+const [ofSmallest, ofLarge, ofLargest, peers, scripts] = [[], [], [], [], []];
 for (let round = 0; round < ROUNDS; round++) {
   ofLarge.push(save(large));
   peers.push(curl(large));
+  scripts.push(script(large));
   ofSmallest.push(save(smallest));
   ofLargest.push(save(largest));
 }
@@ -75,6 +87,12 @@ printTable(`An image of ${large} MiB over loopback, medians of ${ROUNDS}`, [
     unit: "×",
     peer: `${shown(ours)} and ${shown(theirs)} MiB/s`,
   }),
+  fact(
+    "throughput over that of curl -o, sha256sum and sync",
+    ours / ((large * 1000) / of(scripts, "wallMs")),
+    "×",
+    `${shown(of(scripts, "wallMs"), "ms")}`,
+  ),
   fact(
     "the whole command over curl -o",
     of(ofLarge, "wallMs") / of(peers, "wallMs"),

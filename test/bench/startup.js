@@ -4,16 +4,14 @@ import { spawn, spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
-import { BIN, fact, goal, median, printTable, shown, temporaryFolder } from "./measure.js";
+import { BIN, ENVIRONMENT, fact, goal, median, printTable, shown, temporaryFolder } from "./measure.js";
 
 const ROUNDS = Number(process.argv.find((word) => /^\d+$/.test(word)) ?? 25);
 const MAJORS = [22, 24, 26];
 const folder = temporaryFolder();
 const empty = path.join(folder, "empty.mjs");
 writeFileSync(empty, "");
-// Without options of Node's own: Node 20 reads the certificates of NODE_EXTRA_CA_CERTS at every start.
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("NODE_")));
-env.IMGGEN_HOME = path.join(folder, "home");
+const env = { ...ENVIRONMENT, IMGGEN_HOME: path.join(folder, "home") };
 
 const PROMPT = ["generate", "a red fox", "--model", "gamma-image-2"];
 const COMMANDS = [
