@@ -43,8 +43,14 @@ const EARLY_FIRST_POLLS_MS: readonly (number | undefined)[] = [undefined, 700, 1
  * @returns milliseconds
  */
 export function staggeredFirstPollMs(order: number): number {
-  const part = (FIRST_TASK_AT + order * GOLDEN_SECTION) % 1;
-  return EARLY_FIRST_POLLS_MS[order] ?? EARLIEST_FIRST_MS + FIRST_SPREAD_MS * part;
+  return (
+    EARLY_FIRST_POLLS_MS[order] ?? EARLIEST_FIRST_MS + FIRST_SPREAD_MS * spreadEvenly(order, FIRST_TASK_AT)
+  );
+}
+
+/** Where the n-th of any number lies between 0 and 1, if the first, of order 0, lies at `firstAt`. */
+export function spreadEvenly(order: number, firstAt: number): number {
+  return (firstAt + order * GOLDEN_SECTION) % 1;
 }
 
 /**

@@ -7,8 +7,10 @@ import {
   defaultSchedule,
   expectedSchedule,
   isInformative,
+  type LearnedSchedule,
   learnedSchedule,
   type PollingSchedule,
+  spreadEvenly,
   staggeredFirstPollMs,
 } from "./index.ts";
 
@@ -16,16 +18,21 @@ import {
 interface Kind {
   history: CompletionInterval[];
   /** Computed from the history when it was last needed; null before that. */
-  schedule: PollingSchedule | null;
+  schedule: LearnedSchedule | null;
   /** How many tasks have completed since the schedule was made. */
   newTasks: number;
-  /** How many tasks have begun while the history was empty. */
+  /** How many tasks have begun while the history was empty … */
   begunUnknown: number;
+  /** … and how many since then. */
+  begunKnown: number;
 }
 
 const LONGEST_HISTORY = 50;
 /** A schedule is computed again once more than this part of its history is new: fewer tasks would hardly change it. */
 const NEW_PART = 1 / 4;
+/** Where the first polls of tasks that begin together lie, in polls of the plan: from 0.75 to 1.25. */
+const EARLIEST_FIRST_POLL = 0.75;
+const FIRST_POLL_SPREAD = 0.5;
 
 /**
  * The automatic schedule for each model and quality of a service, learned from this machine's own ledger, and
@@ -51,7 +58,7 @@ export class PollingSchedules {
     if (this.#expected) return this.#expected;
     if (request === null) return defaultSchedule;
     const kind = await this.#kind(request);
-    return kind.history.length === 0 ? unknownSchedule(kind) : currentSchedule(kind);
+    return kind.history.length === 0 ? unknownSchedule(kind) : spreadSchedule(kind);
   }
 
   /** How long such tasks usually take, in milliseconds; null without a history. */
@@ -79,7 +86,13 @@ export class PollingSchedules {
   }
 
   async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Kind> {
-    return { history: await this.#history(kind), schedule: null, newTasks: 0, begunUnknown: 0 };
+    return {
+      history: await this.#history(kind),
+      schedule: null,
+      newTasks: 0,
+      begunUnknown: 0,
+      begunKnown: 0,
+    };
   }
 
   /** Empty if the ledger cannot be read: the code that writes to it reports the error, and polling works without it. */
@@ -100,12 +113,27 @@ export class PollingSchedules {
 }
 
 /** A task keeps the schedule that it began with: polls of two plans could add up to more than either allows. */
-function currentSchedule(kind: Kind): PollingSchedule {
+function currentSchedule(kind: Kind): LearnedSchedule {
   if (kind.schedule === null || kind.newTasks > NEW_PART * kind.history.length) {
     kind.schedule = learnedSchedule(kind.history);
     kind.newTasks = 0;
   }
   return kind.schedule;
+}
+
+/**
+ * The schedule of a task that begins now. The first polls of tasks that begin together lie up to a quarter of a poll
+ * before and after the plan's own: at one age they would all come just too early when the plan is a little wrong, and
+ * would teach nothing about it. The first task gets the plan itself.
+ */
+function spreadSchedule(kind: Kind): PollingSchedule {
+  const schedule = currentSchedule(kind);
+  const order = kind.begunKnown++;
+  if (order === 0) return schedule;
+  const firstMs = schedule.ageAt(EARLIEST_FIRST_POLL + FIRST_POLL_SPREAD * spreadEvenly(order, 0.5));
+  return {
+    nextDelayMs: (elapsedMs) => (elapsedMs < firstMs ? firstMs - elapsedMs : schedule.nextDelayMs(elapsedMs)),
+  };
 }
 
 /**

@@ -144,6 +144,26 @@ describe("whatever the history, the learned schedule", () => {
     );
   });
 
+  it("polls no more often where the first poll comes at another part of the plan", () => {
+    fc.assert(
+      fc.property(histories, fc.double({ min: 0.5, max: 1.5, noNaN: true }), (history, part) => {
+        const schedule = learnedSchedule(history);
+        const times = pollTimes({ ...schedule, firstPollMs: () => schedule.ageAt(part) }, 900_000);
+        expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
+        expect(times[0]).toBeGreaterThanOrEqual(150);
+      }),
+    );
+  });
+
+  it("has its first poll due where it waits for it", () => {
+    fc.assert(
+      fc.property(histories, (history) => {
+        const schedule = learnedSchedule(history);
+        expect(schedule.ageAt(1)).toBeCloseTo(schedule.nextDelayMs(0), 6);
+      }),
+    );
+  });
+
   it("waits for 0.15 s at least and 15 s at most", () => {
     fc.assert(
       fc.property(histories, age, (history, ageMs) => {
@@ -173,8 +193,7 @@ it("a history of durations that cannot be teaches nothing", () => {
     { pendingMs: null, seenMs: -5 },
     { pendingMs: null, seenMs: Number.NaN },
   ];
-  expect(learnedSchedule(history)).toBe(defaultSchedule);
-  expect(learnedSchedule([])).toBe(defaultSchedule);
+  expect(learnedSchedule(history)).toBe(learnedSchedule([]));
 });
 
 it("tasks that were not waited for say nothing of how long they took", () => {
@@ -184,9 +203,9 @@ it("tasks that were not waited for say nothing of how long they took", () => {
     { pendingMs: 4000, seenMs: 60_000 },
     { pendingMs: 40_000, seenMs: 60_001 },
   ];
-  expect(learnedSchedule(late)).toBe(defaultSchedule);
+  expect(learnedSchedule(late)).toBe(learnedSchedule([]));
   // Looks that are far apart all the same tell of tasks that take long.
-  expect(learnedSchedule([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(defaultSchedule);
+  expect(learnedSchedule([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(learnedSchedule([]));
 });
 
 it("a task that was polled once, a day later, changes next to nothing", () => {

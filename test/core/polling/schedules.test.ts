@@ -12,7 +12,7 @@ import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
-import { pollTimes, staggered } from "../../support/simulated-tasks.ts";
+import { mean, pollTimes, staggered } from "../../support/simulated-tasks.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -105,16 +105,52 @@ describe("the schedule of a request", () => {
   it("is computed again once more than a quarter of what it was learned from is new", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
-    const first = await schedules.of(FOX);
+    const plan = async () => (await schedules.of(FOX)).nextDelayMs(60_000);
+    const first = await plan();
     const learn = async (count: number) => {
       for (const interval of many(count)) await schedules.learn(FOX, interval);
     };
     await learn(6);
-    expect(await schedules.of(FOX)).toBe(first);
+    expect(await plan()).toBe(first);
     await learn(1);
-    const second = await schedules.of(FOX);
+    const second = await plan();
     expect(second).not.toBe(first);
-    expect(await schedules.of(FOX)).toBe(second);
+    expect(await plan()).toBe(second);
+  });
+
+  it("gives the first task the plan's own first poll, and spreads those of tasks that begin with it", async () => {
+    const { schedules, remember } = await newLedger();
+    await remember(FOX, ...many(20));
+    const plan = learnedSchedule(many(20));
+    expect(polls(await schedules.of(FOX))).toEqual(polls(plan));
+    const firstPolls: number[] = [];
+    for (let order = 1; order < 32; order++) {
+      const [first, second] = polls(await schedules.of(FOX));
+      firstPolls.push(first as number);
+      expect(second).toBeCloseTo((first as number) + plan.nextDelayMs(first as number), 6);
+    }
+    expect(new Set(firstPolls).size).toBe(31);
+    expect(Math.min(...firstPolls)).toBeGreaterThanOrEqual(plan.ageAt(0.75));
+    expect(Math.max(...firstPolls)).toBeLessThanOrEqual(plan.ageAt(1.25));
+    expect(Math.max(...firstPolls)).toBeGreaterThan(plan.ageAt(1.2));
+  });
+
+  it("learns within a few waves of a batch when quick tasks that hardly differ complete", async () => {
+    const { schedules } = await newLedger();
+    const delays: number[] = [];
+    for (let wave = 0; wave < 30; wave++) {
+      const intervals: { pendingMs: number | null; seenMs: number }[] = [];
+      for (let order = 0; order < 32; order++) {
+        const durationMs = 1000 + ((order * 7 + wave * 3) % 20);
+        const times = pollTimes(await schedules.of(FOX), durationMs);
+        const seenMs = times.at(-1) ?? Number.NaN;
+        intervals.push({ pendingMs: times.at(-2) ?? null, seenMs });
+        if (wave >= 4) delays.push(seenMs - durationMs);
+      }
+      for (const interval of intervals) await schedules.learn(FOX, interval);
+    }
+    // With the first polls at one age they were 0.25 s late: whole waves were polled just too early.
+    expect(mean(delays)).toBeLessThan(150);
   });
 
   it("learns nothing from tasks that were not waited for", async () => {
