@@ -48,7 +48,7 @@ export function staggeredFirstPollMs(order: number): number {
   );
 }
 
-/** Where the n-th of any number lies between 0 and 1, if the first, of order 0, lies at `firstAt`. */
+/** The n-th of a sequence that fills 0 to 1 evenly however long it is; `firstAt` is that of order 0. */
 export function spreadEvenly(order: number, firstAt: number): number {
   return (firstAt + order * GOLDEN_SECTION) % 1;
 }

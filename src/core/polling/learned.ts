@@ -4,20 +4,16 @@ import { withFallback } from "./fallback.ts";
 import { defaultSchedule, type PollingSchedule } from "./fixed.ts";
 import { type CompletionInterval, weigh } from "./history.ts";
 import { interpolate } from "./interpolate.ts";
-import { planPolls } from "./plan.ts";
+import { LONGEST_DELAY_MS, planPolls, SHORTEST_DELAY_MS } from "./plan.ts";
 
-const SHORTEST_DELAY_MS = 150;
-
-/** A schedule that says when polls are due, so that tasks which begin together can be polled at different ages. */
+/** A schedule whose first poll can be moved, so that a run's tasks are not all polled at the same age. */
 export interface LearnedSchedule extends PollingSchedule {
-  /** The age at which this many polls are due, fractions included; milliseconds. 1 is the first poll. */
-  ageAt(polls: number): number;
+  /**
+   * The same for a new task, with its first poll at the age at which this many polls are due, fractions included: 1 is
+   * the schedule's own. There is no such age without a history.
+   */
+  withFirstPollAt?(polls: number): PollingSchedule;
 }
-
-const WITHOUT_HISTORY: LearnedSchedule = {
-  ...defaultSchedule,
-  ageAt: (polls) => polls * defaultSchedule.nextDelayMs(0),
-};
 
 /**
  * Polls often at ages at which past tasks completed, and rarely at others. The default schedule if there is no history or
@@ -27,16 +23,26 @@ const WITHOUT_HISTORY: LearnedSchedule = {
  */
 export function learnedSchedule(history: readonly CompletionInterval[]): LearnedSchedule {
   const past = weigh(history);
-  if (past.size === 0) return WITHOUT_HISTORY;
+  if (past.size === 0) return defaultSchedule;
   const estimated = estimate(past);
   const plan = planPolls(estimated, withFallback(estimated, past.size));
   const dueBy = (ageMs: number) => interpolate(BIN_EDGES_MS, plan, ageMs);
   const ageAt = (polls: number) => interpolate(plan, BIN_EDGES_MS, polls);
+  const nextDelayMs = (elapsedMs: number) =>
+    Number.isFinite(elapsedMs)
+      ? Math.max(SHORTEST_DELAY_MS, ageAt(dueBy(elapsedMs) + 1) - elapsedMs)
+      : defaultSchedule.nextDelayMs(elapsedMs);
   return {
-    ageAt: (polls) => Math.max(SHORTEST_DELAY_MS, ageAt(polls)),
-    nextDelayMs: (elapsedMs) =>
-      Number.isFinite(elapsedMs)
-        ? Math.max(SHORTEST_DELAY_MS, ageAt(dueBy(elapsedMs) + 1) - elapsedMs)
-        : defaultSchedule.nextDelayMs(elapsedMs),
+    nextDelayMs,
+    withFirstPollAt(polls) {
+      const firstMs = Math.min(LONGEST_DELAY_MS, ageAt(polls));
+      return {
+        // An older task may have been polled already, and that poll was one of the plan's.
+        nextDelayMs: (elapsedMs) =>
+          elapsedMs < SHORTEST_DELAY_MS
+            ? Math.max(SHORTEST_DELAY_MS, firstMs - elapsedMs)
+            : nextDelayMs(elapsedMs),
+      };
+    },
   };
 }

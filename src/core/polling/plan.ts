@@ -5,8 +5,9 @@ import { interpolate } from "./interpolate.ts";
 /** How many polls, fractions included, are due by each of BIN_EDGES_MS. A poll is due whenever this gains one. */
 export type Plan = readonly number[];
 
-const SHORTEST_DELAY_MS = 150;
-const LONGEST_DELAY_MS = 15_000;
+/** Between two polls, and before the first. */
+export const SHORTEST_DELAY_MS = 150;
+export const LONGEST_DELAY_MS = 15_000;
 /** The share of tasks that is assumed to take longer than any age; keeps the hazard finite. */
 const NEVER = 0.05;
 /** The reference client's polling interval (section 4.2), and how many polls the plan may spend for one of its. */

@@ -21,18 +21,19 @@ interface Kind {
   schedule: LearnedSchedule | null;
   /** How many tasks have completed since the schedule was made. */
   newTasks: number;
-  /** How many tasks have begun while the history was empty … */
+  /** How many tasks of this run have begun without a history … */
   begunUnknown: number;
-  /** … and how many since then. */
+  /** … and how many with one. */
   begunKnown: number;
 }
 
 const LONGEST_HISTORY = 50;
 /** A schedule is computed again once more than this part of its history is new: fewer tasks would hardly change it. */
 const NEW_PART = 1 / 4;
-/** Where the first polls of tasks that begin together lie, in polls of the plan: from 0.75 to 1.25. */
+/** Where the first polls of a run's tasks lie, in polls of the plan: from 0.75 to 1.25, the first task's in the middle. */
 const EARLIEST_FIRST_POLL = 0.75;
 const FIRST_POLL_SPREAD = 0.5;
+const MIDDLE = 0.5;
 
 /**
  * The automatic schedule for each model and quality of a service, learned from this machine's own ledger, and
@@ -122,18 +123,14 @@ function currentSchedule(kind: Kind): LearnedSchedule {
 }
 
 /**
- * The schedule of a task that begins now. The first polls of tasks that begin together lie up to a quarter of a poll
- * before and after the plan's own: at one age they would all come just too early when the plan is a little wrong, and
- * would teach nothing about it. The first task gets the plan itself.
+ * The schedule of a task that begins with a history. The first polls of a run's tasks lie up to a quarter of a poll
+ * before and after the plan's own: at one age, tasks that began together would all be polled just too early where the
+ * plan is a little wrong, and would not show by how much. The first task gets the plan itself.
  */
 function spreadSchedule(kind: Kind): PollingSchedule {
   const schedule = currentSchedule(kind);
-  const order = kind.begunKnown++;
-  if (order === 0) return schedule;
-  const firstMs = schedule.ageAt(EARLIEST_FIRST_POLL + FIRST_POLL_SPREAD * spreadEvenly(order, 0.5));
-  return {
-    nextDelayMs: (elapsedMs) => (elapsedMs < firstMs ? firstMs - elapsedMs : schedule.nextDelayMs(elapsedMs)),
-  };
+  const part = spreadEvenly(kind.begunKnown++, MIDDLE);
+  return schedule.withFirstPollAt?.(EARLIEST_FIRST_POLL + FIRST_POLL_SPREAD * part) ?? schedule;
 }
 
 /**

@@ -144,22 +144,35 @@ describe("whatever the history, the learned schedule", () => {
     );
   });
 
-  it("polls no more often where the first poll comes at another part of the plan", () => {
+  const part = fc.double({ min: 0.5, max: 1.5, noNaN: true });
+  const moved = (history: Parameters<typeof learnedSchedule>[0], polls: number) => {
+    const schedule = learnedSchedule(history);
+    return schedule.withFirstPollAt?.(polls) ?? schedule;
+  };
+
+  it("polls no more often, and never at once, where the first poll is moved", () => {
     fc.assert(
-      fc.property(histories, fc.double({ min: 0.5, max: 1.5, noNaN: true }), (history, part) => {
-        const schedule = learnedSchedule(history);
-        const times = pollTimes({ ...schedule, firstPollMs: () => schedule.ageAt(part) }, 900_000);
+      fc.property(histories, part, fc.oneof(fc.constant(0), age), (history, polls, ageMs) => {
+        const times = pollTimes(moved(history, polls), ageMs + 900_000, ageMs);
         expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
-        expect(times[0]).toBeGreaterThanOrEqual(150);
+        for (const [i, at] of times.entries()) {
+          // Sums of ages round.
+          expect(at - (times[i - 1] ?? ageMs)).toBeGreaterThan(149.999);
+          expect(at - (times[i - 1] ?? ageMs)).toBeLessThan(15_001);
+        }
       }),
     );
   });
 
-  it("has its first poll due where it waits for it", () => {
+  it("moves the first poll of a new task alone, and by what is asked", () => {
     fc.assert(
-      fc.property(histories, (history) => {
+      fc.property(histories, part, age, (history, polls, ageMs) => {
         const schedule = learnedSchedule(history);
-        expect(schedule.ageAt(1)).toBeCloseTo(schedule.nextDelayMs(0), 6);
+        expect(moved(history, 1).nextDelayMs(0)).toBeCloseTo(schedule.nextDelayMs(0), 6);
+        const older = 150 + ageMs;
+        expect(moved(history, polls).nextDelayMs(older)).toBe(schedule.nextDelayMs(older));
+        const unknown = Number.POSITIVE_INFINITY;
+        expect(moved(history, polls).nextDelayMs(unknown)).toBe(schedule.nextDelayMs(unknown));
       }),
     );
   });
@@ -193,7 +206,8 @@ it("a history of durations that cannot be teaches nothing", () => {
     { pendingMs: null, seenMs: -5 },
     { pendingMs: null, seenMs: Number.NaN },
   ];
-  expect(learnedSchedule(history)).toBe(learnedSchedule([]));
+  expect(learnedSchedule(history)).toBe(defaultSchedule);
+  expect(learnedSchedule([])).toBe(defaultSchedule);
 });
 
 it("tasks that were not waited for say nothing of how long they took", () => {
@@ -203,9 +217,9 @@ it("tasks that were not waited for say nothing of how long they took", () => {
     { pendingMs: 4000, seenMs: 60_000 },
     { pendingMs: 40_000, seenMs: 60_001 },
   ];
-  expect(learnedSchedule(late)).toBe(learnedSchedule([]));
+  expect(learnedSchedule(late)).toBe(defaultSchedule);
   // Looks that are far apart all the same tell of tasks that take long.
-  expect(learnedSchedule([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(learnedSchedule([]));
+  expect(learnedSchedule([{ pendingMs: 60_000, seenMs: 90_000 }])).not.toBe(defaultSchedule);
 });
 
 it("a task that was polled once, a day later, changes next to nothing", () => {
