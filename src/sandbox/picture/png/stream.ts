@@ -7,8 +7,8 @@ import { filterRows } from "./filter.ts";
 /** Bands of complete rows from top to bottom, three bytes (red, green, blue) to the pixel. */
 export type Bands = AsyncIterable<Uint8Array>;
 
-// More than a band of an ordinary picture takes: a full chunk makes the compressor wait for the painter.
-const IDAT_BYTES = 256 * 1024;
+// More than most bands compress to: a full chunk makes the compressor wait for the painter.
+const IDAT_BYTES = 128 * 1024;
 
 /** A PNG file around the bands, chunk by chunk; no more than a few bands are in memory at a time. */
 export async function* pngStream(width: number, height: number, bands: Bands): AsyncGenerator<Buffer> {
@@ -17,8 +17,18 @@ export async function* pngStream(width: number, height: number, bands: Bands): A
   const deflate = createDeflate({ level: 1, strategy: constants.Z_RLE, chunkSize: IDAT_BYTES });
   // An error of the bands reaches the loop below, because a failed pipeline destroys its last stream.
   pipeline(Readable.from(filtered(width, bands), { highWaterMark: 1 }), deflate, () => undefined);
-  for await (const data of deflate) yield chunk("IDAT", data as Buffer);
+  for await (const data of ofEqualSize(deflate)) yield chunk("IDAT", data);
   yield chunk("IEND", Buffer.alloc(0));
+}
+
+/** The same bytes in pieces whose sizes do not depend on how quickly they are read. */
+async function* ofEqualSize(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = Buffer.alloc(0);
+  for await (const data of stream) {
+    left = Buffer.concat([left, data]);
+    for (; left.length >= IDAT_BYTES; left = left.subarray(IDAT_BYTES)) yield left.subarray(0, IDAT_BYTES);
+  }
+  if (left.length > 0) yield left;
 }
 
 async function* filtered(width: number, bands: Bands): AsyncGenerator<Buffer> {
