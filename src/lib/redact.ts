@@ -37,8 +37,8 @@ const TELLING_START = 8;
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
   const mask = maskKey(key);
-  // Compiled when the first reply arrives: before the submit it would only cost time. To compile the whole takes many
-  // times as long, and hardly any text has even the key's start.
+  // Compiled when the first reply arrives: before the submit it would only cost time. Compiling the whole pattern takes
+  // many times as long, and hardly any text has even the key's start.
   let start: RegExp | null = null;
   let whole: RegExp | null = null;
   return (text) => {

@@ -1,11 +1,11 @@
 // What a batch costs: its time beside the ideal, its processor time beside a shell loop of curl and jq, its memory.
-import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { storedPng } from "./image.js";
 import {
   fact,
   goal,
+  isThere,
   measure,
   measureImggen,
   median,
@@ -80,14 +80,10 @@ async function shellLoop() {
   return costs;
 }
 
-function isThere(command) {
-  return spawnSync(command, ["--version"], { stdio: "ignore" }).status === 0;
-}
-
 const small = [];
 const steady = [];
 const loops = [];
-// Medians here too: when V8 collects garbage differs from run to run, and the peak by 20 MiB with it.
+// Medians here too: garbage collection makes the peak differ by 20 MiB from run to run.
 const [quick600, quick6000] = [[], []];
 const hasPeer = isThere("curl") && isThere("jq");
 for (let round = 0; round < ROUNDS; round++) {

@@ -87,6 +87,11 @@ export function measureImggen(args, options) {
   return measure(process.execPath, [BIN, ...args], options);
 }
 
+/** Whether there is such a command to compare with. */
+export function isThere(command) {
+  return spawnSync(command, ["--version"], { stdio: "ignore" }).status === 0;
+}
+
 export function median(values) {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 }

@@ -79,6 +79,14 @@ describe("a text from elsewhere", () => {
     expect(mask(`${KEY.slice(0, 12)} and more`)).toBe(`${KEY.slice(0, 12)} and more`);
   });
 
+  it.each(["k", "k+", "sk.x", "sk-1234", "sk-12345", "sk-123456"])(
+    "does not show the short key %j",
+    (key) => {
+      const masked = keyMasker(key)(`${key}: {"echo":"${key.toUpperCase()}"} ${encodeURIComponent(key)}`);
+      expect(masked).toBe('sk-…: {"echo":"sk-…"} sk-…');
+    },
+  );
+
   it("stays as it is where no key is in it", () => {
     fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => mask(text) === text));
     expect(mask("task-1 sk- sk-canary x")).toBe("task-1 sk- sk-canary x");
