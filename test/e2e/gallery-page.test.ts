@@ -193,6 +193,8 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
       .poll(() => page.getByRole("dialog").getByRole("status").textContent())
       .toBe("Copied the prompt.");
     await page.keyboard.press("Escape");
+    // The lightbox gives the focus back once it is closed, which may be after the key.
+    await eventually(() => focused(page)).toContain("a red fox");
     await page.getByLabel("Search").focus();
     await page.keyboard.press("Control+V");
     await eventually(() => page.getByLabel("Search").inputValue()).toBe("a red fox");
