@@ -197,6 +197,12 @@ describe("whatever the history, the learned schedule", () => {
   });
 });
 
+it("a first poll that is moved back comes after 15 s at most, however long tasks take", () => {
+  const long = learnedSchedule(Array.from({ length: 20 }, () => ({ pendingMs: 40_000, seenMs: 41_000 })));
+  expect(long.withFirstPollAt?.(0.75).nextDelayMs(0)).toBeLessThan(15_000);
+  expect(long.withFirstPollAt?.(1.25).nextDelayMs(0)).toBe(15_000);
+});
+
 it("a history of durations that cannot be teaches nothing", () => {
   const history = [
     { pendingMs: 9000, seenMs: 8000 },
