@@ -1,19 +1,8 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { syncFolder } from "../../src/lib/sync-folder.ts";
-import { replaceCall } from "../support/system-calls.ts";
+import { countSyncs } from "../support/system-calls.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-/** Counts the syncs of any file from here to the test's end. @param onSync told of each, before it begins */
-function countSyncs(onSync: (count: number) => void = () => {}): () => number {
-  let count = 0;
-  replaceCall("fsync", (fsync) => (fd: number, callback: (error: Error | null) => void) => {
-    count += 1;
-    onSync(count);
-    fsync(fd, callback);
-  });
-  return () => count;
-}
 
 describe("syncing a folder", () => {
   it("works only where there is one", async () => {

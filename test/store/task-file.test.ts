@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { EVENTS, linesOf } from "../support/records.ts";
+import { countSyncs } from "../support/system-calls.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const { intent, accepted, completed, saved } = EVENTS;
@@ -34,6 +35,20 @@ describe("a task's file", () => {
     await task.record(completed);
     expect(await readFile(file, "utf8")).toBe(linesOf(intent, accepted, completed));
     await task.close();
+  });
+
+  it("has every record synced before `record` returns, and `completed` with the next one", async () => {
+    const file = await newPath();
+    const syncs = countSyncs();
+    const task = await TaskFile.create(file, intent, noRoom);
+    expect(syncs()).toBe(1);
+    await task.record(accepted);
+    expect(syncs()).toBe(2);
+    await task.record(completed);
+    expect(syncs()).toBe(2);
+    await task.record(saved);
+    expect(syncs()).toBe(3);
+    task.close();
   });
 
   it("is taken up where it ends", async () => {

@@ -17,3 +17,14 @@ export function replaceCall<Name extends keyof Calls>(
   put(make(original));
   onTestFinished(() => put(original));
 }
+
+/** Counts the syncs of any file from here to the test's end. @param onSync told of each, before it begins */
+export function countSyncs(onSync: (count: number) => void = () => {}): () => number {
+  let count = 0;
+  replaceCall("fsync", (fsync) => (fd: number, callback: (error: Error | null) => void) => {
+    count += 1;
+    onSync(count);
+    fsync(fd, callback);
+  });
+  return () => count;
+}

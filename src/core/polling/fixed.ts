@@ -49,7 +49,7 @@ export function staggeredFirstPollMs(order: number): number {
 }
 
 /** The n-th of a sequence that fills 0 to 1 evenly however long it is; `firstAt` is that of order 0. */
-export function spreadEvenly(order: number, firstAt: number): number {
+function spreadEvenly(order: number, firstAt: number): number {
   return (firstAt + order * GOLDEN_SECTION) % 1;
 }
 

@@ -10,9 +10,9 @@ import { LONGEST_DELAY_MS, planPolls, SHORTEST_DELAY_MS } from "./plan.ts";
 export interface LearnedSchedule extends PollingSchedule {
   /**
    * The same for a new task, with its first poll at the age at which this many polls are due, fractions included: 1 is
-   * the schedule's own. There is no such age without a history.
+   * the schedule's own. Without a history there is no such age, and nothing is moved.
    */
-  withFirstPollAt?(polls: number): PollingSchedule;
+  withFirstPollAt(polls: number): PollingSchedule;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface LearnedSchedule extends PollingSchedule {
  */
 export function learnedSchedule(history: readonly CompletionInterval[]): LearnedSchedule {
   const past = weigh(history);
-  if (past.size === 0) return defaultSchedule;
+  if (past.size === 0) return { ...defaultSchedule, withFirstPollAt: () => defaultSchedule };
   const estimated = estimate(past);
   const plan = planPolls(estimated, withFallback(estimated, past.size));
   const dueBy = (ageMs: number) => interpolate(BIN_EDGES_MS, plan, ageMs);

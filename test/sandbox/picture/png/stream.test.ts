@@ -16,9 +16,11 @@ function noise(band: number): Uint8Array {
   return bytes;
 }
 
+const NOISE = Array.from({ length: BANDS }, (_, band) => noise(band));
+
 async function* bands(onEnd = () => {}): AsyncGenerator<Uint8Array> {
   try {
-    for (let band = 0; band < BANDS; band++) yield noise(band);
+    yield* NOISE;
   } finally {
     onEnd();
   }
@@ -41,12 +43,12 @@ describe("the PNG file around bands of pixels", () => {
 
   it("has every pixel of every band", async () => {
     const { pixels } = decodePng(await read(0));
-    expect(pixels.equals(Buffer.concat(Array.from({ length: BANDS }, (_, band) => noise(band))))).toBe(true);
+    expect(pixels.equals(Buffer.concat(NOISE))).toBe(true);
   });
 
   it("ends with the error of a band that cannot be painted", async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
-      yield noise(0);
+      yield* NOISE.slice(0, 1);
       throw new Error("no paint");
     }
     const all = async () => {

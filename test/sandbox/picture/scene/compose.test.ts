@@ -27,7 +27,7 @@ const briefFor = (prompt: string, setting: SettingName, subject: SubjectName | u
 
 describe.each(SETTING_NAMES)("the setting %s", (setting) => {
   test.each([undefined, ...SUBJECT_NAMES])("fills every pixel with a real colour around: %s", (subject) => {
-    const rows = paint(briefFor("night", setting, subject), 24, 18);
+    const rows = paint(briefFor("night", setting, subject), 16, 12);
     expect(rows.every((row) => row.every(Number.isFinite))).toBe(true);
     expect(new Set(rows.flatMap((row) => [...row.map(Math.round)])).size).toBeGreaterThan(6);
   });
