@@ -207,20 +207,21 @@ describe("the process", () => {
     return ts.isIdentifier(node) && node.text === "process";
   }
 
-  it("is touched in three places alone: the terminal, what any process has of its own, and who is alive", () => {
+  it("is touched in four places alone: the terminal, signals, what any process has of its own, and who is alive", () => {
     const touching = FILES.filter(
       (file) => namesProcess(file) || file.imports.some(({ to }) => /^(node:)?process$/.test(to)),
     );
     expect(touching.map(({ name }) => name).sort()).toEqual([
       "cli/app/context.ts",
+      "cli/app/signals.ts",
       "client/this-process.ts",
       "lib/processes.ts",
     ]);
   });
 
-  it("is ended nowhere but in its context", () => {
+  it("is ended nowhere but where signals are handled", () => {
     const ending = FILES.filter(({ text }) => /\bprocess\s*\.\s*(exit|abort|reallyExit)\b/.test(text));
-    expect(ending.map(({ name }) => name).filter((name) => name !== "cli/app/context.ts")).toEqual([]);
+    expect(ending.map(({ name }) => name).filter((name) => name !== "cli/app/signals.ts")).toEqual([]);
   });
 });
 

@@ -1,7 +1,8 @@
 import { foldersOf } from "../../client/folders.ts";
 import { enableCompileCache } from "./compile-cache.ts";
-import { effectiveUserId, leaveSoon, processContext } from "./context.ts";
+import { effectiveUserId, processContext } from "./context.ts";
 import { run } from "./run.ts";
+import { leaveSoon } from "./signals.ts";
 
 /** The whole program: arguments in, exit code out. */
 export async function main(argv: readonly string[]): Promise<number> {

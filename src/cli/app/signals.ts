@@ -1,0 +1,106 @@
+// The signals that the process is sent, and how it ends.
+import { readFileSync } from "node:fs";
+import { platform } from "node:os";
+import { exitCodeOf } from "../../client/exit-codes.ts";
+import { InterruptedError, type InterruptSignal } from "../../core/errors.ts";
+
+const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** How long the process is given to end by itself. */
+const LINGER_MS = 100;
+
+/**
+ * The first signal asks the program to shut down cleanly; the second ends it at once.
+ * @param lastWord called for the second
+ * @returns aborts at the first, with an InterruptedError as its reason
+ */
+export function interruption(lastWord: (reason: InterruptedError) => Promise<unknown>): AbortSignal {
+  const controller = new AbortController();
+  const listen = (signal: InterruptSignal) =>
+    process.on(signal, () => {
+      const reason = new InterruptedError(signal);
+      if (!controller.signal.aborted) return controller.abort(reason);
+      const latestMs = performance.now() + LINGER_MS;
+      const leaveOnceIdle = () => {
+        if (hasBusyThreads() && performance.now() < latestMs) setTimeout(leaveOnceIdle, 5);
+        else leave(exitCodeOf(reason), signal);
+      };
+      setTimeout(leaveOnceIdle, LINGER_MS);
+      lastWord(reason).then(leaveOnceIdle, leaveOnceIdle);
+    });
+  SIGNALS.forEach(listen);
+  return controller.signal;
+}
+
+/**
+ * Has `before` called before Ctrl-Z stops the program, and `after` when it continues. There is no such signal on Windows.
+ * @returns what ends that
+ */
+export function onSuspend(before: () => void, after: () => void): () => void {
+  if (platform() === "win32") return () => {};
+  let isStopping = false;
+  const suspend = () => {
+    if (isStopping) return;
+    isStopping = true;
+    before();
+    // Without a listener it stops the process; where there is no shell to go on from, the system ignores it.
+    process.removeListener("SIGTSTP", suspend);
+    process.kill(process.pid, "SIGTSTP");
+    timer = setTimeout(goOn, LINGER_MS);
+  };
+  const goOn = () => {
+    clearTimeout(timer);
+    if (!isStopping) return;
+    isStopping = false;
+    process.on("SIGTSTP", suspend);
+    after();
+  };
+  let timer: NodeJS.Timeout | undefined;
+  process.on("SIGTSTP", suspend).on("SIGCONT", goOn);
+  return () => {
+    isStopping = false;
+    clearTimeout(timer);
+    process.removeListener("SIGTSTP", suspend).removeListener("SIGCONT", goOn);
+  };
+}
+
+/** By the terminal's process group, which Node does not tell; without Linux's /proc, always. */
+export function isInForeground(): boolean {
+  if (platform() !== "linux") return true;
+  try {
+    const stat = readFileSync("/proc/self/stat", "utf8");
+    // After the command's name, which may hold anything: state, parent, group, session, terminal, its group.
+    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return group === foreground;
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * The command has ended: what still holds the process (a name being looked up, a connection being made
+ * for a request that was given up) is not waited for. Where nothing does, the process ends by itself before.
+ */
+export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
+  const isInterrupted = reason instanceof InterruptedError && exitCode === exitCodeOf(reason);
+  setTimeout(() => leave(exitCode, isInterrupted ? reason.signal : null), LINGER_MS).unref();
+}
+
+/**
+ * Ends the process. `process.exit` waits for Node's threads, and one that is blocked by the system (a name server
+ * that does not answer, a disk that is far away) never ends: then the process dies of the signal, which a shell shows
+ * as the same exit code.
+ * @param signal what ended the run; null if nothing did
+ */
+function leave(exitCode: number, signal: InterruptSignal | null): never {
+  const isBlocked = hasBusyThreads();
+  // Whatever still holds the exit up, the next signal ends the process.
+  for (const each of SIGNALS) process.removeAllListeners(each);
+  if (isBlocked && signal !== null) process.kill(process.pid, signal);
+  process.exit(exitCode);
+}
+
+/** Whether one of Node's threads is in the middle of a system call for us: a file operation or a name look-up. */
+function hasBusyThreads(): boolean {
+  return process.getActiveResourcesInfo().some((name) => /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
+}
