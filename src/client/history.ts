@@ -49,7 +49,9 @@ export async function historyFilter(
 function statusOf(text: string, label: string): HistoryStatus {
   const status = STATUSES.find((known) => known === text.toLowerCase());
   if (status) return status;
-  throw new UsageError(`${label} ${JSON.stringify(text)} is none of ${STATUSES.join(", ")}.`);
+  throw new UsageError(
+    `${label} ${JSON.stringify(text)} is not a status. Use one of: ${STATUSES.join(", ")}.`,
+  );
 }
 
 function sinceOf(text: string, nowMs: number, label: string): number {

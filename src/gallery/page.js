@@ -119,7 +119,7 @@ async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // A page that was opened from a disk may not have the clipboard; what is selected can be copied all the same.
+    // A page opened from a disk may not use the clipboard; selected text can still be copied.
     const field = element("textarea", { value: text, readOnly: true });
     dialog.append(field);
     field.select();

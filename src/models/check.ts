@@ -97,9 +97,7 @@ function judge(subject: Subject): Finding[] {
 /** One warning with everything that would have been refused; none if nothing would. */
 function unchecked(findings: readonly Finding[]): string[] {
   const reasons = findings.filter(isRefusal).map(({ message }) => message);
-  return reasons.length === 0
-    ? []
-    : [`Validation is off, so this is sent all the same: ${reasons.join("; ")}.`];
+  return reasons.length === 0 ? [] : [`Validation is off, so this is sent anyway: ${reasons.join("; ")}.`];
 }
 
 function isRefusal(finding: Finding): finding is Refusal {

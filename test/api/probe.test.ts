@@ -32,7 +32,7 @@ describe("a probe", () => {
     expect(server.requests[0]?.headers).not.toHaveProperty("authorization");
   });
 
-  it("tells the service's clock, where that is a date", async () => {
+  it("reports the service's clock, where that is a date", async () => {
     const at = (date: string) => replies(json({ code: 0, message: "ok" }, 200, { date }));
     const told = await probed(at("Sun, 22 Nov 2026 12:00:00 GMT"));
     expect(told.reply).toMatchObject({ dateMs: Date.UTC(2026, 10, 22, 12) });

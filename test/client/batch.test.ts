@@ -15,7 +15,7 @@ async function taken(rows: AsyncIterable<BatchRow>): Promise<BatchRow[]> {
 }
 
 describe("a client's batch", () => {
-  it("tells of each row as it ends, and then of the whole; the same rows again cost nothing", async () => {
+  it("reports each row as it ends, and then the whole; the same rows again cost nothing", async () => {
     const { client, output, server } = await clientWorld();
     const imggen = client();
     const batch = imggen.batch(foxes(5), { ...PRICED, output, maxCredits: 10, concurrency: 2 });

@@ -27,7 +27,7 @@ describe("a client", () => {
     expect(image).toMatchObject(told);
   });
 
-  it("tells what happens while it does", async () => {
+  it("reports what happens while it does", async () => {
     const { client, output } = await clientWorld();
     const events: string[] = [];
     await client().generate({ ...SOON, output, onProgress: ({ type }) => events.push(type) });
@@ -233,13 +233,13 @@ describe("what cannot be used is a typed error, and nothing is sent", () => {
     ["no options", undefined, "usage"],
     ["no prompt", {}, "usage"],
     ["a prompt that is a number", { prompt: 3 }, "usage"],
-    ["an option that there is none of", { prompt: "a fox", qualty: "2K" }, "usage"],
+    ["an unknown option", { prompt: "a fox", qualty: "2K" }, "usage"],
     ["a signal that is none", { prompt: "a fox", signal: {} }, "usage"],
     ["a timeout that is a text", { prompt: "a fox", timeoutMs: "5m" }, "usage"],
     ["no time at all", { prompt: "a fox", timeoutMs: 0 }, "usage"],
     ["a poll interval that the service would not like", { prompt: "a fox", pollIntervalMs: 5 }, "usage"],
     ["standard output", { prompt: "a fox", output: "-" }, "usage"],
-    ["a model that there is none of", { prompt: "a fox", model: "gama" }, "invalid_request"],
+    ["an unknown model", { prompt: "a fox", model: "gama" }, "invalid_request"],
     ["a blank prompt", { prompt: " " }, "invalid_request"],
   ])("%s", async (_what, options, type) => {
     const { client, server } = await clientWorld();

@@ -121,7 +121,7 @@ function judgeCount(rows: readonly RowJson[], summary: Summary, expected: number
   const counted = [saved + skipped, unknown, failed, summary.rows, rows.length];
   const unknownRows = rows.filter(isUnknownRow).length;
   const told = [ok, unknownRows, rows.length - ok - unknownRows, expected, expected];
-  return counted.join() === told.join() ? [] : [`it counts ${counted} and tells of ${told}`];
+  return counted.join() === told.join() ? [] : [`it counts ${counted} and reports ${told}`];
 }
 
 /** Every row is saved, or said to be of unknown outcome. */

@@ -175,7 +175,7 @@ fs.closeSync = (fd) => {
     opened.delete(fd);
     closeSync(fd);
   };
-  // One that only read has nothing to lose. A close that fails has closed all the same.
+  // One that only read has nothing to lose. A close that fails has closed the file nevertheless.
   return entry?.writable ? operation("close", "change", entry.file, { run, whenFailed: run }) : run();
 };
 

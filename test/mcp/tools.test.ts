@@ -145,11 +145,11 @@ describe("generate_image", () => {
     expect(saved.document.files).toHaveLength(1);
   });
 
-  it("tells how it is getting on", async () => {
+  it("reports its progress", async () => {
     const { call } = await sandboxAgent();
     const told: string[] = [];
     await call("generate_image", FOX, { onprogress: ({ message = "" }) => told.push(message) });
-    // A download tells of its bytes as often as they come.
+    // A download reports its bytes as often as they come.
     expect([...new Set(told.map((message) => message.split(" ", 1)[0]))]).toEqual([
       "Submitting",
       "Accepted",

@@ -74,7 +74,7 @@ describe("findModels", () => {
     expect(findModels({}).undocumented).toEqual([]);
   });
 
-  it("tells the models that edit from those of which it is not said", () => {
+  it("separates the models that edit from those of which it is not said", () => {
     const { matching, undocumented } = findModels({ kind: "edit" });
     expect(ids(matching)).toEqual([
       "vendor1/alpha-pro",

@@ -54,7 +54,7 @@ it("a name with as many images as a task can have fits a file system", () => {
   expect(hasTag(name, fileTag(image(14).sha256))).toBe(true);
 });
 
-it("a name tells what the task has cost its account, and no other", () => {
+it("a name shows what the task has cost its account, and no other", () => {
   const name = doneName(saved([]));
   expect(creditsByName(keyId)(name)).toBe(8);
   expect(creditsByName("fedcba9876543210")(name)).toBe(0);

@@ -107,7 +107,7 @@ describe("claiming an unfinished task", () => {
     expect(await readFile(begun.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
   });
 
-  it("tells how far the task has come by now, not when it was listed", async () => {
+  it("reports how far the task has come by now, not when it was listed", async () => {
     const { ledger, as, world } = await newLedger(2);
     const { record, file } = await begin(ledger);
     await file.record(accepted);

@@ -9,7 +9,7 @@ export interface OutputStream {
   readonly rows?: number;
   /** Whether another program reads what is written. It may show it on the same terminal. */
   readonly isPipe?: boolean;
-  /** Tells of a terminal whose size has changed. */
+  /** Reports that the terminal's size has changed. */
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;
   write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;

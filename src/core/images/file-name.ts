@@ -40,7 +40,7 @@ export function templateProblem(template: string, takesColumns = false): Wording
     return ({ output }) => `must not contain a path separator; ${output} names the folder`;
   if (/\p{Cc}/u.test(template)) return "must not contain a control character";
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
-  if (unknown && !takesColumns) return `${unknown[0]} is none of ${PLACEHOLDER_LIST}`;
+  if (unknown && !takesColumns) return `${unknown[0]} is unknown; the placeholders are ${PLACEHOLDER_LIST}`;
   return template.trim() === "" ? "it is empty" : null;
 }
 

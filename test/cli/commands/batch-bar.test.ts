@@ -19,14 +19,14 @@ const lines = (columns: number, view: Partial<BatchView> = {}) =>
   batchLines({ ...VIEW, ...view }, columns, true);
 
 describe("the bar of a batch", () => {
-  it("tells rows, failures, what runs, credits of the budget, time left, time and rate in two lines", () => {
+  it("shows rows, failures, what runs, credits of the budget, time left, time and rate in two lines", () => {
     expect(lines(98)).toEqual([
       "━━━━━━━━━───────────────────── 12 of 40 rows · 2 failed · 4 running",
       "24 of 100 credits · about 3 min left · 1 min 5 s · 9 rows/min",
     ]);
   });
 
-  it("tells all of it in 38 columns too, beside the spinner", () => {
+  it("shows all of it in 38 columns too, beside the spinner", () => {
     expect(lines(38)).toEqual([
       "━━━────────── 12/40 · 2 failed · 4 run",
       "24/100 cr · 3:00 left · 1:05 · 9/min",

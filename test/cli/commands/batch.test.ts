@@ -19,7 +19,7 @@ describe("a manifest", () => {
 });
 
 describe("a batch", () => {
-  it("submits each line of a .txt, and tells the path of each image on standard output alone", async () => {
+  it("submits each line of a .txt, and prints the path of each image on standard output alone", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox", "", "# a comment", "a hen");
     const { code, stdout, stderr } = await world.run(["batch", "p.txt", ...MODEL, "--output", "pictures"]);
@@ -426,7 +426,7 @@ describe("--json", () => {
     expect(stderr).toContain("2 rows, 2 to submit: 4 credits.");
   });
 
-  it("tells the whole result URL, which standard error does not", async () => {
+  it("shows the whole result URL, which standard error does not", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox");
     const { rows, stderr } = await world.batchJson(["p.txt", ...MODEL, "--verbose"]);

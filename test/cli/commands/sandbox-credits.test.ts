@@ -40,7 +40,7 @@ describe("a sandbox that was started by itself", () => {
     return { IMGGEN_BASE_URL: sandbox.baseUrl, IMGGEN_API_KEY: "sk-sandbox" };
   }
 
-  it("keeps its balance, and tells how to raise it", async () => {
+  it("keeps its balance, and reports how to raise it", async () => {
     const world = await commandWorld();
     const env = await emptySandbox(world.home);
     const { code, document } = await world.json(FOX, { env });
@@ -48,7 +48,7 @@ describe("a sandbox that was started by itself", () => {
     expect(document.error?.hint).toContain("imggen sandbox --credits 1000");
   });
 
-  it("tells a batch the same", async () => {
+  it("reports the same for a batch", async () => {
     const world = await batchWorld();
     const env = await emptySandbox(world.home);
     await world.manifest("p.txt", "a fox", "a hare");

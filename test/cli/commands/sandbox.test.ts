@@ -37,7 +37,7 @@ it("a first image of the embedded sandbox is polled for once, when it is ready",
   expect(waits[0]).toBeLessThanOrEqual(300);
 });
 
-it("sandbox serves until it is stopped, and tells where and with which key", async () => {
+it("sandbox serves until it is stopped, and shows where and with which key", async () => {
   const world = await commandWorld();
   const stop = new AbortController();
   setTimeout(() => stop.abort(new InterruptedError("SIGINT")), 100);
@@ -54,7 +54,7 @@ it.each([
   ["generate", "a fox", "--sandbox"],
   ["batch", "rows.txt", "--sandbox", "--output", "out"],
   ["sandbox"],
-])("%s tells of a state folder that cannot be used, and that nothing was charged", async (...args) => {
+])("%s reports a state folder that cannot be used, and that nothing was charged", async (...args) => {
   const world = await commandWorld();
   await writeFile(path.join(world.cwd, "rows.txt"), "a fox\n");
   const { code, document, stderr } = await world.json(args, { env: { IMGGEN_HOME: "/dev/null/none" } });
@@ -105,7 +105,7 @@ it.each([
   expect(settingLines(settings, { SHELL }, onPlatform)).toEqual(lines);
 });
 
-it("sandbox's lines set up a shell, and its log tells time, task, model, prompt and credits left", async () => {
+it("sandbox's lines set up a shell, and its log shows time, task, model, prompt and credits left", async () => {
   const world = await commandWorld();
   const stop = new AbortController();
   const running = runCommand(["sandbox", "--port", "18991"], {

@@ -184,7 +184,7 @@ describe("config", () => {
     expect((await world.run(["config", "set", "--help"])).stdout).toContain("\nStore a setting.\n");
   });
 
-  it("path tells where the settings are", async () => {
+  it("path shows where the settings are", async () => {
     const world = await commandWorld();
     expect((await world.run(["config", "path"])).stdout).toBe(`${world.home}/config/config.json\n`);
   });

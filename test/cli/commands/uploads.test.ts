@@ -171,7 +171,7 @@ describe("--image with a file", () => {
     await world.run(["config", "unset", "uploadCommand"]);
     const { stderr } = await world.run([...FOX, "--image", "fox.png", "--no-validate"]);
     expect(images(world)).toEqual([URL_1, "fox.png"]);
-    expect(stderr).toContain("sent all the same: --image fox.png is a file on this machine");
+    expect(stderr).toContain("sent anyway: --image fox.png is a file on this machine");
   });
 
   it("is refused by commands that take URLs alone, and by all without an upload command", async () => {

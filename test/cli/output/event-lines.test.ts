@@ -17,7 +17,7 @@ function events(stderr: string): { type: string; [field: string]: unknown }[] {
 const types = (stderr: string) => events(stderr).map(({ type }) => type);
 
 describe("--progress json", () => {
-  it("tells each step of generate as a line on standard error, and leaves standard output as it is", async () => {
+  it("reports each step of generate as a line on standard error, and leaves standard output as it is", async () => {
     const { run } = await commandWorld();
     const { code, stdout, stderr } = await run(["generate", "a fox", ...EVENTS]);
     expect([code, types(stderr).filter((type) => type !== "note")]).toEqual([
@@ -30,13 +30,13 @@ describe("--progress json", () => {
     expect(saved).not.toHaveProperty("url");
   });
 
-  it("tells the same under --quiet and --json, but no notes", async () => {
+  it("reports the same under --quiet and --json, but no notes", async () => {
     const { run } = await commandWorld();
     const { stderr } = await run(["generate", "a fox", "--progress=json", "--json", "--quiet"]);
     expect(types(stderr)).toEqual(["submitted", "accepted", "polling", "downloading", "saved"]);
   });
 
-  it("tells a failure as an error, and bad usage too", async () => {
+  it("reports a failure as an error, and bad usage too", async () => {
     const { run } = await commandWorld({ submit: (_, socket) => void socket.write(failure("empty_prompt")) });
     const failed = await run(["generate", "a fox", ...EVENTS]);
     expect(types(failed.stderr).at(-1)).toBe("error");
@@ -47,7 +47,7 @@ describe("--progress json", () => {
     expect((await run(["generate", prompt, "--model", "nope"])).stderr).toMatch(/^error: /);
   });
 
-  it("tells each row of a batch as it ends", async () => {
+  it("reports each row of a batch as it ends", async () => {
     const { run, cwd } = await commandWorld();
     await writeFile(path.join(cwd, "prompts.txt"), "a fox\n\nan owl\n");
     const { stderr } = await run(["batch", "prompts.txt", "--yes", ...EVENTS]);
@@ -59,7 +59,7 @@ describe("--progress json", () => {
     expect(types(stderr).filter((type) => type === "saved")).toHaveLength(2);
   });
 
-  it("tells the tasks that resume finishes", async () => {
+  it("reports the tasks that resume finishes", async () => {
     const { run } = await commandWorld();
     for (const prompt of ["a fox", "an owl"]) await run(["generate", prompt, "--no-wait"]);
     const { code, stderr } = await run(["resume", ...EVENTS]);

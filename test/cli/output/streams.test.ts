@@ -37,7 +37,7 @@ describe("the streams", () => {
     expect(stderr).toBe("");
   });
 
-  it("--verbose tells every request, with no key and no query", async () => {
+  it("--verbose shows every request, with no key and no query", async () => {
     const world = await commandWorld({ poll: inTurn(stillRunning, completedAt("/1.png?signature=s3cret")) });
     const { stdout, stderr } = await world.run(["generate", "a fox", "--verbose", ...QUICK]);
     expect(stderr.match(/^(POST|GET) http/gm)).toHaveLength(4);

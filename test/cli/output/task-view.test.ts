@@ -18,7 +18,7 @@ const waiting = (usualMs: number | null): TaskProgressEvent[] => [
 ];
 
 describe("the spinner of one task", () => {
-  it("tells what is generated, for how long, how long it usually takes, and what it costs", () => {
+  it("shows what is generated, for how long, how long it usually takes, and what it costs", () => {
     expect(line(waiting(15_200), 12_300)).toBe(
       "Generating · gamma-image-2 2K · 12 s of about 15 s · 4 credits",
     );
@@ -42,7 +42,7 @@ describe("the spinner of one task", () => {
     expect(view.sinceMs).toBe(1000);
   });
 
-  it("tells which of several images is downloaded", () => {
+  it("shows which of several images is downloaded", () => {
     const downloading = { type: "downloading", taskId: "task-1", index: 2, count: 4 } as const;
     expect(line([ACCEPTED, downloading], 0)).toBe("Downloading 2 of 4 · gamma-image-2 2K · 4 credits");
   });

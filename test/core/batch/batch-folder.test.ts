@@ -48,7 +48,7 @@ describe("a batch's folder", () => {
     expect(asked).toEqual([]);
   });
 
-  it("that another ledger has given an id meanwhile is asked about all the same", async () => {
+  it("that another ledger has given an id meanwhile is asked about nevertheless", async () => {
     const { identify, find, file, asked } = await newFolder();
     const planned = await find();
     await writeFile(file, `${newFolderId()}\n`);

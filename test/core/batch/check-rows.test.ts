@@ -60,7 +60,7 @@ describe("a manifest's rows", () => {
     expect(rows.map(({ checked: { request } }) => "image" in request)).toEqual([true, false]);
   });
 
-  it("are each told of with their line where something is wrong, and the good ones all the same", async () => {
+  it("are reported with their line where something is wrong, and the good ones are returned nevertheless", async () => {
     const { rows, problems } = await checked([
       "not JSON",
       { prompt: "a fox" },

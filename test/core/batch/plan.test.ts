@@ -58,7 +58,7 @@ describe("a batch's plan", () => {
     ]);
   });
 
-  it("goes by what the user submitted in the place of a row of unknown outcome, and counts both", async () => {
+  it("uses what the user submitted in place of a row of unknown outcome, and counts both", async () => {
     const { attempt, plan, ledger } = await newBatch();
     const rows = rowsOf("a fox");
     const bought = await ledger.begin(INTENT);
@@ -99,7 +99,7 @@ describe("a batch's plan", () => {
     expect((await plan(rows, true)).toSubmit).toEqual({ rows: 4, credits: 8, undocumented: 0 });
   });
 
-  it("counts every attempt that may have been charged, and goes by the last", async () => {
+  it("counts every attempt that may have been charged, and uses the last", async () => {
     const { attempt, plan } = await newBatch();
     const rows = rowsOf("a fox");
     await attempt(rows[0], 1, { credits: 1 }, unknown);
@@ -129,7 +129,7 @@ describe("a batch's plan", () => {
     expect((await plan(rows)).rows).toMatchObject([{ state: "new", attempts: [id] }]);
   });
 
-  it("goes by the claims where finished tasks were removed from the ledger", async () => {
+  it("uses the claims where finished tasks were removed from the ledger", async () => {
     const { claims, ledger, plan, state } = await newBatch();
     const rows = rowsOf("saved", "failed", "refused", "running", "replaced");
     const begun = async (row: BatchRow | undefined, ...events: TaskEvent[]) => {

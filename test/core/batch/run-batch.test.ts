@@ -13,7 +13,7 @@ import { newRows } from "./some-rows.ts";
 const foxes = (count: number) => newRows(...Array.from({ length: count }, (_, index) => `fox ${index}`));
 
 describe("running a batch's rows", () => {
-  it("takes every row to its end, and tells of each once", async () => {
+  it("takes every row to its end, and reports each once", async () => {
     const { go, ends, started, world } = await newRun();
     expect(await go(foxes(9))).toEqual([]);
     expect(ends.map(({ state }) => state)).toEqual(Array(9).fill("saved"));
@@ -59,7 +59,7 @@ describe("running a batch's rows", () => {
     expect(server.submits()).toHaveLength(2);
   });
 
-  it("does not tell of a row that a signal met before anything of it was begun", async () => {
+  it("does not report a row that a signal stopped before anything of it was begun", async () => {
     const { go, ends, run, world } = await newRun();
     run.admission.rateLimiter.slowDown(5000);
     run.deps.clock.sleep = async (_ms, signal) => {

@@ -125,7 +125,7 @@ describe("a row that is new", () => {
     expect(await ended(row, run)).toMatchObject({ state: "new", error: { type: "interrupted" } });
   });
 
-  it("tells where its images differ from what was asked", async () => {
+  it("reports where its images differ from what was asked", async () => {
     const { run } = await newRun();
     const row = newRow();
     row.checked.request.ratio = "21:9";

@@ -124,7 +124,7 @@ describe("while the service cannot be reached", () => {
     expect(clock.monotonicMs()).toBe(0);
   });
 
-  it("the next one tries where the one whose turn it was does not submit after all", async () => {
+  it("the next one tries if the one whose turn it was does not submit", async () => {
     const { breaker, clock } = newBreaker();
     breaker.unreachable(await entered(breaker), "refused");
     const inside = crowd(breaker, 2);

@@ -29,7 +29,7 @@ describe("a manifest in CSV", () => {
   });
 
   it.each([1, 7, undefined])(
-    "tells each row's line, in chunks of %s bytes, LF and CRLF alike",
+    "reports each row's line, in chunks of %s bytes, LF and CRLF alike",
     async (size) => {
       const lines = [
         "\ufeffprompt,model",
@@ -56,7 +56,7 @@ describe("a manifest in CSV", () => {
     },
   );
 
-  it("tells lines right however many bytes its characters take", async () => {
+  it("reports lines correctly however many bytes its characters take", async () => {
     const rows = Array.from({ length: 50 }, (_, index) => `"🦊${"é".repeat(index)}\n狐",`).join("\n\n");
     const lines = (await csv(`prompt,model\n${rows}\n`)).map(([line]) => line);
     expect(lines).toEqual(Array.from({ length: 50 }, (_, index) => 2 + 3 * index));
@@ -91,7 +91,7 @@ describe("a manifest in CSV", () => {
     expect(told).toEqual([typeof problem === "string" ? problem : expect.stringMatching(problem)]);
   });
 
-  it("tells all that is wrong with a header", async () => {
+  it("reports all that is wrong with a header", async () => {
     expect(await csv("Prompt,model,model,colour,max_images,\na,b,c,d,e,f\n")).toEqual([
       '1: there is no column prompt; is it "Prompt"?',
       "1: the column model is there more than once",
@@ -170,7 +170,7 @@ describe("a manifest in CSV", () => {
     ['prompt,model\na,b\n"a fox\n\nan owl,z-image\n', 3],
     ['prompt,model\n\n\n"a fox', 4],
     ['prompt,model\n"a",b\n"two\nlines","open\n', 4],
-  ])("tells the line of a quote that is not closed: %j", async (text, line) => {
+  ])("reports the line of a quote that is not closed: %j", async (text, line) => {
     const found = await csv(text);
     expect(found.at(-1)).toMatch(new RegExp(`^${line}: cell \\d: a quote that opens here is not closed$`));
     expect(found.filter((each) => typeof each === "string")).toHaveLength(1);

@@ -90,7 +90,7 @@ describe("a manifest of JSON lines", () => {
     ]);
   });
 
-  it("tells all that is wrong with a row, and what may have been meant to be its prompt", async () => {
+  it("reports all that is wrong with a row, and what may have been meant to be its prompt", async () => {
     expect(await row({ prompt: 5, model: 6, Ratio: 7 })).toEqual([
       "1: prompt is 5, not text",
       "1: model is 6, not text",

@@ -159,7 +159,7 @@ describe("the schedule of a request", () => {
     for (const order of [0, 1]) expect(polls(await schedules.of(FOX))).toEqual(polls(staggered(order)));
   });
 
-  it("goes by the latest 50 alone", async () => {
+  it("uses the latest 50 alone", async () => {
     const { schedules } = await newLedger();
     for (let each = 0; each < 30; each++) await schedules.learn(FOX, { seenMs: 3000, pendingMs: 2000 });
     for (const interval of many(50)) await schedules.learn(FOX, interval);

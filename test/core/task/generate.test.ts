@@ -69,7 +69,7 @@ describe("generating an image", () => {
     });
   });
 
-  it("tells each step once it is done", async () => {
+  it("reports each step once it is done", async () => {
     const { run, events } = await generating();
     await run();
     expect(events.map(({ type }) => type)).toEqual([
@@ -118,7 +118,7 @@ describe("the order of writes", () => {
     expect(seen).toEqual({ open: ["intent"] });
   });
 
-  it("has each further step on disk before it is told or acted upon", async () => {
+  it("has each further step on disk before it is reported or acted on", async () => {
     const seen: Record<string, string[] | undefined> = {};
     const see = (moment: string) => {
       seen[moment] ??= Object.values(ledgerOf(world.stateFolder))[0];
@@ -298,7 +298,7 @@ it("an image whose first URL is gone is fetched from the fresh one", async () =>
   expect(report).toMatchObject({ error: null, files: [{ url: expect.stringMatching(/\/files\/2\.png$/) }] });
 });
 
-it("a ledger that breaks after the submit is reported with the id, and the image is saved all the same", async ({
+it("a ledger that breaks after the submit is reported with the id, and the image is saved anyway", async ({
   skip,
 }) => {
   const stateFolder = tinyDisk(128);

@@ -38,7 +38,7 @@ describe("a report on a task of the ledger", () => {
     expect(report).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
   });
 
-  it("tells how long it took, once it is completed", () => {
+  it("reports how long it took, once it is completed", () => {
     const later = { ...completed, at: "2026-01-31T12:00:08.123Z" };
     expect(reportAfter(accepted, later)).toMatchObject({
       elapsedMs: 8123,

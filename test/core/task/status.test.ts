@@ -41,7 +41,7 @@ async function looking(
 }
 
 describe("a poll of a task", () => {
-  it("tells that it is completed, and where its image is, and saves nothing", async () => {
+  it("reports that it is completed, and where its image is, and saves nothing", async () => {
     const { report, server, output } = await looking();
     expect(report).toMatchObject({
       taskId: "task-1",
@@ -60,12 +60,12 @@ describe("a poll of a task", () => {
     expect(events).toContainEqual({ type: "waiting", taskId: "task-1", usualMs: null });
   });
 
-  it("tells that it is running, and is no error", async () => {
+  it("reports that it is running, and is no error", async () => {
     const { report } = await looking(answering(success({ status: "queued" })));
     expect(report).toMatchObject({ state: "accepted", charged: "yes", error: null });
   });
 
-  it("tells that it has failed", async () => {
+  it("reports that it has failed", async () => {
     const { report } = await looking(answering(success({ status: "failed", errorCode: 9 })));
     expect(report).toMatchObject({
       state: "failed",

@@ -36,7 +36,7 @@ describe("a task's writer", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("that cannot be written tells so once, with the id, and goes on", async () => {
+  it("that cannot be written is reported once, with the id, and the work continues", async () => {
     const { writer, task, troubles } = await newJournal();
     await task.file.close();
     await writer.write(accepted);
