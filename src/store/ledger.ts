@@ -128,8 +128,11 @@ export class Ledger extends LedgerReader {
   async #reopen(id: string, claim: Claim): Promise<OwnedTask> {
     const file = await TaskFile.reopen(this.fileOf(id), this.#makeRoom);
     const release = async () => {
-      file.close();
-      await claim.release();
+      try {
+        file.close();
+      } finally {
+        await claim.release();
+      }
     };
     try {
       return { record: await this.#read(id), file, claimed: true, release };

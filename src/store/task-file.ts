@@ -25,14 +25,8 @@ export function mayUseReserve({ type }: TaskEvent): boolean {
 }
 
 /**
- * Records that are synced with the next one. After a power cut without it the task is polled again, as it is with it:
- * the image's URL may have expired.
- */
-const SYNCED_WITH_NEXT: ReadonlySet<TaskEvent["type"]> = new Set(["completed"]);
-
-/**
- * A task's file, open for appending by the one process that owns it. Every record but those that are synced with the
- * next one is on disk, synced, when `record` returns.
+ * A task's file, open for appending by the one process that owns it. Every record is on disk, synced, when
+ * `record` returns.
  */
 export class TaskFile {
   readonly path: string;
@@ -117,8 +111,7 @@ export class TaskFile {
   }
 
   /**
-   * Appends a record and syncs it, unless the next one does. On a full disk the reserve is released for it if the
-   * record matters enough.
+   * Appends a record and syncs it. On a full disk the reserve is released for it if the record matters enough.
    * @throws the system's error if even that did not help
    */
   async record(event: TaskEvent): Promise<void> {
@@ -136,7 +129,7 @@ export class TaskFile {
     const line = `${this.#tornTail ? "\n" : ""}${formatLine(event)}`;
     this.#tornTail = true;
     this.#file.write(Buffer.from(line));
-    if (!SYNCED_WITH_NEXT.has(event.type)) await this.#file.sync();
+    await this.#file.sync();
     this.#tornTail = false;
   }
 

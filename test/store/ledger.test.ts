@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { StateFolderError } from "../../src/store/errors.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { LedgerEntry } from "../../src/store/ledger-entry.ts";
@@ -134,6 +134,18 @@ describe("claiming an unfinished task", () => {
     expect(await claim(as(4), record)).toBe("held");
     world.die(3);
     await claimed(as(4), record.id);
+  });
+
+  it("is released even if the disk reports an error when the file is closed", async () => {
+    const { ledger, as, world } = await newLedger(2, 3);
+    const { record } = await begin(ledger);
+    world.die(1);
+    const task = await claimed(as(2), record.id);
+    vi.spyOn(task.file, "close").mockImplementationOnce(() => {
+      throw new Error("EDQUOT");
+    });
+    await expect(task.release()).rejects.toThrow("EDQUOT");
+    await (await claimed(as(3), record.id)).release();
   });
 
   it("says so where another process has finished it meanwhile", async () => {

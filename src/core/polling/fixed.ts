@@ -43,14 +43,8 @@ const EARLY_FIRST_POLLS_MS: readonly (number | undefined)[] = [undefined, 700, 1
  * @returns milliseconds
  */
 export function staggeredFirstPollMs(order: number): number {
-  return (
-    EARLY_FIRST_POLLS_MS[order] ?? EARLIEST_FIRST_MS + FIRST_SPREAD_MS * spreadEvenly(order, FIRST_TASK_AT)
-  );
-}
-
-/** The n-th of a sequence that fills 0 to 1 evenly however long it is; `firstAt` is that of order 0. */
-function spreadEvenly(order: number, firstAt: number): number {
-  return (firstAt + order * GOLDEN_SECTION) % 1;
+  const part = (FIRST_TASK_AT + order * GOLDEN_SECTION) % 1;
+  return EARLY_FIRST_POLLS_MS[order] ?? EARLIEST_FIRST_MS + FIRST_SPREAD_MS * part;
 }
 
 /**

@@ -19,7 +19,7 @@
  * - `plan.ts`: how often to poll at which age: in proportion to the square root of the hazard, the chance that a task
  *   which still runs completes now.
  * - `learned.ts`: the plan as a schedule. `fixed.ts`: the schedules that need no history. `schedules.ts`: chooses one
- *   for each task of a run, and moves most first polls a little. `wait.ts`: polls by it.
+ *   for each task of a run, and moves the first polls of most tasks a little later. `wait.ts`: polls by it.
  *
  * Where the constants come from.
  * - The reference client (section 4.2) polls every 3 s, at most 60 times. 60 polls in any 180 s is this program's promise

@@ -6,11 +6,11 @@ import { type CompletionInterval, weigh } from "./history.ts";
 import { interpolate } from "./interpolate.ts";
 import { LONGEST_DELAY_MS, planPolls, SHORTEST_DELAY_MS } from "./plan.ts";
 
-/** A schedule whose first poll can be moved, so that a run's tasks are not all polled at the same age. */
+/** A schedule whose first poll can be moved, so that a run's tasks are not all polled just too early. */
 export interface LearnedSchedule extends PollingSchedule {
   /**
-   * The same for a new task, with its first poll at the age at which this many polls are due, fractions included: 1 is
-   * the schedule's own. Without a history there is no such age, and nothing is moved.
+   * The same with the first poll at the age at which this many polls are due, fractions included: 1 is the schedule's
+   * own. Nothing is moved for a task that is older than 150 ms already, nor without a history.
    */
   withFirstPollAt(polls: number): PollingSchedule;
 }
