@@ -116,17 +116,25 @@ function step(by) {
 }
 
 async function copy(text, what) {
+  const isCopied = await putOnClipboard(text);
+  find(".status").textContent = isCopied ? `Copied the ${what}.` : `The ${what} could not be copied.`;
+}
+
+async function putOnClipboard(text) {
   try {
     await navigator.clipboard.writeText(text);
+    return true;
   } catch {
     // A page opened from a disk may not use the clipboard; selected text can still be copied.
+    const focused = document.activeElement;
     const field = element("textarea", { value: text, readOnly: true });
     dialog.append(field);
     field.select();
-    document.execCommand("copy");
+    const isCopied = document.execCommand("copy");
     field.remove();
+    focused.focus();
+    return isCopied;
   }
-  find(".status").textContent = `Copied the ${what}.`;
 }
 
 for (const name of ["model", "ratio", "quality"]) fillFilter(name);

@@ -189,15 +189,26 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))");
     await page.locator(".card").last().click();
     await page.getByRole("button", { name: "Copy prompt" }).click();
-    await expect
-      .poll(() => page.getByRole("dialog").getByRole("status").textContent())
-      .toBe("Copied the prompt.");
+    await eventually(() => page.getByRole("dialog").getByRole("status").textContent()).toBe(
+      "Copied the prompt.",
+    );
+    expect(await focused(page)).toBe("Copy prompt");
     await page.keyboard.press("Escape");
     // The lightbox gives the focus back once it is closed, which may be after the key.
     await eventually(() => focused(page)).toContain("a red fox");
     await page.getByLabel("Search").focus();
     await page.keyboard.press("Control+V");
     await eventually(() => page.getByLabel("Search").inputValue()).toBe("a red fox");
+  });
+
+  it("says so where nothing can be copied", async () => {
+    const page = await opened({ permissions: [] });
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))");
+    await page.evaluate("document.execCommand = () => false");
+    await page.locator(".card").last().click();
+    await page.getByRole("button", { name: "Copy prompt" }).click();
+    const said = () => page.getByRole("dialog").getByRole("status").textContent();
+    await eventually(said).toBe("The prompt could not be copied.");
   });
 
   it("shows a prompt with HTML as text, in the card and in the lightbox", async () => {
