@@ -1,4 +1,4 @@
-// The signals that the process is sent, and how it ends.
+// Signals sent to the process, and how it ends.
 import { readFileSync } from "node:fs";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
@@ -33,8 +33,8 @@ export function interruption(lastWord: (reason: InterruptedError) => Promise<unk
 }
 
 /**
- * Has `before` called before Ctrl-Z stops the program, and `after` when it continues. There is no such signal on Windows.
- * @returns what ends that
+ * Calls `before` each time before Ctrl-Z stops the program, and `after` when it continues. Windows has no such signal.
+ * @returns removes the listeners
  */
 export function onSuspend(before: () => void, after: () => void): () => void {
   if (platform() === "win32") return () => {};
@@ -43,12 +43,12 @@ export function onSuspend(before: () => void, after: () => void): () => void {
     if (isStopping) return;
     isStopping = true;
     before();
-    // Without a listener it stops the process; where there is no shell to go on from, the system ignores it.
+    // Without a listener it stops the process; where no shell could continue it, the system ignores it.
     process.removeListener("SIGTSTP", suspend);
     process.kill(process.pid, "SIGTSTP");
-    timer = setTimeout(goOn, LINGER_MS);
+    timer = setTimeout(onContinue, LINGER_MS);
   };
-  const goOn = () => {
+  const onContinue = () => {
     clearTimeout(timer);
     if (!isStopping) return;
     isStopping = false;
@@ -56,11 +56,11 @@ export function onSuspend(before: () => void, after: () => void): () => void {
     after();
   };
   let timer: NodeJS.Timeout | undefined;
-  process.on("SIGTSTP", suspend).on("SIGCONT", goOn);
+  process.on("SIGTSTP", suspend).on("SIGCONT", onContinue);
   return () => {
     isStopping = false;
     clearTimeout(timer);
-    process.removeListener("SIGTSTP", suspend).removeListener("SIGCONT", goOn);
+    process.removeListener("SIGTSTP", suspend).removeListener("SIGCONT", onContinue);
   };
 }
 
@@ -78,8 +78,8 @@ export function isInForeground(): boolean {
 }
 
 /**
- * The command has ended: what still holds the process (a name being looked up, a connection being made
- * for a request that was given up) is not waited for. Where nothing does, the process ends by itself before.
+ * The command has ended: what still keeps the process alive (a DNS lookup, a connection for a request
+ * that was given up) is not waited for. If nothing does, the process ends by itself before.
  */
 export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
   const isInterrupted = reason instanceof InterruptedError && exitCode === exitCodeOf(reason);
@@ -87,9 +87,9 @@ export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
 }
 
 /**
- * Ends the process. `process.exit` waits for Node's threads, and one that is blocked by the system (a name server
- * that does not answer, a disk that is far away) never ends: then the process dies of the signal, which a shell shows
- * as the same exit code.
+ * Ends the process. `process.exit` waits for Node's threads, and one that the system blocks (by a DNS server that does
+ * not answer, or a network disk) never ends: then the process dies of the signal, which a shell shows as the same exit
+ * code.
  * @param signal what ended the run; null if nothing did
  */
 function leave(exitCode: number, signal: InterruptSignal | null): never {
@@ -100,7 +100,7 @@ function leave(exitCode: number, signal: InterruptSignal | null): never {
   process.exit(exitCode);
 }
 
-/** Whether one of Node's threads is in the middle of a system call for us: a file operation or a name look-up. */
+/** Whether one of Node's threads is still in a system call: a file operation or a DNS lookup. */
 function hasBusyThreads(): boolean {
   return process.getActiveResourcesInfo().some((name) => /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 }

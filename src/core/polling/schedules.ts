@@ -58,7 +58,7 @@ export class PollingSchedules {
     if (this.#expected) return this.#expected;
     if (request === null) return defaultSchedule;
     const kind = await this.#kind(request);
-    return kind.history.length === 0 ? unknownSchedule(kind) : spreadSchedule(kind);
+    return kind.history.length === 0 ? unknownSchedule(kind) : knownSchedule(kind);
   }
 
   /** How long such tasks usually take, in milliseconds; null without a history. */
@@ -125,11 +125,10 @@ function currentSchedule(kind: Kind): LearnedSchedule {
  * The schedule of a task that begins with a history. The first of a run's tasks of one kind gets the plan itself. Of the
  * others, one in eight is polled first a little before the plan's own age, which shows when tasks have become quicker,
  * and the rest a little after it. At the plan's own age, tasks that began together would all be polled just too early
- * where the plan is a little wrong. A different age for each task would show completions slightly sooner (those of quick
- * tasks by some tenths of a second), but wakes the process up more often: in `test/bench/batch.js` that took a seventh
- * more processor time.
+ * if the plan is a little wrong. First polls at many ages would wake the process up more often: a seventh more processor
+ * time in `test/bench/batch.js`.
  */
-function spreadSchedule(kind: Kind): PollingSchedule {
+function knownSchedule(kind: Kind): PollingSchedule {
   const order = kind.begunKnown++;
   const schedule = currentSchedule(kind);
   if (order === 0) return schedule;

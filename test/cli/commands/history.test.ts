@@ -130,6 +130,12 @@ describe("history finds", () => {
     expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
   });
 
+  it("an unknown status is refused with the ones there are", async () => {
+    const { stderr } = await (await commandWorld()).run(["history", "--status", "lost"]);
+    const known = "completed, unfinished, running, failed, unknown";
+    expect(stderr).toMatch(`error: --status "lost" is not a status. Use one of: ${known}.\n`);
+  });
+
   it("totals by day and model", async () => {
     const world = await threeTasks();
     const day = localDay(new Date());

@@ -152,3 +152,9 @@ it("a name of 255 bytes that is all extension still has room for a number", () =
 it.each([".png", ".{ext}"])("the template %s makes a name with an extension", (template) => {
   expect(safeName(template.replace("{ext}", "png"))).toBe("image.png");
 });
+
+it("an unknown placeholder is refused with the ones there are, unless a manifest's column may have that name", () => {
+  const known = "{slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}";
+  expect(templateProblem("{colour}.png")).toBe(`{colour} is unknown; the placeholders are ${known}`);
+  expect(templateProblem("{colour}.png", true)).toBeNull();
+});
