@@ -10,34 +10,34 @@ function waitsFor(...sleepsMs: number[]): readonly number[] {
   return behind.waits;
 }
 
-describe("sleepers of a gathered clock", () => {
-  it("wake with whoever is to wake up to 50 ms later", () => {
+describe("sleeps of a coalescing clock", () => {
+  it("end with another one that ends up to 50 ms later", () => {
     expect(waitsFor(1000, 950, 960)).toEqual([1000, 1000, 1000]);
   });
 
-  it("wake with the first of them", () => {
+  it("end with the first of several", () => {
     expect(waitsFor(1040, 1020, 1000)).toEqual([1040, 1040, 1040]);
     expect(waitsFor(1000, 1060, 990)).toEqual([1000, 1060, 1000]);
   });
 
-  it("do not wait for anybody who wakes later than that", () => {
+  it("do not wait for one that ends later than that", () => {
     expect(waitsFor(1000, 949)).toEqual([1000, 949]);
   });
 
-  it("never wake sooner than they asked", () => {
+  it("never end sooner than asked", () => {
     expect(waitsFor(1000, 1001)).toEqual([1000, 1001]);
   });
 
-  it("sleep a third longer at most", () => {
+  it("last at most a third longer", () => {
     expect(waitsFor(140, 110, 100)).toEqual([140, 140, 100]);
   });
 
-  it("do not sleep at all where they asked for no sleep", () => {
+  it("of no length end at once", () => {
     expect(waitsFor(0, 0)).toEqual([0, 0]);
     expect(waitsFor(20, 0)).toEqual([20, 0]);
   });
 
-  it("meet at moments that are still to come", () => {
+  it("end with others only at moments that are still to come", () => {
     const behind = steppedClock();
     const clock = coalescingClock(behind);
     void clock.sleep(1000);
@@ -48,7 +48,7 @@ describe("sleepers of a gathered clock", () => {
     expect(behind.waits).toEqual([1000, 20, 10]);
   });
 
-  it("go by the same time, and stop with their own signals", async () => {
+  it("use the clock behind, and stop with their own signals", async () => {
     const behind = steppedClock();
     const clock = coalescingClock(behind);
     behind.advance(77);
