@@ -11,7 +11,7 @@ const KEEP_ALIVE_AFTER_MS = 60_000;
 /** Opens a connection to a URL's host. If the signal is aborted before it is open, it rejects with the reason. */
 export type Connector = (target: URL, signal: AbortSignal) => Promise<Socket>;
 
-/** By host, to be resumed: a batch of submits makes a connection for each. */
+/** TLS sessions by host, for resumption: each submit of a batch has a connection of its own. */
 const tlsSessions = new Map<string, Buffer>();
 
 /**

@@ -5,10 +5,11 @@ const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPT
 const HANDSHAKE = /ERR_TLS|ERR_SSL|EPROTO/;
 
 const OWN_AUTHORITY =
-  "Where a company's own certificate authority signs it, name its file in NODE_EXTRA_CA_CERTS.";
+  "If your company has a certificate authority of its own, set NODE_EXTRA_CA_CERTS to its certificate file.";
 const CLOCK = `Check this machine's clock. If it is right, only the service can renew its certificate.\n${OWN_AUTHORITY}`;
-const OTHER_HOST = `Check the base URL, and that no other server answers in the service's place.\n${OWN_AUTHORITY}`;
-const NOT_TLS = "Check the base URL and its port, and that no other server answers in the service's place.";
+const OTHER_HOST = `Check the base URL, and that it leads to the service and not to another server.\n${OWN_AUTHORITY}`;
+const NOT_TLS =
+  "Check the base URL and its port, and that it leads to the service and not to another server.";
 
 /** What is wrong with a service's TLS, and the next step. */
 const TLS: Record<string, [what: string, hint: string]> = {

@@ -65,7 +65,7 @@ export async function download(
 
 /** The parsed URL, or why it must not be downloaded from. */
 export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL | string> {
-  if (!URL.canParse(text)) return "the result URL is no URL";
+  if (!URL.canParse(text)) return "the result URL is not a URL";
   const url = new URL(text);
   if (url.protocol !== "https:" && url.protocol !== "http:") return `a ${url.protocol} URL is not downloaded`;
   if (url.protocol === "http:" && serviceUrl.protocol === "https:") {

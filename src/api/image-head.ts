@@ -29,10 +29,10 @@ export async function imageHead(text: string, options: HeadOptions): Promise<Ima
   let target = text;
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
     const url = URL.canParse(target) ? new URL(target) : null;
-    if (url?.protocol === "data:") return { kind: "unknown", why: "a data: URL is not asked for" };
-    if (url === null || !/^https?:$/.test(url.protocol)) return bad("it leads to no http(s) URL");
+    if (url?.protocol === "data:") return { kind: "unknown", why: "data: URLs cannot be checked" };
+    if (url === null || !/^https?:$/.test(url.protocol)) return bad("it does not lead to an http(s) URL");
     if (url.username !== "" || url.password !== "")
-      return { kind: "unknown", why: "a URL with a user name in it is not asked for" };
+      return { kind: "unknown", why: "URLs with a user name in them are not checked" };
     if ((await looksPublic(options.serviceUrl.hostname)) && !(await looksPublic(url.hostname)))
       return bad(`${url.hostname} is not a public address`);
     const reply = await headOf(url, options);
@@ -67,7 +67,7 @@ function judged({ status, headers }: Head, { search }: URL): ImageHead {
   if (status === 405 || status === 501)
     return { kind: "unknown", why: `its server refuses HEAD (HTTP ${status})` };
   if ((status === 401 || status === 403) && search !== "")
-    return { kind: "unknown", why: `HTTP ${status}, as where a URL is signed for GET alone` };
+    return { kind: "unknown", why: `HTTP ${status}; the URL may be signed for GET only` };
   if (status < 200 || status >= 300) return bad(`HTTP ${status}`);
   const type = textOf(headers["content-type"]).replace(/;.*$/s, "").trim().toLowerCase();
   const size = textOf(headers["content-length"]);

@@ -10,7 +10,7 @@ export function checkApiKey(key: string, label: string): string {
   }
   if (!/^[\x21-\x7e\xa1-\xff]+$/.test(key)) {
     throw new UsageError(
-      `${label} holds a character that no API key has (a blank, a line break, or beyond Latin-1).`,
+      `${label} holds a character that no API key has (a space, a line break, or beyond Latin-1).`,
     );
   }
   return key;

@@ -32,7 +32,7 @@ interface Asking {
   labelOf: (name: keyof HistoryQuery) => string;
 }
 
-/** Play money and real money are never in one list. @throws UsageError */
+/** Sandbox tasks and real ones are never listed together. @throws UsageError */
 export async function historyFilter(
   { search, status, model, since }: HistoryQuery,
   { matrix, nowMs, isSandbox, labelOf }: Asking,

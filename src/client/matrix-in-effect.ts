@@ -28,4 +28,4 @@ export function withoutMatrixFile(
 }
 
 /** What to do where a matrix file is wrong, wherever it was named. */
-export const MATRIX_FORM = "Nothing was sent. Its form: imggen help json";
+export const MATRIX_FORM = "Nothing was sent. File format: imggen help json";

@@ -175,10 +175,10 @@ const IS: Readonly<Record<Kind, { test: (value: unknown) => boolean; words: stri
   signal: { test: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
 };
 
-/** Holds what a program without types may have passed to the types. @throws UsageError naming call and option */
+/** Checks the options of a call at run time, for callers without types. @throws UsageError naming call and option */
 export function checkOptions(call: keyof typeof OPTIONS, given: unknown): void {
   if (typeof given !== "object" || given === null)
-    throw new UsageError(`${call}: its options are no object.`);
+    throw new UsageError(`${call}: its options are not an object.`);
   const kinds: Readonly<Record<string, Kind>> = OPTIONS[call];
   for (const [name, value] of Object.entries(given)) {
     const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;

@@ -119,7 +119,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** JSON that no HTML parser finds the end of its element in. */
+/** JSON escaped so that it cannot close its script element. */
 function jsonForHtml(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }

@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EFBIG: "the file is too large",
   EIO: "the disk reports an error",
   EISDIR: "it is a folder",
-  ELOOP: "its links lead in a circle",
+  ELOOP: "too many levels of symbolic links",
   EMFILE: "too many open files",
   ENAMETOOLONG: "the name is too long",
   ENFILE: "too many open files",
@@ -19,9 +19,9 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   ENOTDIR: "a part of its path is not a folder",
   EPERM: "not permitted",
-  EPIPE: "its reader is gone",
+  EPIPE: "broken pipe",
   EROFS: "the disk is read-only",
-  ESTALE: "the network disk has lost it",
+  ESTALE: "stale network file handle",
   ETXTBSY: "it is in use",
 };
 

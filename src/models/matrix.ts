@@ -109,7 +109,7 @@ const UNSAID: Omit<Model, "id"> = {
   notes: [],
 };
 
-/** A model of which the later cells go before the earlier ones, and all of them before what is usual. */
+/** Builds a model: later cells override earlier ones, and all of them the defaults. */
 export function model(id: string, ...cells: readonly Cells[]): Model {
   const row: Model = { id, ...UNSAID };
   for (const part of cells) Object.assign(row, part);

@@ -29,7 +29,7 @@ const UNDOCUMENTED_CREDITS = 1;
  */
 export function readOrder(body: unknown, matrix: Matrix): { order: Order } | { refused: SandboxReply } {
   const refused = (reply: SandboxReply) => ({ refused: reply });
-  if (!isJsonObject(body)) return refused(invalidRequest("the body is no JSON object"));
+  if (!isJsonObject(body)) return refused(invalidRequest("the body is not a JSON object"));
   if (isBlank(body.prompt)) return refused(refusal("image_generation.error.empty_prompt"));
   if (!isRequestBody(body)) return refused(invalidRequest("a field has the wrong type"));
 

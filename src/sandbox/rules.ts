@@ -29,7 +29,7 @@ const maxImages: Rule = ({ maxImages: value }, model) => {
 /** Sections 2.2, 2.4 and 8. The images are never downloaded, so their size and type are not checked. */
 const images: Rule = ({ image = [] }, { id, references }) => {
   const urls = [image].flat();
-  if (!urls.every(isRemote)) return "a reference image is no URL";
+  if (!urls.every(isRemote)) return "a reference image is not a URL";
   if (references === null) return undefined;
   const { min, max, httpsOnly } = references;
   if (urls.length < min) return `${id} needs a reference image`;

@@ -26,7 +26,7 @@ export async function readFolderId(folder: string): Promise<string | null> {
   const file = path.join(folder, FOLDER_ID_FILE);
   try {
     // Only a regular file can be an id: reading a pipe would never end.
-    if (!lstatSync(file).isFile()) throw damaged(file, "it is no regular file");
+    if (!lstatSync(file).isFile()) throw damaged(file, "it is not a regular file");
     const text = await readPublished(file, (read) => read.endsWith("\n"));
     if (ID.test(text.trimEnd())) return text.trimEnd();
   } catch (error) {

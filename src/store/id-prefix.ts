@@ -15,8 +15,8 @@ export function mayBePrefix(text: string): boolean {
 type Matches = Map<string, TaskRecord>;
 
 /**
- * Finds tasks by the beginnings of their ids, the service's or the ledger's own; where no id begins so, by what the
- * names of their images have of it.
+ * Finds tasks by the beginnings of their ids, the service's or the ledger's own; if no id begins that way, by the id characters in
+ * their images' file names.
  */
 export class IdPrefixes {
   /** Of each prefix, the tasks whose ids begin so, and those whose images are named by it. */

@@ -46,7 +46,7 @@ export async function readTask(id: string, file: string): Promise<ReadTask> {
 function textOf(file: string): string {
   const opened = DiskFile.openToRead(file);
   try {
-    if (!opened.isRegular) throw new Error("it is no regular file");
+    if (!opened.isRegular) throw new Error("it is not a regular file");
     return opened.read(0, opened.size).toString("utf8");
   } finally {
     opened.close();

@@ -39,8 +39,8 @@ export function settingsFile(folder: string): string {
 }
 
 /**
- * The settings; none if there is no file. Modes wider than the owner's are narrowed. Reads plainly and at
- * once: every command begins with it, and Node has what it takes loaded already.
+ * The settings; none if there is no file. Modes wider than the owner's are narrowed. Synchronous, because
+ * every command begins with it and `node:fs` is already loaded.
  * @throws SettingsError if the file is damaged or cannot be read
  */
 export function readSettings(file: string): Settings {

@@ -89,7 +89,7 @@ const SCHEMAS = new Map(
   Object.entries(LINES).map(([type, fields]) => [type, z.object({ type: z.literal(type), ...fields })]),
 );
 
-/** What this release does not know of a request stays in it: without that, it would be another request. */
+/** Fields that this release does not know are kept, so that the request still compares as equal. */
 function isRequest(value: unknown): value is GenerationRequest {
   return isJsonObject(value) && "prompt" in value && "model" in value && areSentFields(value);
 }

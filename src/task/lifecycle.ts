@@ -57,11 +57,11 @@ export type TaskEvent = { [Type in EventType]: { type: Type; at: string } & Fact
 export type EventType = StateName | "submitting" | "partly_saved";
 
 /**
- * What each line says beside its type and time. `until` is a promise to other machines, which cannot ask whether the
- * owner lives: so long it may still be submitting, unless another line says more.
+ * What each line says beside its type and time. Until the time in `until`, other machines, which cannot check whether the
+ * owner is alive, must assume that it is still submitting, unless a later line says otherwise.
  */
 interface Facts {
-  /** `id` is the task's own name, in a file that is found under another as well. */
+  /** `id` is the task's own name: its file may have a second name, that of a batch's claim. */
   intent: { v: number; id?: string; owner: ProcessIdentity; until?: string } & Intent;
   /** The service answered 429, and the request is submitted again after a wait. */
   rate_limited: { why: string; until: string };
@@ -98,7 +98,7 @@ export const STATES: Readonly<Record<StateName, { charged: Charged; isOpen: bool
   saved: { charged: "yes", isOpen: false },
 };
 
-/** The state that a task counts as: what waited to be submitted again when its owner ended was not sent. */
+/** The effective state: a rate-limited request whose owner has exited counts as not sent. */
 export function standingOf(state: TaskState): StateName {
   return state.name === "rate_limited" && state.isOwnerGone ? "not_sent" : state.name;
 }
@@ -115,7 +115,7 @@ export function advance(state: TaskState, event: TaskEvent): TaskState {
 
 /** Before there is a task: how its submit goes, and how it ended. */
 function advanceRequest(state: TaskState, event: TaskEvent): TaskState {
-  // What the user has dismissed, or the replacement, is lost to nothing but the task itself.
+  // A dismissed or replaced request changes its state only if it turns out that the service accepted it.
   if (state.name === "dismissed" && event.type !== "accepted") return state;
   const isSubmitting = state.name === "intent" || state.name === "rate_limited";
   switch (event.type) {

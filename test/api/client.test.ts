@@ -124,7 +124,7 @@ describe.each([
       expect(await exchange(post(`http://127.0.0.1:${port}/`))).toMatchObject({ sent: true });
     });
 
-    it("was met with silence", async () => {
+    it("got no reply", async () => {
       const server = await liveServer(() => {});
       expect(await exchange({ ...post(server.origin), timeoutMs: 100 })).toMatchObject({
         sent: true,

@@ -241,7 +241,7 @@ describe("a download", () => {
     expect(sink.text).toBe("half");
   });
 
-  it("that comes in drops goes on, however long it takes", async () => {
+  it("that is slow continues, however long it takes", async () => {
     const server = await liveServer((_request, socket) => {
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n");
       let left = 10;

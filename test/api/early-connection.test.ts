@@ -73,7 +73,7 @@ describe("a connection that was opened early", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it("and spoken on by the service, which has sent no request, is not used", async () => {
+  it("that the service has written to before any request is not used", async () => {
     const { sockets, origin } = await answeringServer((socket) =>
       socket.write("HTTP/1.1 408 Request Timeout\r\n\r\n"),
     );

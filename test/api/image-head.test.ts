@@ -51,7 +51,7 @@ describe("HEAD of a reference image", () => {
     [200, { ...PNG, "content-type": "text/html" }, "", /its type is text\/html/],
     [200, { ...PNG, "content-type": "image/gif" }, "", /its type is image\/gif/],
     [200, { ...PNG, "content-length": "4194305" }, "", /4194305 bytes, more than 4 MB/],
-    [302, { location: "ftp://images.test/fox.png" }, "", /no http\(s\) URL/],
+    [302, { location: "ftp://images.test/fox.png" }, "", /not lead to an http\(s\) URL/],
   ])("refuses HTTP %i with %j", async (status, headers, query, why) => {
     const server = await answering(status, headers);
     expect(await ask(server.origin + query)).toEqual({ kind: "bad", why: expect.stringMatching(why) });

@@ -27,7 +27,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 import { hasTool } from "../support/tools.ts";
 
-/** Kills the program as soon as its probe of the output place is there. */
+/** Kills the program as soon as its probe file in the output folder exists. */
 const KILLED_AT_PROBE = `data:text/javascript,${encodeURIComponent(`
   import fs from "node:fs";
   import { syncBuiltinESMExports } from "node:module";
@@ -59,7 +59,7 @@ it("a missing parent of an exact path is made", async () => {
   expect(await world.aftermath(run)).toEqual({ ...SAVED, files: ["a/", "a/b/", "a/b/fox.png"] });
 });
 
-it("a read-only output place is found before anything is sent", async (test) => {
+it("a read-only output folder is found before anything is sent", async (test) => {
   const world = await programWorld(await liveService(PICTURE));
   const folder = await readOnlyFolder();
   if (folder === null) return test.skip(NO_MOUNT);
@@ -67,14 +67,14 @@ it("a read-only output place is found before anything is sent", async (test) => 
   expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
 });
 
-it("an output place below a file is found before anything is sent", async () => {
+it("an output folder below a file is found before anything is sent", async () => {
   const world = await programWorld(await liveService(PICTURE));
   await writeFile(path.join(world.out, "file"), "");
   const run = await world.generate(["--output", `${world.out}/file/`]);
   expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
 });
 
-it("an output place where the system makes no folders is found before anything is sent", async (test) => {
+it("an output folder where the system makes no folders is found before anything is sent", async (test) => {
   if (platform() !== "linux") return test.skip("needs /proc");
   const world = await programWorld(await liveService(PICTURE));
   const program = world.start(world.generateArgs(["--output", "/proc/nowhere/"]));
@@ -84,7 +84,7 @@ it("an output place where the system makes no folders is found before anything i
   clearTimeout(stuck);
 });
 
-it("a full output place is found before anything is sent", async (test) => {
+it("a full output folder is found before anything is sent", async (test) => {
   const disk = tinyDisk(64);
   if (disk === null) return test.skip(NO_MOUNT);
   fill(disk);
@@ -92,7 +92,7 @@ it("a full output place is found before anything is sent", async (test) => {
   expect(await world.aftermath(await world.generate(["--output", `${disk}/`]))).toMatchObject(NOTHING_SENT);
 });
 
-it("an output place that fills up during the download: no half file, and resume saves it once there is room", async (test) => {
+it("an output folder that fills up during the download: no half file, and resume saves it once there is room", async (test) => {
   const disk = tinyDisk(64);
   if (disk === null) return test.skip(NO_MOUNT);
   const big = heavyPicture(200);
@@ -377,7 +377,7 @@ it.each(["EPERM", "ENOTSUP", "EISDIR"])(
   },
 );
 
-it("nothing that another user or program has put into the output place makes it unusable", async () => {
+it("nothing that another user or program has put into the output folder makes it unusable", async () => {
   const world = await programWorld(await liveService(PICTURE));
   await mkdir(path.join(world.out, ".imggen.probe"));
   const { files, ...rest } = await world.aftermath(await world.generate());
@@ -385,7 +385,7 @@ it("nothing that another user or program has put into the output place makes it 
   expect(files).toEqual([".imggen.probe/", "a-fox-task1.png"]);
 });
 
-it("probes of the output place that were killed do not add up", async () => {
+it("probe files that a killed process left in the output folder are removed", async () => {
   const world = await programWorld(await liveService(PICTURE));
   const env = { NODE_OPTIONS: `--import ${KILLED_AT_PROBE}` };
   for (let round = 0; round < 3; round++) {

@@ -105,7 +105,7 @@ describe("gallery", () => {
       { name: "disguised.png", why: "an SVG document" },
     ]);
     expect((await world.run(["gallery", "pictures"])).stderr).toMatch(
-      /^warning: Left out, as they cannot be read: cut\.png \(.+\), disguised\.png \(an SVG document\)\.\n1 image, 0 new thumbnails\.\n$/,
+      /^warning: Skipped because they cannot be read: cut\.png \(.+\), disguised\.png \(an SVG document\)\.\n1 image, 0 new thumbnails\.\n$/,
     );
   });
 

@@ -22,7 +22,7 @@ describe("errorText", () => {
   });
 
   it("leaves every other error its own words", () => {
-    expect(errorText(new Error("it is no regular file"))).toBe("it is no regular file");
+    expect(errorText(new Error("it is not a regular file"))).toBe("it is not a regular file");
     expect(errorText("oh no")).toBe("oh no");
   });
 });

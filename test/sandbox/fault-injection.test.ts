@@ -63,7 +63,7 @@ it("[sandbox:drop]: the task is created and charged, but no reply comes", async 
   expect(await drain(sandbox)).toBe(3);
 });
 
-it("[sandbox:429]: the first submit has to come back, the next is let in, the third starts over", async () => {
+it("[sandbox:429]: rejects the first submit, accepts the retry, and rejects the third again", async () => {
   const sandbox = await liveSandbox({ credits: 5 });
   const request = { prompt: "a fox [sandbox:429]", ...priced };
   for (const _ of [1, 2]) {
@@ -76,7 +76,7 @@ it("[sandbox:429]: the first submit has to come back, the next is let in, the th
   expect(await drain(sandbox)).toBe(1);
 });
 
-it("[sandbox:429]: each prompt and each account is told so for itself", async () => {
+it("[sandbox:429]: rejects each prompt and each account separately", async () => {
   const { as, submit } = await liveSandbox();
   const statuses = [
     await submit({ prompt: "a fox [sandbox:429]" }),
@@ -87,7 +87,7 @@ it("[sandbox:429]: each prompt and each account is told so for itself", async ()
   expect(statuses).toEqual([429, 429, 429, 200]);
 });
 
-it("[sandbox:429]: who comes back after more than a minute is told so again", async () => {
+it("[sandbox:429]: rejects a retry after more than a minute again", async () => {
   const clock = { time: 1_700_000_000_000, now: () => clock.time };
   const { submit } = await liveSandbox({ clock });
   const status = async () => (await submit({ prompt: "a fox [sandbox:429]" })).status;
@@ -98,7 +98,7 @@ it("[sandbox:429]: who comes back after more than a minute is told so again", as
   expect(await status()).toBe(200);
 });
 
-it("[sandbox:429]: the one who comes back may find another process", async () => {
+it("[sandbox:429]: accepts a retry that reaches another process", async () => {
   const first = await liveSandbox();
   const second = await liveSandbox({ folder: first.folder });
   const request = { prompt: "a fox [sandbox:429]" };

@@ -50,7 +50,7 @@ describe("a task in the ledger is found", () => {
     expect((await ledger.find("task-1"))?.id).toBe(ids[0]);
   });
 
-  it("by what the name of its image has of its id, if no id begins so", async () => {
+  it("by the id characters in its image's file name, if no id begins that way", async () => {
     const { ledger, ids } = await ledgerWith(
       "task_3f9c81ab02",
       "task_77e0-c1d2f3",

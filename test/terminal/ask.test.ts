@@ -34,11 +34,11 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
       await writeFile(manifest, Array.from({ length: 60 }, (_, i) => `fox ${i}\n`).join(""));
       const args = ["batch", manifest, "-o", folder, "-m", "z-image", "--sandbox"];
       const screen = await Screen.start(args, { columns: 80 });
-      await screen.shows(/^Spend perhaps \d+ credits\? \[y\/N\]$/m);
+      await screen.shows(/^Spend an estimated \d+ credits\? \[y\/N\]$/m);
       await screen.type(key);
       expect(await screen.end()).toBe(code);
       const lines = await screen.lines();
-      const at = lines.findIndex((line) => /^Spend perhaps \d+ credits\? \[y\/N\]/.test(line));
+      const at = lines.findIndex((line) => /^Spend an estimated \d+ credits\? \[y\/N\]/.test(line));
       expect(lines.slice(at, at + 2)).toEqual([expect.anything(), expect.stringMatching(said)]);
     },
   );
@@ -54,12 +54,12 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     const screen = await Screen.start(args, { columns: 80 });
     await screen.shows(/^Submit all \d+\? \[y\/N\]$/m);
     await screen.type("y", "Enter");
-    await screen.shows(/^Spend perhaps \d+ credits\? \[y\/N\]$/m);
+    await screen.shows(/^Spend an estimated \d+ credits\? \[y\/N\]$/m);
     await screen.type("n", "Enter");
     expect(await screen.end()).toBe(2);
     const lines = (await screen.lines()).join("\n");
     expect(lines).toContain("Submit all 60? [y/N] y\n");
-    expect(lines).toMatch(/^Spend perhaps \d+ credits\? \[y\/N\] n\nerror: The cost was not confirmed/m);
+    expect(lines).toMatch(/^Spend an estimated \d+ credits\? \[y\/N\] n\nerror: The cost was not confirmed/m);
   });
 
   it("login asks for the base URL and the key, shows only the first, and says who has accepted it", async () => {

@@ -85,7 +85,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   skill: {
     group: "Agents",
-    summary: "print or install a skill that teaches a coding agent imggen",
+    summary: "print or install a skill that teaches a coding agent to use imggen",
     load: () => import("../commands/skill.ts"),
   },
   doctor: {

@@ -33,7 +33,7 @@ export async function buildProgram(
 ): Promise<Command> {
   const program = new Command("imggen")
     .description(
-      "Generate images from the command line.\nIt never charges a request twice by itself, and never loses a charged image.",
+      "Generate images from the command line.\nNever submits a request twice by itself, and never loses a charged image.",
     )
     .optionsGroup(GLOBAL_OPTIONS)
     .version(VERSION, "-V, --version", "print the version")

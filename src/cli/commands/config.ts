@@ -71,7 +71,7 @@ const CHECKS: Record<Exclude<SettingName, "apiKey">, Check> = {
   matrix: async (value, { context }) => {
     const file = context.resolvePath(notBlank("matrix", value));
     const { readMatrix } = await import("../../models/matrix-file/read.ts");
-    readMatrix(file, "Nothing was stored. Its form: imggen help json");
+    readMatrix(file, "Nothing was stored. File format: imggen help json");
     return file;
   },
 };

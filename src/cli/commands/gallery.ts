@@ -69,7 +69,7 @@ async function show(
   if (unreadable.length > 0) {
     const named = unreadable.slice(0, MOST_NAMED).map(({ name, why }) => `${name} (${why})`);
     const more = unreadable.length > MOST_NAMED ? `, and ${unreadable.length - MOST_NAMED} more` : "";
-    await console.warn(`Left out, as they cannot be read: ${named.join(", ")}${more}.`);
+    await console.warn(`Skipped because they cannot be read: ${named.join(", ")}${more}.`);
   }
   const count = images.length === 1 ? "1 image" : `${images.length} images`;
   await console.note(`${count}, ${made === 1 ? "1 new thumbnail" : `${made} new thumbnails`}.`);

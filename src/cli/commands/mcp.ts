@@ -27,7 +27,10 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .option("-o, --output <dir>", "folder for the images (default: the current folder)")
-    .option("--max-credits <n>", `most that one session may spend (default: ${DEFAULT_MAX_CREDITS})`)
+    .option(
+      "--max-credits <n>",
+      `refuse to spend more than <n> credits per session (default: ${DEFAULT_MAX_CREDITS})`,
+    )
     .addHelpText("after", SETUP)
     .action(runWith(runMcp));
 }

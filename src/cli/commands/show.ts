@@ -69,7 +69,7 @@ async function findImages(
   const paths = saved.flatMap(({ path }) => path ?? []);
   if (paths.length === 0) {
     throw new UsageError(`No image of task ${what} is saved in a file.`, {
-      hint: "imggen history shows where a task stands; imggen resume saves what is unfinished.",
+      hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",
     });
   }
   return { origin: originOfTask(record), paths };

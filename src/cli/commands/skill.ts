@@ -23,7 +23,7 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .command("install")
     .argument("[dir]", `folder of skills (default: ${DEFAULT_FOLDER})`)
-    .description(`Write ${SKILL_NAME}/SKILL.md into a folder of skills, and print its path.`)
+    .description(`write ${SKILL_NAME}/SKILL.md into a folder of skills, and print its path`)
     .action(runWith(installSkill));
 }
 

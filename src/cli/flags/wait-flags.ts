@@ -13,12 +13,12 @@ export interface WaitFlags {
 }
 
 /** What `--progress` takes. */
-export const PROGRESS_FORMS = ["auto", "json"];
+export const PROGRESS_FORMATS = ["auto", "json"];
 const PROGRESS_HELP = "auto, or json: a JSON line on standard error for each event (default: auto)";
 
 /** @throws UsageError */
-function progressForm(text: string): string {
-  if (PROGRESS_FORMS.includes(text)) return text;
+function progressFormat(text: string): string {
+  if (PROGRESS_FORMATS.includes(text)) return text;
   const hint = "json is for programs: see imggen help json";
   throw new UsageError(`--progress ${JSON.stringify(text)} is neither auto nor json.`, { hint });
 }
@@ -35,7 +35,7 @@ export function addPollOptions(command: Command, timeout: string, when = ""): Co
   return command
     .option("--timeout <duration>", `${when}${timeout} (default: 180s, 600s for 4K)`)
     .option("--poll-interval <duration>", `${when}${interval}`)
-    .option("--progress <form>", PROGRESS_HELP, progressForm);
+    .option("--progress <format>", PROGRESS_HELP, progressFormat);
 }
 
 export function addRequestTimeout(command: Command): Command {

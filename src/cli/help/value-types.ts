@@ -3,7 +3,7 @@ import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
 import { KINDS } from "../commands/models/models.ts";
 import { SHELLS } from "../completion/scripts.ts";
-import { PROGRESS_FORMS } from "../flags/wait-flags.ts";
+import { PROGRESS_FORMATS } from "../flags/wait-flags.ts";
 import { TOPIC_NAMES } from "./topic-names.ts";
 
 export type ValueType =
@@ -44,7 +44,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   dir: { type: "folder" },
   duration: { type: "duration" },
   "i/n": TEXT,
-  form: { type: "choice", values: PROGRESS_FORMS },
+  format: { type: "choice", values: PROGRESS_FORMATS },
   id: MODEL,
   image: { type: "path" },
   ids: { ...MODEL, ...SEVERAL },

@@ -13,7 +13,7 @@ export async function showDryRun(
   const { credits, warnings } = checked;
   const plan = await references?.plan(checked.request, session.context.clock.now());
   const { request, uploads } = plan ?? { request: checked.request, uploads: [] };
-  if (checkImages) await session.console.warn("--check-images was not done: --dry-run opens no connection.");
+  if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
   if (session.options.json) {
     const said = warnings.length > 0 ? { warnings } : {};
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));

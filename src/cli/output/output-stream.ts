@@ -34,7 +34,7 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
       writtenBytes += bytes.length;
       const writeOn = writtenBytes > PIPE_BYTES ? writeSome : writeSync;
-      // At once, where nothing is under way: what was said is out before the next thing is done.
+      // Written synchronously if no write is pending, so that the output is visible before the next step.
       const written =
         under === null ? writeAll(fd, bytes, writeOn) : under.then(() => writeAll(fd, bytes, writeOn));
       const told = written.then(() => done(), done);

@@ -33,7 +33,7 @@ export class TaskNotes {
     if (ageMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;
     this.#isIdShown = true;
     void this.#console.note(
-      `This takes long. Ctrl-C stops the wait and loses nothing; later: ${resumeCommand(taskId)}`,
+      `This is taking a while. Ctrl-C loses nothing; resume with: ${resumeCommand(taskId)}`,
     );
   }
 

@@ -1,10 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Has V8 run WebAssembly as it first compiles it. The HTTP library parses replies with it; V8 would spend a tenth of a
- * second of another thread on making that faster, and Node 20 does not exit before it is done. A command parses a few
- * hundred replies, which takes less than that either way. For the whole process: a matter of the program, not of its
- * library.
+ * Keeps V8 from optimizing WebAssembly, which the HTTP library parses replies with. Optimizing it takes a tenth of a
+ * second of another thread, and Node 20 does not exit before that is done; parsing the few hundred replies of a command
+ * takes less than that either way. It concerns the whole process, so the program does it and not its library.
  */
 export function keepFirstTierWasm(): void {
   // Bun and Deno have the function, and other engines or no such flags behind it.

@@ -74,7 +74,7 @@ async function showId(folder: string, id: string, nowMs: number): Promise<void> 
 }
 
 function replaced(folder: string): UsageError {
-  return new UsageError(`${folder} was replaced by another batch's folder in this very moment.`, {
+  return new UsageError(`${folder} was just replaced by another batch's folder.`, {
     hint: "Nothing was sent. Run the same command again.",
   });
 }

@@ -59,11 +59,11 @@ export interface BatchWatcher
   extends Pick<CircuitBreakerDeps, "onOutage">,
     Required<Pick<RateLimiterDeps, "onPause">> {
   /**
-   * Whether a folder that other ledgers know more of is to be this ledger's too.
-   * @throws what says no; nothing was sent
+   * Whether this ledger adopts a folder that other ledgers may have submitted rows into.
+   * @throws if the user declines; nothing was sent
    */
   agreeOnFolder: (found: FoundBatch, plan: BatchPlan) => Promise<boolean>;
-  /** The batch is within its budget and may be submitted. @throws what says no; nothing was sent */
+  /** The batch is within its budget and may be submitted. @throws if the user declines; nothing was sent */
   agreeOnCosts: (plan: BatchPlan) => Promise<void>;
   /** Rows are submitted from now on. `cutOff` returns the state so far, for when the process is about to end. */
   onRun?: (cutOff: () => BatchResult) => void;

@@ -21,7 +21,7 @@ export function foreignFolder(
   const rows = plan.rows.filter(({ state }) => state === "new").length;
   if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;
   const what = rows === 1 ? "1 row was" : `${rows} rows were`;
-  const filled = isKnown ? "is filled in shards, perhaps" : "was filled";
-  const message = `${place.folder} ${filled} from another machine or another IMGGEN_HOME too. Whether ${what} submitted there is not known here.`;
+  const also = isKnown ? "may also contain" : "also contains";
+  const message = `${place.folder} ${also} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${what} submitted there.`;
   return { message, rows };
 }

@@ -54,7 +54,7 @@ async function misplaced(row: PlannedRow, place: OutputFolder): Promise<Manifest
   const file = path.join(place.folder, output);
   const folder = await realFolder(path.dirname(file));
   if (!isBelow(folder, place.folder))
-    return { line, message: `output ${JSON.stringify(output)} leads out of ${place.folder}.` };
+    return { line, message: `output ${JSON.stringify(output)} is outside ${place.folder}.` };
   if (state !== "new" || place.overwrite || !(await promises.lstat(file).catch(() => null))) return null;
   return { line, message: `output ${JSON.stringify(output)} exists already.` };
 }

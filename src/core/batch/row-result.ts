@@ -107,7 +107,7 @@ const AGAIN: Wording = ({ resubmitUnknown }) => `Submit it again, at a new charg
  * @param same a task for the same request, which may be this row's
  */
 export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | null): RowResult {
-  const what = `What became of this row cannot be read: ${entry?.file}.`;
+  const what = `The record of this row cannot be read: ${entry?.file}.`;
   const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
   const hint = entry?.kind === "lost" ? AGAIN : undefined;
   return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint }));

@@ -24,7 +24,7 @@ export class RunFileNames {
 
   /**
    * Takes a name for an image that is to replace the existing file.
-   * @param acceptedMs when the image's task was accepted: --overwrite does not mean a file that is newer
+   * @param acceptedMs when the image's task was accepted: --overwrite does not replace a newer file
    * @returns false if the name is another image's, or the existing file must not be replaced
    */
   async take(file: string, acceptedMs: number): Promise<boolean> {

@@ -55,7 +55,7 @@ function surplusWarning(urls: readonly string[]): string {
 
 function severalFailed(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
   const reasons = failures.map(({ reason }) => reason).join("; ");
-  const message = `${failures.length} of ${images} images could not be fetched: ${reasons}.`;
+  const message = `${failures.length} of ${images} images could not be downloaded: ${reasons}.`;
   return new SaveFailedError(message, { charged: "yes", cause: failures[0] });
 }
 

@@ -58,7 +58,9 @@ function uncountable(): BudgetExceededError {
 function exceeded(spent: number, credits: number, limit: number): BudgetExceededError {
   return new BudgetExceededError(
     `${spent} credits were spent today, this costs ${credits} more, and dailyCredits is ${limit}.`,
-    { hint: "Nothing was sent. Wait for tomorrow, or change the limit: imggen config set dailyCredits <n>" },
+    {
+      hint: "Nothing was sent. Wait until tomorrow, or change the limit: imggen config set dailyCredits <n>",
+    },
   );
 }
 

@@ -20,7 +20,7 @@ export function isColumn(name: string): name is Column {
 export function unknownName(name: string): string {
   const meant = nearestColumn(name);
   const advice = meant === undefined ? "" : ` Did you mean ${quoted(meant)}?`;
-  return `The column ${quoted(name)} is not used; {${name}} in --template or --name takes it.${advice}`;
+  return `The column ${quoted(name)} is not used; {${name}} can be used in --template and --name.${advice}`;
 }
 
 const MOST_SLIPS = 2;

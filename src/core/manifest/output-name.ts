@@ -12,11 +12,11 @@ const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 /**
  * Why a row's `output` cannot be a path below the output folder on every platform; null if it can. Folders in it are
- * separated by `/`. No accepted path leads out of the output folder.
+ * separated by `/`. No accepted path is outside the output folder.
  */
 export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
-  if (INVISIBLE.test(name)) return "a name holds no control or invisible character";
+  if (INVISIBLE.test(name)) return "a name must not contain control or invisible characters";
   if (name.includes("\\")) return "use / between folders, not a backslash";
   if (name.startsWith("/") || /^[a-z]:/i.test(name)) return "it must be a name below the output folder";
   if (name.endsWith("/")) return "it is a folder, and a file's name is needed";
@@ -29,7 +29,7 @@ export function outputNameProblem(name: string): string | null {
 /** The problem of one folder name or of the file name. */
 function stepProblem(step: string): string | null {
   if (step === "..") return "it must not leave the output folder";
-  if (step === "." || step === "") return `it has a step that leads nowhere (${quoted(step)})`;
+  if (step === "." || step === "") return `it has an empty or "." folder in its path`;
   return portableNameProblem(step);
 }
 
@@ -60,7 +60,7 @@ export class OutputNames {
     const folders = foldersOf(name);
     const other = [this.#inWayOfFile(name), ...folders.map((folder) => this.#fileAt(folder))].find(isLine);
     if (other !== undefined)
-      return `output ${quoted(output)} would be in the way of that of line ${other}; each row needs its own`;
+      return `output ${quoted(output)} conflicts with the output of line ${other}; each row needs its own file`;
     this.#keep(name, folders, line);
     return null;
   }

@@ -25,5 +25,5 @@ export function fillTemplate(
 /** What is wrong with a row that has no text for some names of a template. */
 export function missingProblem(flag: "--template" | "--name", missing: readonly string[]): string {
   const names = missing.map((name) => `{${name}}`).join(" ");
-  return `the row has nothing for ${names} of ${flag}`;
+  return `the row has no value for ${names}, which ${flag} uses`;
 }

@@ -24,12 +24,12 @@
  * Where the constants come from.
  * - The reference client (section 4.2) polls every 3 s, at most 60 times. 60 polls in any 180 s is this program's promise
  *   too; plans have 58, which leaves one for a poll at once and one at the deadline.
- * - 1.45 polls for each of the reference client's reduce its mean delay to a third. More polls bring little.
+ * - 1.45 times the reference client's polls reduce its mean delay to a third. More polls bring little.
  * - The fallback's and the estimate's weights were chosen with `test/bench/polling.js`, which simulates tasks of 8, 20
  *   and 45 s, steady, memoryless, of two kinds, and becoming 2 or 3 times slower or faster. After 20 tasks of 8 s or
  *   20 s, give or take a quarter, completions are seen in 0.34 of the reference client's mean delay (1.5 s) with 1.44
  *   times its polls. Tasks of 45 s are limited by the 58 polls: 0.6 of the delay with 0.87 of the polls.
- * - Tasks that begin before anything is known have no more polls, for their delay, than the reference client's.
+ * - Tasks without a history are seen no later than by the reference client with the same number of polls.
  */
 
 export {

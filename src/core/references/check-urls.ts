@@ -36,7 +36,7 @@ function expired(url: string, nowMs: number): ImageHead | null {
 function findings(image: string, head: ImageHead): string[] {
   if (head.kind === "good") return [];
   if (head.kind === "unknown") return [`${image} was not checked: ${head.why}.`];
-  throw new InvalidRequestError(`${image} is no image that the service can fetch: ${head.why}.`, {
-    hint: "Nothing was charged. Give another URL, or omit --check-images. Where the URL is of an upload, --no-upload-cache uploads the file again.",
+  throw new InvalidRequestError(`${image} is not an image that the service can use: ${head.why}.`, {
+    hint: "Nothing was charged. Give another URL, or omit --check-images. If the URL comes from an upload, --no-upload-cache uploads the file again.",
   });
 }

@@ -42,7 +42,7 @@ export async function readReferenceFile(
   });
   const takes = "the service takes JPEG, PNG and WebP";
   if (!inspection.ok) {
-    const what = inspection.problem === "incomplete" ? "is incomplete" : "is no image";
+    const what = inspection.problem === "incomplete" ? "is incomplete" : "is not an image";
     throw refused(`${label} ${given} ${what} (${inspection.detail}): ${takes}`);
   }
   const { type, extension } = inspection.image;
@@ -76,7 +76,7 @@ function pathOf(given: string, label: string, resolvePath: (file: string) => str
   try {
     return path.resolve(fileURLToPath(given));
   } catch {
-    throw refused(`${label} ${given} is no file: URL of this machine (file:///…)`);
+    throw refused(`${label} ${given} is not a file: URL of this machine (file:///…)`);
   }
 }
 

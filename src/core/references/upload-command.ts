@@ -32,7 +32,7 @@ export function parseUploadCommand(text: string, label: string): UploadCommand {
     );
   if (isShellScriptWithFile(words))
     throw refused(
-      `${label} has ${FILE} in a shell's script, which would run what a file is named`,
+      `${label} puts ${FILE} inside a shell script, where a file name could be run as code`,
       `Write "$1" there, and sh ${FILE} after the script. Examples: imggen help uploads`,
     );
   return { text, words };

@@ -48,7 +48,7 @@ export async function putAwayUnsent(owned: OwnedTask, ledger: Ledger): Promise<T
 
 function outcomeIsKnown(record: TaskRecord): UsageError {
   const { taskId, state } = reportOf(record);
-  const hint = "Only a request of unknown outcome can be dismissed. imggen history shows how each stands.";
+  const hint = "Only a request of unknown outcome can be dismissed. imggen history shows the status of each.";
   return new UsageError(
     `Task ${taskId ?? record.id} cannot be dismissed: its status is ${state.replace("_", " ")}.`,
     {

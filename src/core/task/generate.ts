@@ -23,7 +23,7 @@ export interface GenerateOrder {
   wait: WaitSettings | null;
 }
 
-// Without a wait there is no deadline to hold a Retry-After against.
+// Without a wait there is no deadline to compare a Retry-After with.
 const PATIENCE_WITHOUT_WAIT_MS = 180_000;
 
 /**

@@ -36,7 +36,7 @@ async function readDigest(file: string): Promise<string> {
 
 function unknownFile(file: string): UsageError {
   return new UsageError(
-    `${file} is no image that imggen saved on this machine or with a sidecar, or it was changed since.`,
+    `${file} is not an image that imggen saved on this machine or with a sidecar, or it was changed since.`,
     {
       hint: "Nothing was sent. imggen history lists the tasks whose requests are known; rerun takes their ids too.",
     },
@@ -51,7 +51,7 @@ function unknownTask(id: string): UsageError {
 
 function shortenedImage(file: string, url: string): UsageError {
   return new UsageError(
-    `${file} was made from ${url}, and its sidecar does not hold what stands after the "?".`,
+    `${file} was made from ${url}, and its sidecar omits the part of the URL after the "?".`,
     { hint: "Nothing was sent. Use imggen generate, with --image <url> for each reference image." },
   );
 }

@@ -35,7 +35,7 @@ export const generateImage = (matrix: Matrix) =>
     name: "generate_image",
     title: "Generate an image",
     description:
-      "Submits a prompt, waits, saves the image, and returns its path. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge. Where the task takes longer than waitSeconds, the answer holds its id: go on with get_task.",
+      "Submits a prompt, waits, saves the image, and returns its path. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge. If the task takes longer than waitSeconds, the result contains its id: call get_task with it.",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     input: inputOf(matrix),
     async run({ waitSeconds, preview, ...args }, call, toolbox) {

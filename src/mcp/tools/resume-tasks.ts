@@ -17,7 +17,7 @@ export const resumeTasks = tool({
       Promise.all(jobs.map((job) => endOf(job, waitSeconds, call, toolbox))),
       toolbox.client.resume([], { ...call, timeoutMs: Math.max(waitSeconds, 1) * 1000 }),
     ]);
-    // A job holds its task, so that resume has found it taken.
+    // The session's own unfinished jobs have claimed their tasks, so resume has found them claimed.
     const mine = new Set(jobs.map(({ taskId }) => taskId));
     const others = tasks.filter(({ taskId }) => !mine.has(taskId)).map(taskAnswer);
     const all = [...own, ...others];

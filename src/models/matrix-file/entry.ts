@@ -17,7 +17,7 @@ export type MatrixEntry = Cells & Pick<Model, "id">;
 /** A comma would be taken for the end of an id by `imggen compare --model`. */
 const ID = text(
   (id) => id.length <= LONGEST_ID && /^[^\s,\p{C}]+$/u.test(id),
-  `an id of at most ${LONGEST_ID} characters without blanks and commas`,
+  `an id of at most ${LONGEST_ID} characters without spaces and commas`,
 );
 const RATIO = text(isWellFormedRatio, "width:height in whole numbers, or auto");
 const QUALITY = oneOf(QUALITIES);

@@ -31,7 +31,7 @@ export function unknownRatioRefusal(value: string, label: string): Refusal {
   const nearest =
     intended !== undefined && RATIOS.includes(intended) ? intended : nearestRatio(value, RATIOS);
   return refuse(
-    `${label} ${value} is not in the service's document`,
+    `${label} ${value} is not documented by the service`,
     ({ noValidate }) => `the nearest is ${nearest}; add ${noValidate} to send it as it is`,
   );
 }
@@ -40,7 +40,7 @@ function unlisted(value: string, id: string, label: string): Warning {
   const intended = intendedRatio(value);
   const same = intended === value ? "" : `; the same shape is ${intended}`;
   return warning(
-    `${label} ${value} is not in the service's document, which does not say what ${id} takes${same}`,
+    `${label} ${value} is not documented by the service, which does not say what ${id} takes${same}`,
   );
 }
 

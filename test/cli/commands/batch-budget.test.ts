@@ -185,7 +185,7 @@ describe("confirmAbove", () => {
     expect(document).toMatchObject({ charged: "no", error: { type: "budget_exceeded", exitCode: 2 } });
     expect(world.server.requests).toEqual([]);
     const asked = await world.run(batch, { ...TERMINAL, typed: "n\n" });
-    expect(asked.stderr).toContain("Spend perhaps 104 credits? [y/N] ");
+    expect(asked.stderr).toContain("Spend an estimated 104 credits? [y/N] ");
     await world.manifest("p.txt", ...foxes(12));
     expect((await world.run(batch, { input: "" })).code).toBe(0);
   });

@@ -176,7 +176,7 @@ describe("a folder whose id this ledger does not know", () => {
     for (const flags of [[], ["--max-credits", "100"]]) {
       const { code, stderr } = await run(flags, { input: "" });
       expect(code).toBe(2);
-      expect(stderr).toMatch(/another machine or another IMGGEN_HOME.*3 rows.*not known/);
+      expect(stderr).toMatch(/another machine or IMGGEN_HOME.*cannot know whether 3 rows/);
       expect(stderr).toContain("--yes");
     }
     const { document } = await world.json(batchInto("out"), { home, input: "" });

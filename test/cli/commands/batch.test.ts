@@ -239,7 +239,7 @@ describe("where a batch's images go", () => {
     await symlink("../elsewhere", path.join(world.cwd, "out", "link"));
     await world.manifest("p.jsonl", { prompt: "a fox", output: "link/deeper/fox.png" });
     const run = await world.run(["batch", "p.jsonl", ...MODEL, "-o", "out"]);
-    expect(run).toMatchObject({ code: 2, stderr: expect.stringMatching(/line 1: .*leads out of/) });
+    expect(run).toMatchObject({ code: 2, stderr: expect.stringMatching(/line 1: .*is outside/) });
     expect(world.server.requests).toEqual([]);
     expect(await readdir(path.join(world.cwd, "elsewhere"))).toEqual([]);
   });
@@ -291,7 +291,7 @@ describe("columns that no request has", () => {
     const { code, stderr } = await world.run(["batch", "p.csv", ...MODEL, "-o", "out"]);
     expect(code).toBe(0);
     expect(stderr).toContain(
-      'warning: The column "qualty" is not used; {qualty} in --template or --name takes it. Did you mean "quality"?\n',
+      'warning: The column "qualty" is not used; {qualty} can be used in --template and --name. Did you mean "quality"?\n',
     );
     expect(stderr.match(/^warning: The column "colour" is not used/gm)).toHaveLength(1);
     expect(world.prompts().toSorted()).toEqual(["a fox", "a hen"]);
@@ -326,9 +326,9 @@ describe("columns that no request has", () => {
     const unknown = await world.run([...args, "{colour}-{size}"]);
     expect(unknown.code).toBe(2);
     for (const line of [2, 3, 4])
-      expect(unknown.stderr).toContain(`line ${line}: the row has nothing for {size} of --name.`);
+      expect(unknown.stderr).toContain(`line ${line}: the row has no value for {size}, which --name uses.`);
     expect((await world.run([...args, "{style}"])).stderr).toContain(
-      "line 4: the row has nothing for {style} of --name.",
+      "line 4: the row has no value for {style}, which --name uses.",
     );
     expect(world.server.requests).toEqual([]);
   });

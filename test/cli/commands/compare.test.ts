@@ -161,7 +161,7 @@ describe("compare", () => {
 
   it.each([
     ["model", ["-m", "gama-image-2,z-image"], "the nearest are gamma-image-2,"],
-    ["ratio", ["-m", "z-image", "-r", "1:1,99:1"], "99:1 is not in the service's document"],
+    ["ratio", ["-m", "z-image", "-r", "1:1,99:1"], "99:1 is not documented by the service"],
     ["ratio", ["-m", "z-image", "-r", "1:1,wide"], "wide is neither"],
     ["quality", ["-m", "gamma-image-2", "-q", "1K,5K"], "5K is not a quality of the service"],
   ])("refuses a %s that there is not (%j), and spends nothing on the rest", async (_what, flags, said) => {

@@ -155,7 +155,7 @@ describe("the setting matrix", () => {
       code: 2,
       error: {
         message: `The model matrix ${path.join(world.cwd, "models.json")} cannot be used: models[0].notes must be a list, not 1.`,
-        hint: "Nothing was stored. Its form: imggen help json",
+        hint: "Nothing was stored. File format: imggen help json",
       },
     });
     expect((await world.json(["config", "get", "matrix"], unset)).document.value).toBeNull();
@@ -183,7 +183,7 @@ describe("the setting matrix", () => {
       document: {
         error: {
           type: "usage",
-          hint: "Nothing was sent. Its form: imggen help json\nTo use the built-in models alone, run imggen config unset matrix.",
+          hint: "Nothing was sent. File format: imggen help json\nTo use the built-in models alone, run imggen config unset matrix.",
         },
       },
     });

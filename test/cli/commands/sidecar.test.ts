@@ -120,16 +120,16 @@ describe("rerun of an image with a sidecar", () => {
 
   it.each([
     ["an image that was changed since", () => ({ sha256: "0".repeat(64) }), "changed since"],
-    ["a request without a prompt", () => ({ request: { model: "z-image" } }), "no image that imggen saved"],
+    ["a request without a prompt", () => ({ request: { model: "z-image" } }), "not an image that imggen saved"],
     [
       "a prompt that is no text",
       () => ({ request: { prompt: 1, model: "z-image" } }),
-      "no image that imggen saved",
+      "not an image that imggen saved",
     ],
     [
       "a reference image whose query is not known",
       () => ({ request: { ...FOX_REQUEST, image: "https://a.example/1.png?…" } }),
-      "does not hold what stands after",
+      "omits the part of the URL after",
     ],
     ["another service", () => ({ service: "https://other.example/api" }), "and http"],
   ])("refuses %s; nothing is sent", async (_what, change, message) => {

@@ -142,7 +142,7 @@ describe("several tasks", () => {
 describe("rerun of what another service was asked for", () => {
   const SANDBOX_IMAGE = ["generate", "a fox", "-m", "z-image", "--sandbox", "-o", "fox.png"];
 
-  it("is refused where that is not the configured one: both are named, and both ways on", async () => {
+  it("is refused where that is not the configured one: both are named, and both next steps", async () => {
     const world = await commandWorld();
     await world.run(SANDBOX_IMAGE);
     for (const flags of [[], ["--dry-run"]]) {

@@ -146,7 +146,7 @@ describe("--image with a file", () => {
     ["there are too many", { flags: Array(16).fill(["-i", "https://a.example/b.png"]).flat() }],
     ["it costs more than --max-credits", { flags: ["--max-credits", "1"] }],
     ["a day's limit would be passed", { settings: { dailyCredits: "1" } }],
-    ["the output place cannot be used", { flags: ["-o", "fox.png/x/"] }],
+    ["the output folder cannot be used", { flags: ["-o", "fox.png/x/"] }],
     ["no key is stored", { env: { IMGGEN_API_KEY: undefined } }],
     ["another one of its images is unusable", { flags: ["-i", "missing.png"] }],
     [
@@ -252,7 +252,7 @@ describe("--check-images", () => {
       document: { error: { type: "invalid_request" }, charged: "no" },
     });
     expect(document.error?.message).toBe(
-      `--image ${world.server.origin}/in.png?… is no image that the service can fetch: its type is text/html, not JPEG, PNG or WebP.`,
+      `--image ${world.server.origin}/in.png?… is not an image that the service can use: its type is text/html, not JPEG, PNG or WebP.`,
     );
     expect(world.server.submits()).toEqual([]);
   });
@@ -273,7 +273,7 @@ describe("--check-images", () => {
     const url = `${world.server.origin}/in.png?X-Amz-Date=${signedAt(3_700_000)}&X-Amz-Expires=3600`;
     const { code, stderr } = await world.run([...FOX, "--image", url, "--check-images"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("in.png?… is no image that the service can fetch: its signature has expired.");
+    expect(stderr).toContain("in.png?… is not an image that the service can use: its signature has expired.");
     expect(world.server.requests).toEqual([]);
   });
 
@@ -281,7 +281,7 @@ describe("--check-images", () => {
     const { world, check } = await answering(200, {});
     const { code, stderr } = await check("--dry-run");
     expect(code).toBe(0);
-    expect(stderr).toContain("--check-images was not done: --dry-run opens no connection.");
+    expect(stderr).toContain("--check-images was skipped: --dry-run opens no connection.");
     expect(world.server.requests).toEqual([]);
   });
 });

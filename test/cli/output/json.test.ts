@@ -62,14 +62,14 @@ it.each(["generate", "status", "resume", "history", "models", "login", "logout",
   },
 );
 
-it("without --json a usage error is on standard error alone, with the way on", async () => {
+it("without --json a usage error is on standard error alone, with the next step", async () => {
   const world = await commandWorld();
   const { code, stdout, stderr } = await world.run(["genrate", "a fox"]);
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toContain("imggen generate");
 });
 
-it("no base URL is exit 2 with both ways on, no key exit 3", async () => {
+it("no base URL is exit 2 with both next steps, no key exit 3", async () => {
   const world = await commandWorld();
   const noUrl = await world.json(["generate", "a fox"], { env: { IMGGEN_BASE_URL: undefined } });
   expect(noUrl).toMatchObject({ code: 2, document: { error: { type: "usage" }, charged: "no" } });

@@ -126,7 +126,7 @@ describe("a row's output", () => {
     );
     const problems = await findMisplaced(rows, { ...place, overwrite });
     expect(problems.map(({ line }) => line)).toEqual([1, 2, 4]);
-    for (const { message } of problems) expect(message).toContain(`leads out of ${place.folder}`);
+    for (const { message } of problems) expect(message).toContain(`is outside ${place.folder}`);
   });
 });
 

@@ -191,7 +191,7 @@ describe("an image that cannot be downloaded", () => {
     await expect(saving({ images, destination: { folder }, result })).rejects.toMatchObject({
       type: "save_failed",
       charged: "yes",
-      message: expect.stringMatching(/^2 of 4 images could not be fetched: .*\/1\); .*\/3\)\.$/),
+      message: expect.stringMatching(/^2 of 4 images could not be downloaded: .*\/1\); .*\/3\)\.$/),
     });
     expect((await readdir(folder)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
     expect(result.files.map((file) => file?.path ?? null)).toEqual([

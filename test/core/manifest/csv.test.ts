@@ -123,7 +123,7 @@ describe("a manifest in CSV", () => {
     const entries = await entriesOf(rows.join("\n"), "csv", undefined, options);
     expect(entries).toMatchObject([
       { row: { values: { prompt: "a red fox, oil, 1:1", ratio: "1:1" } } },
-      { kind: "problem", line: 3, message: "the row has nothing for {style} of --template" },
+      { kind: "problem", line: 3, message: "the row has no value for {style}, which --template uses" },
       { row: { values: { prompt: "my own" } } },
     ]);
     const without = await entriesOf("colour,style,ratio\nred,oil,1:1\n", "csv", undefined, options);

@@ -86,7 +86,7 @@ describe("a manifest of JSON lines", () => {
     expect(await entriesOf(text, "jsonl", undefined, { template: "a {colour} fox" })).toMatchObject([
       { row: { values: { prompt: "a red fox" } } },
       { row: { values: { prompt: "a 5 fox" } } },
-      { kind: "problem", message: "the row has nothing for {colour} of --template" },
+      { kind: "problem", message: "the row has no value for {colour}, which --template uses" },
     ]);
   });
 

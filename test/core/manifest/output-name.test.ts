@@ -40,9 +40,9 @@ describe("a row's output name", () => {
     ["a\\fox", "backslash"],
     ["..\\fox", "backslash"],
     ["\\\\host\\share", "backslash"],
-    [".", "leads nowhere"],
-    ["./fox", "leads nowhere"],
-    ["a//fox", "leads nowhere"],
+    [".", "an empty or"],
+    ["./fox", "an empty or"],
+    ["a//fox", "an empty or"],
     ["foxes/", "is a folder"],
     ["/", "below the output folder"],
     ["fox\n", "control"],
@@ -71,7 +71,7 @@ describe("a row's output name", () => {
     expect(outputNameProblem(name)).toContain(why);
   });
 
-  it("never leads out of its folder, whatever it is", () => {
+  it("is never outside its folder, whatever it is", () => {
     const step = fc.oneof(
       fc.constantFrom("..", ".", "/", "\\", "C:", "~", "\0", "fox", "%2e%2e", "．．", " "),
       fc.string({ unit: anyCharacter, maxLength: 4 }),
@@ -119,7 +119,9 @@ describe("the output names of a batch", () => {
   ])("hold %j and %j for one", (first, second) => {
     const [free, problem] = taken(first, second);
     expect(free).toBeNull();
-    expect(problem).toBe(`output "${second}" would be in the way of that of line 1; each row needs its own`);
+    expect(problem).toBe(
+      `output "${second}" conflicts with the output of line 1; each row needs its own file`,
+    );
   });
 
   it.each([

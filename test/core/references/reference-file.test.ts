@@ -37,11 +37,11 @@ describe("a reference image on disk", () => {
     ["missing", "nope.png", /^--image nope.png cannot be read: no such file or folder/],
     ["a folder", "folder", /^--image folder is not a regular file/],
     ["a named pipe", "pipe", /^--image pipe is not a regular file/],
-    ["empty", "empty.png", /^--image empty.png is no image \(/],
-    ["an HTML page", "page.png", /^--image page.png is no image \(an HTML page\)/],
+    ["empty", "empty.png", /^--image empty.png is not an image \(/],
+    ["an HTML page", "page.png", /^--image page.png is not an image \(an HTML page\)/],
     ["a GIF", "fox.gif", /^--image fox.gif is of the type GIF: the service takes JPEG, PNG and WebP/],
     ["cut short", "half.png", /^--image half.png is incomplete \(PNG cut short/],
-    ["a file: URL of another machine", "file://other/fox.png", /is no file: URL of this machine/],
+    ["a file: URL of another machine", "file://other/fox.png", /is not a file: URL of this machine/],
     ["a name with NUL", "a\0b", /NUL/],
   ])("is refused where it is %s: nothing was uploaded or sent", async (_what, given, message) => {
     const folder = await folderWith("half.png", PICTURE.subarray(0, -20));

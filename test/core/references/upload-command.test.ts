@@ -19,8 +19,8 @@ it.each([
   ["upload '{file}", /^it cannot be read: a quote ' is not closed/],
   ["upload {file} | tail -1", /^it holds \|, and no shell runs it/],
   ["upload {file} && link {file}", /^it holds &&, and no shell runs it/],
-  ["sh -c 'upload {file}'", /^it has \{file\} in a shell's script/],
-  ['/bin/bash -ec "upload {file} && link"', /^it has \{file\} in a shell's script/],
+  ["sh -c 'upload {file}'", /^it puts \{file\} inside a shell script/],
+  ['/bin/bash -ec "upload {file} && link"', /^it puts \{file\} inside a shell script/],
 ])("%j is refused, with what is wrong and where examples are", (text, message) => {
   expect(() => parseUploadCommand(text, "it")).toThrow(
     expect.objectContaining({

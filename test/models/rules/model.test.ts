@@ -3,7 +3,7 @@ import { checkRequest } from "../built-in.ts";
 import { refusalOf } from "../refusal.ts";
 
 describe("the model", () => {
-  it("that is unknown is refused with the nearest ids and both ways on", () => {
+  it("that is unknown is refused with the nearest ids and both next steps", () => {
     const { message, hint } = refusalOf({ model: "alpha-3" });
     expect(message).toMatch(/^--model alpha-3 is not a known model; the nearest are vendor1\/alpha-2, /);
     expect(hint).toContain("imggen models");

@@ -41,7 +41,7 @@ export async function agreeOnCosts(
   );
   if (allowed.yes || credits <= confirmAbove) return;
   const isEstimate = plan.toSubmit.undocumented > 0;
-  if (canAsk(session)) return ask(`Spend ${isEstimate ? "perhaps " : ""}${credits} credits?`, session);
+  if (canAsk(session)) return ask(`Spend ${isEstimate ? "an estimated " : ""}${credits} credits?`, session);
   if (allowed.cap !== null) return;
   const costs = isEstimate ? "may cost" : "costs";
   throw new BudgetExceededError(

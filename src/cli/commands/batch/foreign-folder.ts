@@ -5,9 +5,9 @@ import type { Session } from "../../app/session.ts";
 import { canAsk, confirmed } from "../../input/confirm.ts";
 
 /**
- * Says that rows may have been submitted from elsewhere, and asks whether to go on. Asked once for each id.
- * @returns a question that answers whether the folder is this ledger's from now on: not where nothing is submitted;
- *   throws a UsageError where the answer is no
+ * Warns that rows may have been submitted from elsewhere, and asks whether to continue, once for each folder id.
+ * @returns a function that says whether this ledger adopts the folder (false if nothing is submitted), and that throws a
+ *   UsageError if the user declines
  */
 export function foreignFolderQuestion(
   order: Pick<BatchOrder, "place" | "shard"> & { yes: boolean },

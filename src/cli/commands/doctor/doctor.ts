@@ -75,7 +75,7 @@ function summaryOf(checks: readonly NamedResult[]): string {
     failures > 0 && `${failures} to fix`,
     warnings > 0 && (warnings === 1 ? "1 warning" : `${warnings} warnings`),
   ].filter((part) => part !== false);
-  return counts.length === 0 ? "All is well." : `${counts.join(", ")}.`;
+  return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;
 }
 
 function count(checks: readonly NamedResult[], status: CheckStatus): number {

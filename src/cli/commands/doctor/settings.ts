@@ -76,7 +76,7 @@ export async function checkModels({ session }: Subject): Promise<CheckResult> {
     return ok(`${length} models, ${label}`, { ...facts, count: length });
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
-    const hint = file && `Its form: imggen help json\n${withoutMatrixFile(file, session.profile)}`;
+    const hint = file && `File format: imggen help json\n${withoutMatrixFile(file, session.profile)}`;
     return failed(error.message, hint ?? error.hint, facts);
   }
 }

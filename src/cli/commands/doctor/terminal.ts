@@ -32,13 +32,13 @@ const COLORS: Readonly<Record<Screen["colors"], string>> = {
 };
 
 const PICTURES: Readonly<Record<Protocol, string>> = {
-  kitty: "pictures by Kitty's protocol",
-  "kitty in tmux": "pictures by Kitty's protocol, through tmux",
-  iterm2: "pictures by iTerm2's protocol",
-  sixel: "pictures as sixel graphics",
-  blocks: "pictures as half blocks",
+  kitty: "images as kitty graphics",
+  "kitty in tmux": "images as kitty graphics, through tmux",
+  iterm2: "images as iTerm2 graphics",
+  sixel: "images as sixel graphics",
+  blocks: "images as half blocks",
 };
 
 function picturesOn({ protocol, colors }: Screen): string {
-  return protocol === "blocks" && colors === "none" ? "no pictures" : PICTURES[protocol];
+  return protocol === "blocks" && colors === "none" ? "no images" : PICTURES[protocol];
 }

@@ -93,7 +93,7 @@ export const TOPIC: Topic = [
   "  The same command again resumes: rows that are saved or charged are not submitted again. Slurm does not run a failed task again by itself; scontrol requeue <job>_<task> does, and so does the same sbatch.",
   "",
   "State:",
-  "  Keep IMGGEN_HOME on a disk that outlives the job: it is what the next run knows the last one by. A claim of another machine or container is respected until the time it names, because nobody can ask whether its process is alive. While others are at work on a shared IMGGEN_HOME, run neither resume nor --resubmit-unknown.",
+  "  Keep IMGGEN_HOME on a disk that outlives the job: the next run finds earlier charges there. A claim of another machine or container is respected until it expires, because its process cannot be checked. While others are at work on a shared IMGGEN_HOME, run neither resume nor --resubmit-unknown.",
   "",
   "Install:",
   "  imggen.tgz is what npm pack makes in a clone of imggen. It needs Node.js alone.",

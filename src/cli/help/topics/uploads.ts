@@ -41,7 +41,7 @@ export const TOPIC: Topic = [
   "  The file is checked first (JPEG, PNG or WebP, complete, 4 MB at most). It is uploaded after everything else that can be checked, and before the submit. An upload that fails costs no credits; --dry-run uploads nothing.",
   "",
   "Once:",
-  "  The same bytes are uploaded once for each command: the URL is remembered below the state folder. A signed URL (S3, R2, Google, Azure) that has less than 10 minutes left, or was signed with temporary AWS credentials, is not used again; one that ends without saying so needs --no-upload-cache.",
+  "  The same bytes are uploaded once for each command: the URL is remembered below the state folder. A signed URL (S3, R2, Google, Azure) that has less than 10 minutes left, or was signed with temporary AWS credentials, is not used again; a URL that expires without stating it needs --no-upload-cache.",
   "  The URL is what is submitted and recorded, so --reuse knows a request by it: the same file is the same request for as long as its URL is remembered. A new upload is a new request.",
   "",
   "--check-images asks the servers of URLs with HEAD for type and size before anything is charged. A server that refuses HEAD is named in a warning.",

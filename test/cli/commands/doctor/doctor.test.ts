@@ -283,7 +283,7 @@ describe("the models", () => {
     expect([code, check("models")?.message]).toEqual([0, expect.stringContaining(`${file} (IMGGEN_MATRIX)`)]);
   });
 
-  it("of a file that is wrong are named with the way back, and the other settings checked", async () => {
+  it("of a file that is wrong are named with the next step, and the other settings checked", async () => {
     const world = await healthy();
     await withConfig(world, { matrix: "/nowhere/models.json", model: "anything", timeout: "soon" });
     const { code, check } = await examined(world);
@@ -370,10 +370,10 @@ describe("the terminal", () => {
   const COLORFUL = { TERM: "xterm-kitty", COLORTERM: "truecolor" };
 
   it.each([
-    [{ graphics: { kitty: true } }, COLORFUL, "pictures by Kitty's protocol"],
-    [{}, { TERM: "xterm-256color" }, "256 colours, symbols, pictures as half blocks"],
-    [{}, { TERM: "xterm", NO_COLOR: "1" }, "no colours, symbols, no pictures"],
-    [{ terminalAnswers: () => "\u001b[?62;4c" }, COLORFUL, "pictures as sixel graphics"],
+    [{ graphics: { kitty: true } }, COLORFUL, "images as kitty graphics"],
+    [{}, { TERM: "xterm-256color" }, "256 colours, symbols, images as half blocks"],
+    [{}, { TERM: "xterm", NO_COLOR: "1" }, "no colours, symbols, no images"],
+    [{ terminalAnswers: () => "\u001b[?62;4c" }, COLORFUL, "images as sixel graphics"],
   ])("%j with %j has %s", async (options, env, what) => {
     const screen = { terminal: "stdout", columns: 100, rows: 30 } as const;
     const { stdout } = await (await healthy()).run(["doctor"], { ...screen, ...options, env });
