@@ -35,7 +35,7 @@ type Next = (
   names: OptionNames,
 ) => string[];
 
-const pickUp = (...otherwise: string[]): Next => {
+const resumeOr = (...otherwise: string[]): Next => {
   return (resume) => (resume === null ? otherwise : [resumeWith(resume)]);
 };
 
@@ -54,11 +54,11 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
     resume === null
       ? ["Store a key that works: imggen login"]
       : ["Store the key it was submitted with: imggen login", resumeWith(resume)],
-  insufficient_credits: pickUp("Add credits to the account, then run the same command again."),
-  subscription_required: pickUp("Upgrade the account, or choose another model: imggen models"),
+  insufficient_credits: resumeOr("Add credits to the account, then run the same command again."),
+  subscription_required: resumeOr("Upgrade the account, or choose another model: imggen models"),
   generation_failed: () => ["imggen does not retry by itself; running it again charges again."],
-  service_error: pickUp("Try again later."),
-  pending: pickUp("Resume later: imggen resume"),
+  service_error: resumeOr("Try again later."),
+  pending: resumeOr("Resume later: imggen resume"),
   network: () => ["Check the network and try again."],
   save_failed: (resume) => (resume === null ? [] : [`It is not lost. ${resumeWith(resume)}`]),
   outcome_unknown: (_resume, ledgerId, mentioned) => {
@@ -71,7 +71,7 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
     return steps.filter((step) => step !== false).slice(0, MOST_LINES);
   },
   partial: () => ["Run the same command again to resume."],
-  interrupted: pickUp(),
+  interrupted: resumeOr(),
 };
 
 const MOST_LINES = 2;

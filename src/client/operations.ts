@@ -65,8 +65,8 @@ export class Operations {
     if (maxCredits !== undefined) checkBudget(checked, maxCredits, validate === false);
     const destination = await this.#destination(options);
     const terms = { repeated: null, allowUndocumented: validate === false };
-    const order = { checked, destination, wait, ...terms };
-    return this.#succeeded(await submitRequest(order, await deps.current(), async () => {}));
+    const spec = { checked, destination, wait, ...terms };
+    return this.#succeeded(await submitRequest(spec, await deps.current(), async () => {}));
   }
 
   /** @throws ImggenFailure where the earlier task has no image */

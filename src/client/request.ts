@@ -4,7 +4,7 @@ import { UsageError } from "../lib/errors.ts";
 import { checkRequest } from "../models/check.ts";
 import type { Labels } from "../models/labels.ts";
 import type { Matrix } from "../models/matrix.ts";
-import type { CheckedRequest, RequestDraft } from "../task/request.ts";
+import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { RequestOptions, WaitOptions } from "./options.ts";
 
@@ -12,7 +12,7 @@ import type { RequestOptions, WaitOptions } from "./options.ts";
 export const LABELS = Object.fromEntries(FIELD_NAMES.map((name) => [name, name])) as Labels;
 
 /** The fields of a request among a call's options. */
-export function draftFrom(options: RequestOptions): RequestDraft {
+export function draftFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
   const given = { ...options, image };
   return { ...fieldsFrom<GivenFields>((name) => given[name]), prompt: options.prompt };

@@ -1,6 +1,6 @@
 import type { BatchRow as CheckedRow } from "../core/batch/batch-row.ts";
 import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../core/batch/check-rows.ts";
-import { type BatchOrder, type BatchWatcher, executeBatch } from "../core/batch/execute.ts";
+import { type BatchSpec, type BatchWatcher, executeBatch } from "../core/batch/execute.ts";
 import { foreignFolder } from "../core/batch/foreign-folder.ts";
 import { ManifestError } from "../core/batch/manifest-error.ts";
 import { realFolder } from "../core/batch/row-files.ts";
@@ -45,10 +45,10 @@ export async function runBatch(
   onRow: (row: BatchRow) => Promise<void>,
 ): Promise<BatchSummary> {
   checkOptions("batch", options);
-  const order = await orderOf(rows, options, surroundings);
+  const spec = await orderOf(rows, options, surroundings);
   const watcher: BatchWatcher = {
     async agreeOnFolder(found, plan) {
-      const foreign = foreignFolder(found, plan, order);
+      const foreign = foreignFolder(found, plan, spec);
       if (foreign === null) return false;
       if (options.yes) return true;
       const hint =
@@ -60,7 +60,7 @@ export async function runBatch(
         likelyCredits(toSubmit, surroundings.matrix),
         await surroundings.confirmAbove(),
       ];
-      if (options.yes || order.cap !== null || credits <= limit) return;
+      if (options.yes || spec.cap !== null || credits <= limit) return;
       throw new BudgetExceededError(
         `The batch may cost ${credits} credits, more than ${limit} (confirmAbove).`,
         { hint: "Nothing was sent. Allow it with yes: true, or set its budget with maxCredits." },
@@ -71,7 +71,7 @@ export async function runBatch(
     onStart() {},
     onEnd: (end) => onRow(rowJson(end, surroundings.names)),
   };
-  const result = await executeBatch(order, watcher, deps);
+  const result = await executeBatch(spec, watcher, deps);
   if (deps.signal.aborted) throw deps.signal.reason;
   return summaryJson(result);
 }
@@ -80,7 +80,7 @@ async function orderOf(
   rows: BatchRows,
   options: BatchOptions,
   surroundings: BatchSurroundings,
-): Promise<BatchOrder> {
+): Promise<BatchSpec> {
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
   if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
     throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);

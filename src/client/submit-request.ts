@@ -3,7 +3,7 @@ import { prepareDestination } from "../core/images/destination.ts";
 import { checkDailyLimit } from "../core/limits/daily-limit.ts";
 import type { ReferenceImages } from "../core/references/reference-images.ts";
 import { dismissTask } from "../core/task/dismiss.ts";
-import { type GenerateOrder, generate } from "../core/task/generate.ts";
+import { type GenerateSpec, generate } from "../core/task/generate.ts";
 import { findUnfinishedDuplicate } from "../core/task/history.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { ImggenError } from "../lib/errors.ts";
@@ -11,7 +11,7 @@ import { isUnknown, type TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { resumeCommand } from "./failure.ts";
 
-export interface SubmitOrder extends GenerateOrder {
+export interface SubmitSpec extends GenerateSpec {
   /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
   references?: Pick<ReferenceImages, "known" | "ready"> | null;
   /** The task that the user asked to submit again: it is not warned about. */
@@ -26,11 +26,11 @@ export interface SubmitOrder extends GenerateOrder {
  *   nothing was sent
  */
 export async function submitRequest(
-  order: SubmitOrder,
+  spec: SubmitSpec,
   deps: TaskDeps,
   onWarning: (message: string) => Promise<void>,
 ): Promise<TaskReport> {
-  const { repeated, checked, allowUndocumented, references = null } = order;
+  const { repeated, checked, allowUndocumented, references = null } = spec;
   const { ledger, connection } = deps;
   const warnings = [...checked.warnings];
   const say = async (warning: string) => {
@@ -45,14 +45,14 @@ export async function submitRequest(
   const { credits } = checked;
   const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
   await checkDailyLimit(cost, connection.identity.keyId, deps, allowUndocumented);
-  const request = references === null ? checked.request : await uploaded(order, references, deps, say);
-  const report = await generate({ ...order, checked: { ...checked, request, warnings } }, deps);
+  const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
+  const report = await generate({ ...spec, checked: { ...checked, request, warnings } }, deps);
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
 }
 
 /** The request with the URLs of its reference images. Whatever can fail without an upload has been tried before. */
 async function uploaded(
-  { checked, destination }: SubmitOrder,
+  { checked, destination }: SubmitSpec,
   references: Pick<ReferenceImages, "ready">,
   deps: TaskDeps,
   say: (warning: string) => Promise<void>,

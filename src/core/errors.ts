@@ -46,7 +46,7 @@ export class InterruptedError extends ImggenError {
 }
 
 /** The error of a task whose signal was aborted, with what is charged so far. Any other reason counts as Ctrl-C. */
-export function interruption({ reason }: AbortSignal, charged: Charged): InterruptedError {
+export function interruptedError({ reason }: AbortSignal, charged: Charged): InterruptedError {
   const signal = reason instanceof InterruptedError ? reason.signal : "SIGINT";
   return new InterruptedError(signal, { charged, cause: reason });
 }

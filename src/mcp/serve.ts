@@ -14,7 +14,7 @@ export interface ServeOptions extends Lines, Pick<Toolbox, "matrix" | "defaults"
   /** Stops the server in good order. */
   signal: AbortSignal;
   /** Called with errors outside any call. */
-  onTrouble: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** How long calls may take to end after the client has closed the connection, and again after they were aborted. */
@@ -25,10 +25,10 @@ const LAST_CALLS_MS = 1000;
  * charged stays in the ledger, for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { input, write, client, budget, matrix, clock, defaults, output, signal, onTrouble } = options;
+  const { input, write, client, budget, matrix, clock, defaults, output, signal, onError } = options;
   const toolbox: Toolbox = { client, budget, matrix, clock, defaults, output, jobs: new Jobs() };
   const transport = new LineTransport({ input, write });
-  const server = serveStdio(() => createServer(toolbox), { transport, onerror: onTrouble });
+  const server = serveStdio(() => createServer(toolbox), { transport, onerror: onError });
   const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
   await Promise.race([transport.ended, aborted(signal)]);
   if (!signal.aborted) await lastCalls();

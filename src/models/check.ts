@@ -1,4 +1,4 @@
-import type { CheckedRequest, RequestDraft } from "../task/request.ts";
+import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
@@ -12,7 +12,7 @@ import { emptyPromptRefusal, promptLength, promptText } from "./rules/prompt.ts"
 import { quality } from "./rules/quality.ts";
 import { ratio } from "./rules/ratio.ts";
 import type { Finding, Refusal, Rule, Subject } from "./rules/rule.ts";
-import { settleDraft, toRequest } from "./wire.ts";
+import { normalizeInput, toRequest } from "./wire.ts";
 
 export interface CheckOptions {
   /** Default true. If false, only a blank prompt is refused, and all values are sent as given. */
@@ -47,45 +47,45 @@ const RULES: readonly Rule[] = [
  * @throws InvalidRequestError for the first broken rule
  */
 export function checkRequest(
-  draft: RequestDraft,
+  input: RequestInput,
   matrix: Matrix,
   options: CheckOptions = {},
 ): CheckedRequest {
   const labels = { ...FLAG_LABELS, ...options.labels };
-  const empty = emptyPromptRefusal(draft.prompt, labels.prompt);
+  const empty = emptyPromptRefusal(input.prompt, labels.prompt);
   if (empty !== undefined) throw refused(empty);
 
-  const name = draft.model ?? DEFAULT_MODEL;
+  const name = input.model ?? DEFAULT_MODEL;
   const model = resolveModel(name, matrix);
   if (model !== undefined) {
-    const subject = { draft, model, matrix, labels, uploads: options.uploads };
+    const subject = { input, model, matrix, labels, uploads: options.uploads };
     return options.validate === false ? sentAsGiven(subject) : validated(subject);
   }
   const unknown = unknownModelRefusal(name, labels.model, matrix);
   if (options.validate !== false) throw refused(unknown);
-  return { request: toRequest(draft, name), credits: null, warnings: unchecked([unknown]) };
+  return { request: toRequest(input, name), credits: null, warnings: unchecked([unknown]) };
 }
 
 /** The request, checked against every rule. */
 function validated(subject: Subject): CheckedRequest {
-  const { draft, model } = subject;
+  const { input, model } = subject;
   const findings = judge(subject);
   const broken = findings.find(isRefusal);
   if (broken !== undefined) throw refused(broken);
   return {
-    request: toRequest(settleDraft(draft, model), model.id),
-    credits: estimateCost(model, draft.quality).credits,
+    request: toRequest(normalizeInput(input, model), model.id),
+    credits: estimateCost(model, input.quality).credits,
     warnings: findings.map(({ message }) => `${message}.`),
   };
 }
 
 /** The request without checks. An estimated price is still a warning. */
 function sentAsGiven(subject: Subject): CheckedRequest {
-  const { draft, model } = subject;
+  const { input, model } = subject;
   const guess = price(subject);
   return {
-    request: toRequest(draft, model.id),
-    credits: estimateCost(model, draft.quality).credits,
+    request: toRequest(input, model.id),
+    credits: estimateCost(model, input.quality).credits,
     warnings: [...unchecked(judge(subject)), ...(guess === undefined ? [] : [`${guess.message}.`])],
   };
 }

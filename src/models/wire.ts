@@ -1,36 +1,36 @@
-import type { GenerationRequest, RequestDraft } from "../task/request.ts";
+import type { GenerationRequest, RequestInput } from "../task/request.ts";
 import { type FieldName, fieldsFrom, type SentFields } from "../task/request-fields.ts";
 import { IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
 import { canonicalQuality } from "./quality.ts";
 
-/** A draft that passed the rules, in the service's spelling and without fields that it would ignore. */
-export function settleDraft(draft: RequestDraft, model: Model): RequestDraft {
+/** The input that passed the rules, in the service's spelling and without fields that it would ignore. */
+export function normalizeInput(input: RequestInput, model: Model): RequestInput {
   return {
-    ...draft,
-    quality: draft.quality === undefined ? undefined : canonicalQuality(draft.quality),
-    image: draft.image?.map((url) => url.trim()),
-    maxImages: dropsMaxImages(draft, model) ? undefined : draft.maxImages,
+    ...input,
+    quality: input.quality === undefined ? undefined : canonicalQuality(input.quality),
+    image: input.image?.map((url) => url.trim()),
+    maxImages: dropsMaxImages(input, model) ? undefined : input.maxImages,
   };
 }
 
 /** Whether the service would ignore the requested number of images. Requesting one image does not contradict that. */
-export function dropsMaxImages({ maxImages = MAX_IMAGES.min }: RequestDraft, model: Model): boolean {
+export function dropsMaxImages({ maxImages = MAX_IMAGES.min }: RequestInput, model: Model): boolean {
   return IGNORES_MAX_IMAGES.has(model.id) && maxImages > MAX_IMAGES.min;
 }
 
 /** The body of a submit: only the fields that are set, always in the same order. */
-export function toRequest(draft: RequestDraft, model: string): GenerationRequest {
-  const given = { ...draft, model };
-  return { ...fieldsFrom<SentFields>((name) => sentValue(given[name])), prompt: draft.prompt, model };
+export function toRequest(input: RequestInput, model: string): GenerationRequest {
+  const given = { ...input, model };
+  return { ...fieldsFrom<SentFields>((name) => sentValue(given[name])), prompt: input.prompt, model };
 }
 
 /** A list of one text is sent as that text, and an empty list is not sent. */
-function sentValue(given: RequestDraft[FieldName]): SentFields[FieldName] {
+function sentValue(given: RequestInput[FieldName]): SentFields[FieldName] {
   if (typeof given !== "object") return given;
   return given.length > 1 ? [...given] : given[0];
 }
 
-/** The draft for submitting a sent request again. */
-export function draftOf({ image, ...request }: GenerationRequest): RequestDraft {
+/** The input for submitting a sent request again. */
+export function inputOf({ image, ...request }: GenerationRequest): RequestInput {
   return image === undefined ? request : { ...request, image: [image].flat() };
 }

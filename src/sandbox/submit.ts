@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { isJsonType, readBody } from "./body.ts";
 import { type Directives, readDirectives } from "./directives.ts";
-import { type Order, readOrder } from "./order.ts";
 import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "./reply.ts";
 import type { SandboxService } from "./service.ts";
 import type { Account } from "./state/accounts.ts";
 import { newTaskId, type Task } from "./state/tasks.ts";
+import { readRequest, type SandboxRequest } from "./valid-request.ts";
 
 /** Section 2.2: models with this prefix need a subscription. */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
@@ -24,18 +24,18 @@ export async function submit(
   }
   const body = await readBody(request);
   if ("problem" in body) return invalidRequest(body.problem);
-  const read = readOrder(body.json, service.matrix);
+  const read = readRequest(body.json, service.matrix);
   if ("refused" in read) return read.refused;
-  const { order } = read;
-  const directives = readDirectives(order.prompt);
+  const { valid } = read;
+  const directives = readDirectives(valid.prompt);
   return (
-    (await refusedFor(order, directives, account, service)) ?? charge(order, directives, account, service)
+    (await refusedFor(valid, directives, account, service)) ?? charge(valid, directives, account, service)
   );
 }
 
 /** Reasons to refuse a valid request: subscription, rate limit, balance, and injected faults. */
 async function refusedFor(
-  { model, prompt, credits }: Order,
+  { model, prompt, credits }: SandboxRequest,
   { faults }: Directives,
   account: Account,
   service: SandboxService,
@@ -70,27 +70,27 @@ async function canPay(
  * nothing was charged for a task that does not exist.
  */
 async function charge(
-  order: Order,
+  valid: SandboxRequest,
   directives: Directives,
   account: Account,
   service: SandboxService,
 ): Promise<SandboxReply> {
-  const task = toTask(order, directives, account, service);
+  const task = toTask(valid, directives, account, service);
   await service.tasks.add(task);
-  const left = await account.book.charge(order.credits, task.taskId);
+  const left = await account.book.charge(valid.credits, task.taskId);
   if (left === null) {
     service.tasks.remove(task.taskId);
-    return tooFewCredits(order.credits);
+    return tooFewCredits(valid.credits);
   }
-  const what = `${task.taskId} ${task.model} ${JSON.stringify(order.prompt)}`;
-  const note = `${what}, cost ${order.credits}, ${left} left`;
+  const what = `${task.taskId} ${task.model} ${JSON.stringify(valid.prompt)}`;
+  const note = `${what}, cost ${valid.credits}, ${left} left`;
   if (directives.faults.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
   const unread = directives.hasUnknown ? ", with an unknown directive in its prompt" : "";
   return success({ taskId: task.taskId }, note + unread);
 }
 
 function toTask(
-  { model, references, ratio, quality, imageCount }: Order,
+  { model, references, ratio, quality, imageCount }: SandboxRequest,
   { faults, slowMs, prompt }: Directives,
   account: Account,
   { now, latencyMs }: SandboxService,

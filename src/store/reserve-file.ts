@@ -4,7 +4,7 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 
-const BALLAST_BYTES = 64 * 1024;
+const RESERVE_BYTES = 64 * 1024;
 
 function ballastFile(folder: string): string {
   return path.join(folder, ".ballast");
@@ -17,7 +17,7 @@ export function keepReserve(folder: string): void {
     const file = DiskFile.createExclusive(ballastFile(folder), 0o600);
     try {
       // Random, because some file systems store a run of zeros in no room at all.
-      file.write(randomBytes(BALLAST_BYTES));
+      file.write(randomBytes(RESERVE_BYTES));
     } catch (error) {
       releaseReserve(folder);
       throw error;

@@ -99,7 +99,7 @@ export const STATES: Readonly<Record<StateName, { charged: Charged; isOpen: bool
 };
 
 /** The effective state: a rate-limited request whose owner has exited counts as not sent. */
-export function standingOf(state: TaskState): StateName {
+export function effectiveState(state: TaskState): StateName {
   return state.name === "rate_limited" && state.isOwnerGone ? "not_sent" : state.name;
 }
 

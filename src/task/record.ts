@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { Intent } from "./intent.ts";
-import { STATES, standingOf, type TaskState } from "./lifecycle.ts";
+import { effectiveState, STATES, type TaskState } from "./lifecycle.ts";
 
 /** A task as the ledger knows it. */
 export interface TaskRecord {
@@ -14,7 +14,7 @@ export interface TaskRecord {
 
 /** Whether a task was, may have been or may still be charged: all but those that the service refused or never got. */
 export function mayBeCharged({ state }: Pick<TaskRecord, "state">): boolean {
-  return STATES[standingOf(state)].charged !== "no";
+  return STATES[effectiveState(state)].charged !== "no";
 }
 
 /** Whether the submit's reply was lost, so that it is not known whether the task exists, and the user decides. */

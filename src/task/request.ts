@@ -13,7 +13,7 @@ export interface GenerationRequest extends SentFields {
  * What the user asked for, before it is checked: values as given, aliases unresolved. Without a `model` it is for
  * the service's default one, `vendor1/alpha-2`.
  */
-export interface RequestDraft extends GivenFields {
+export interface RequestInput extends GivenFields {
   prompt: string;
 }
 

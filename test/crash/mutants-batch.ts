@@ -137,8 +137,8 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         file: "core/batch/row-state.ts",
-        find: `ROW_STATES[standingOf(entry.record.state)] : "unknown"`,
-        replace: `ROW_STATES[standingOf(entry.record.state)] : "new"`,
+        find: `ROW_STATES[effectiveState(entry.record.state)] : "unknown"`,
+        replace: `ROW_STATES[effectiveState(entry.record.state)] : "new"`,
       },
     ],
     shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, read .*\.c2\..*\.jsonl$/ },

@@ -1,12 +1,12 @@
 import * as check from "../../src/models/check.ts";
 import * as find from "../../src/models/find.ts";
 import { MODELS } from "../../src/models/matrix.ts";
-import type { RequestDraft } from "../../src/task/request.ts";
+import type { RequestInput } from "../../src/task/request.ts";
 
 // What the service's document says is tested with the built-in models.
 
-export const checkRequest = (draft: RequestDraft, options?: check.CheckOptions) =>
-  check.checkRequest(draft, MODELS, options);
+export const checkRequest = (input: RequestInput, options?: check.CheckOptions) =>
+  check.checkRequest(input, MODELS, options);
 
 export const resolveModel = (name: string) => find.resolveModel(name, MODELS);
 

@@ -1,16 +1,16 @@
 import type { CheckOptions } from "../../src/models/check.ts";
 import { InvalidRequestError } from "../../src/models/errors.ts";
-import type { RequestDraft } from "../../src/task/request.ts";
+import type { RequestInput } from "../../src/task/request.ts";
 import { checkRequest } from "./built-in.ts";
 
 /** The message (without its full stop) and hint of a draft's refusal; throws where the draft is accepted. */
-export function refusalOf(draft: Partial<RequestDraft>, options?: CheckOptions) {
+export function refusalOf(input: Partial<RequestInput>, options?: CheckOptions) {
   try {
-    checkRequest({ prompt: "a fox", ...draft }, options);
+    checkRequest({ prompt: "a fox", ...input }, options);
   } catch (error) {
     if (error instanceof InvalidRequestError)
       return { message: error.message.replace(/\.$/, ""), hint: error.hint ?? "" };
     throw error;
   }
-  throw new Error(`accepted: ${JSON.stringify(draft)}`);
+  throw new Error(`accepted: ${JSON.stringify(input)}`);
 }

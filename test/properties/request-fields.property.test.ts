@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { rowDigest } from "../../src/core/batch/shard.ts";
 import { FLAG_LABELS } from "../../src/models/labels.ts";
 import { DEFAULT_MODEL } from "../../src/models/matrix.ts";
-import { draftOf, toRequest } from "../../src/models/wire.ts";
+import { inputOf, toRequest } from "../../src/models/wire.ts";
 import { FIELD_NAMES, type FieldName } from "../../src/task/request-fields.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
@@ -23,9 +23,9 @@ const plainDrafts = drafts(plainText, plainText);
 
 it("a draft that is sent and taken back from the wire is the same draft", () => {
   holds(
-    fc.property(drafts(anyText, anyText), anyText, (draft, model) => {
-      const request = toRequest(draft, model);
-      expect(draftOf(request)).toEqual({ ...draft, model });
+    fc.property(drafts(anyText, anyText), anyText, (input, model) => {
+      const request = toRequest(input, model);
+      expect(inputOf(request)).toEqual({ ...input, model });
       expect(Object.keys(request)).toEqual(FIELD_NAMES.filter((name) => name in request));
     }),
     CASES,
@@ -34,9 +34,9 @@ it("a draft that is sent and taken back from the wire is the same draft", () => 
 
 it("a request that is taken for a draft and sent again is the same request", () => {
   holds(
-    fc.property(drafts(anyText, anyText), anyText, (draft, model) => {
-      const request = toRequest(draft, model);
-      expect(toRequest(draftOf(request), request.model)).toStrictEqual(request);
+    fc.property(drafts(anyText, anyText), anyText, (input, model) => {
+      const request = toRequest(input, model);
+      expect(toRequest(inputOf(request), request.model)).toStrictEqual(request);
     }),
     CASES,
   );
@@ -49,10 +49,10 @@ it("flags come to the request that they say", async () => {
       [value].flat().map((each) => `${FLAG_LABELS[name as FieldName]}=${each}`),
     );
   await holdsInTime(
-    fc.asyncProperty(plainDrafts, async (draft) => {
-      const args = ["generate", draft.prompt, ...flags({ ...draft }), "--no-validate", "--dry-run", "--json"];
+    fc.asyncProperty(plainDrafts, async (input) => {
+      const args = ["generate", input.prompt, ...flags({ ...input }), "--no-validate", "--dry-run", "--json"];
       const { stdout } = await runCommand(args, { home });
-      expect(JSON.parse(stdout).request).toEqual(toRequest(draft, draft.model ?? DEFAULT_MODEL));
+      expect(JSON.parse(stdout).request).toEqual(toRequest(input, input.model ?? DEFAULT_MODEL));
     }),
     200,
   );
@@ -61,11 +61,11 @@ it("flags come to the request that they say", async () => {
 it("a row of a manifest comes to the request that it says", async () => {
   const home = await temporaryFolder();
   await holdsInTime(
-    fc.asyncProperty(plainDrafts, async (draft) => {
+    fc.asyncProperty(plainDrafts, async (input) => {
       const args = ["batch", "-", "--no-validate", "--dry-run", "--json"];
-      const { stdout } = await runCommand(args, { home, input: JSON.stringify(draft) });
+      const { stdout } = await runCommand(args, { home, input: JSON.stringify(input) });
       const [first = ""] = stdout.split("\n");
-      expect(JSON.parse(first).request).toEqual(toRequest(draft, draft.model ?? DEFAULT_MODEL));
+      expect(JSON.parse(first).request).toEqual(toRequest(input, input.model ?? DEFAULT_MODEL));
     }),
     200,
   );
@@ -74,7 +74,7 @@ it("a row of a manifest comes to the request that it says", async () => {
 it("two requests have one digest where they say the same, and there alone", () => {
   holds(
     fc.property(requests(fc.constantFrom("x", "y")), requests(fc.constantFrom("x", "y")), (one, other) => {
-      const [first, second] = [one, other].map((request) => toRequest(draftOf(request), request.model));
+      const [first, second] = [one, other].map((request) => toRequest(inputOf(request), request.model));
       const same = isDeepStrictEqual(first, second);
       expect(rowDigest(one, undefined) === rowDigest(other, undefined)).toBe(same);
     }),

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { GenerationRequest, RequestDraft } from "../../src/task/request.ts";
+import type { GenerationRequest, RequestInput } from "../../src/task/request.ts";
 import {
   FIELD_NAMES,
   type FieldForm,
@@ -23,7 +23,7 @@ export function requests(text: fc.Arbitrary<string>): fc.Arbitrary<GenerationReq
 export function drafts(
   prompts: fc.Arbitrary<string>,
   text: fc.Arbitrary<string>,
-): fc.Arbitrary<RequestDraft> {
+): fc.Arbitrary<RequestInput> {
   const list = fc.array(text, { minLength: 1, maxLength: 3 });
   const fields = someFields<GivenFields>({ text, number: fc.nat(), texts: list });
   return fc.tuple(fields, prompts).map(([rest, prompt]) => ({ ...rest, prompt }));

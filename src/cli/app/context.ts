@@ -6,7 +6,7 @@ import { type Processes, systemProcesses } from "../../lib/processes.ts";
 import type { SandboxOptions } from "../../sandbox/server.ts";
 import type { InputStream } from "../input/input-stream.ts";
 import { fdStream, type OutputStream } from "../output/output-stream.ts";
-import { interruption, isInForeground, onSuspend } from "./signals.ts";
+import { interruptSignal, isInForeground, onSuspend } from "./signals.ts";
 
 /** All that a command needs from its process and terminal. Tests pass a double. */
 export interface Context extends ProcessContext {
@@ -65,7 +65,7 @@ export function processContext(): Context {
     get processes() {
       return processes();
     },
-    signal: interruption((reason) => context.lastWord(reason)),
+    signal: interruptSignal((reason) => context.lastWord(reason)),
     lastWord: async () => {},
     random: Math.random,
     ask: (question) => askOnTerminal(question, false),

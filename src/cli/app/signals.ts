@@ -14,7 +14,7 @@ const LINGER_MS = 100;
  * @param lastWord called for the second
  * @returns aborts at the first, with an InterruptedError as its reason
  */
-export function interruption(lastWord: (reason: InterruptedError) => Promise<unknown>): AbortSignal {
+export function interruptSignal(lastWord: (reason: InterruptedError) => Promise<unknown>): AbortSignal {
   const controller = new AbortController();
   const listen = (signal: InterruptSignal) =>
     process.on(signal, () => {

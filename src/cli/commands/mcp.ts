@@ -57,7 +57,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     signal,
     input: stdin,
     write: (message) => console.message(message),
-    onTrouble: ({ message }) => void console.warn(message),
+    onError: ({ message }) => void console.warn(message),
   });
   stdin.destroy();
   return signal.aborted ? exitCodeOf(signal.reason) : 0;

@@ -5,7 +5,7 @@ import type { ImageOrigin } from "../../core/task/origin.ts";
 import { findEarlierRequest } from "../../core/task/rerun.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { checkRequest } from "../../models/check.ts";
-import { draftOf } from "../../models/wire.ts";
+import { inputOf } from "../../models/wire.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
@@ -43,7 +43,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const ledger = openLedger(clientContext(session));
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
-  const checked = checkRequest(draftOf(earlier.request), await session.matrix(), {
+  const checked = checkRequest(inputOf(earlier.request), await session.matrix(), {
     validate: flags.validate,
   });
   return runRequest(checked, flags, session, earlier.record);

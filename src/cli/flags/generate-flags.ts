@@ -120,8 +120,8 @@ export async function runRequest(
   const early = references === null ? await openEarly(session) : null;
   const { submitShown } = await import("../tasks/generate.ts");
   const terms = { wait: flags.wait ? wait : null, repeated, allowUndocumented: !flags.validate };
-  const order = { checked, destination, references, ...terms };
-  return showReport(await submitShown(order, { requestTimeoutMs, early }, session), viewing, session);
+  const spec = { checked, destination, references, ...terms };
+  return showReport(await submitShown(spec, { requestTimeoutMs, early }, session), viewing, session);
 }
 
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */

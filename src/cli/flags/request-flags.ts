@@ -3,7 +3,7 @@ import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
-import type { RequestDraft } from "../../task/request.ts";
+import type { RequestInput } from "../../task/request.ts";
 import {
   type FieldName,
   fieldsFrom,
@@ -57,12 +57,12 @@ function isFlagName(name: string): name is FlagName {
 /** Adds those flags to a command. @param shown how its help describes a flag that takes more there than elsewhere */
 export function addRequestOptions(command: Command, shown: { [Name in FlagName]?: Flag } = {}): Command {
   command.optionsGroup(OPTION_GROUPS.request);
-  for (const name of Object.keys(FLAGS).filter(isFlagName)) addDraftOption(command, name, shown[name]);
+  for (const name of Object.keys(FLAGS).filter(isFlagName)) addFieldOption(command, name, shown[name]);
   return command;
 }
 
 /** Adds the flag of one field. */
-export function addDraftOption(command: Command, name: FlagName, flag: Flag = FLAGS[name]): Command {
+export function addFieldOption(command: Command, name: FlagName, flag: Flag = FLAGS[name]): Command {
   const { short, value, description } = flag;
   const flags = `${short === undefined ? "" : `${short}, `}${FLAG_LABELS[name]} ${value}`;
   return REQUEST_FIELDS[name] === "texts"
@@ -70,8 +70,8 @@ export function addDraftOption(command: Command, name: FlagName, flag: Flag = FL
     : command.option(flags, description);
 }
 
-export interface Draft {
-  values: Omit<RequestDraft, "prompt">;
+export interface RequestValues {
+  values: Omit<RequestInput, "prompt">;
   /** Where each value came from, for messages about it. */
   labels: Partial<Labels>;
 }
@@ -79,7 +79,7 @@ export interface Draft {
 const FROM_SETTINGS = SETTING_NAMES.filter((name) => isFieldName(name));
 
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
-export async function readRequestFlags(flags: RequestFlags, { settings }: Session): Promise<Draft> {
+export async function readRequestFlags(flags: RequestFlags, { settings }: Session): Promise<RequestValues> {
   const given: RequestFlags = { ...flags };
   const labels: { -readonly [Name in FieldName]?: string } = {};
   for (const name of FROM_SETTINGS) {

@@ -3,7 +3,7 @@ import type { OptionNames } from "../../lib/wording.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
-import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
+import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
@@ -14,7 +14,7 @@ import { inShard, rowDigest, type Shard } from "./shard.ts";
 /** Values for rows that do not set their own, and what rows are checked against. */
 export interface RowDefaults {
   matrix: Matrix;
-  values: Omit<RequestDraft, "prompt">;
+  values: Omit<RequestInput, "prompt">;
   /** Where the defaults come from, for messages about them. */
   labels: Partial<Labels>;
   /** How messages name options. */
@@ -105,10 +105,10 @@ export function isRow(each: BatchRow | ManifestProblem): each is BatchRow {
 /** @returns what is wrong, in words, in place of a request */
 function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaults): CheckedRequest | string {
   const { names } = defaults;
-  const draft: RequestDraft = { ...defaults.values, ...own };
+  const input: RequestInput = { ...defaults.values, ...own };
   const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
   try {
-    return checkRequest(draft, defaults.matrix, { validate: defaults.validate, labels });
+    return checkRequest(input, defaults.matrix, { validate: defaults.validate, labels });
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
     return [error.messageFor(names), error.hintFor(names)].filter((text) => text !== null).join(" ");

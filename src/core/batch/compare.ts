@@ -5,7 +5,7 @@ import { InvalidRequestError, type Limit } from "../../models/errors.ts";
 import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
 import { FLAG_LABELS } from "../../models/labels.ts";
 import { DEFAULT_MODEL, type Matrix } from "../../models/matrix.ts";
-import type { CheckedRequest, RequestDraft } from "../../task/request.ts";
+import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { type BatchRow, RowKeys } from "./batch-row.ts";
 import { rowDigest } from "./shard.ts";
 
@@ -70,7 +70,7 @@ export function requireKnownValues({ models, ratios, qualities }: Axes, matrix: 
 export function compareCells(
   prompt: string,
   axes: Axes,
-  shared: Omit<RequestDraft, "prompt" | keyof Cell>,
+  shared: Omit<RequestInput, "prompt" | keyof Cell>,
   check: CellCheck,
 ): Comparison {
   const comparison: Comparison = { rows: [], skipped: [] };
@@ -100,9 +100,9 @@ function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
 }
 
 /** @returns why the matrix rules it out, in place of a request */
-function checkCell(draft: RequestDraft, { matrix, validate }: CellCheck): CheckedRequest | ImggenError {
+function checkCell(input: RequestInput, { matrix, validate }: CellCheck): CheckedRequest | ImggenError {
   try {
-    return checkRequest(draft, matrix, { validate });
+    return checkRequest(input, matrix, { validate });
   } catch (error) {
     if (error instanceof ImggenError) return error;
     throw error;

@@ -2,7 +2,7 @@ import type { ImggenError } from "../../lib/errors.ts";
 import { BatchClaims } from "../../store/batch-claims.ts";
 import { BatchFolders } from "../../store/batch-folders.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruption } from "../errors.ts";
+import { interruptedError } from "../errors.ts";
 import { Admission } from "../limits/admission.ts";
 import { checkBatchBudget } from "../limits/batch-budget.ts";
 import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
@@ -23,7 +23,7 @@ import type { BatchContext } from "./run-context.ts";
 import { inShard, type Shard } from "./shard.ts";
 
 /** Rows that were checked, and how they are to be run. */
-export interface BatchOrder {
+export interface BatchSpec {
   rows: BatchRow[];
   place: OutputFolder;
   wait: WaitSettings;
@@ -79,17 +79,17 @@ const PATIENCE_WITH_OTHERS_MS = 600_000;
  * @throws BudgetExceededError, ManifestError, SaveFailedError, or what the account lacks; nothing was sent then
  */
 export async function executeBatch(
-  order: BatchOrder,
+  spec: BatchSpec,
   watcher: BatchWatcher,
   deps: TaskDeps,
 ): Promise<BatchResult> {
-  const { place, resubmitUnknown, retryFailed, cap, allowUndocumented, shard } = order;
+  const { place, resubmitUnknown, retryFailed, cap, allowUndocumented, shard } = spec;
   const { connection, ledger, clock } = deps;
   const folders = new BatchFolders(ledger.folder);
   const found = await findBatch(place.folder, folders);
   const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
-  const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(order) };
-  const { plan, misplaced } = await planWithFiles(order.rows, place, planDeps);
+  const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(spec) };
+  const { plan, misplaced } = await planWithFiles(spec.rows, place, planDeps);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const agree = (batch: FoundBatch) => watcher.agreeOnFolder(batch, plan);
   await agree(found);
@@ -100,14 +100,14 @@ export async function executeBatch(
   const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
   if (plan.rows.length > 0) await identifyBatch(place.folder, found, identifying);
   if (place.overwrite) await noteEarlierImages(claims, deps);
-  const budget = cap === null || order.budgetOf === "rows" ? null : new BudgetWatch(plan, cap, planDeps);
-  return runPlanned(plan, { claims, budget }, order, watcher, deps);
+  const budget = cap === null || spec.budgetOf === "rows" ? null : new BudgetWatch(plan, cap, planDeps);
+  return runPlanned(plan, { claims, budget }, spec, watcher, deps);
 }
 
 async function runPlanned(
   plan: BatchPlan,
   { claims, budget }: Pick<BatchContext, "claims" | "budget">,
-  { place, wait, concurrency, nameOf }: BatchOrder,
+  { place, wait, concurrency, nameOf }: BatchSpec,
   watcher: BatchWatcher,
   deps: TaskDeps,
 ): Promise<BatchResult> {
@@ -116,7 +116,7 @@ async function runPlanned(
   const admission = new Admission(connection.service, { clock, random, onOutage, onPause });
   const counts = new BatchCounts(nameOf);
   const result = () => {
-    const stopped = admission.stopped ?? (signal.aborted ? interruption(signal, "unknown") : null);
+    const stopped = admission.stopped ?? (signal.aborted ? interruptedError(signal, "unknown") : null);
     return { counts, rows: plan.rows.length, charged: plan.charged, stopped };
   };
   const left = new Set(plan.rows);
@@ -148,7 +148,7 @@ async function runPlanned(
 }
 
 /** Which rows count toward the budget in addition to those of this run; null for none. */
-function budgetedKeys({ cap, shard, budgetOf }: BatchOrder): ((key: string) => boolean) | null {
+function budgetedKeys({ cap, shard, budgetOf }: BatchSpec): ((key: string) => boolean) | null {
   if (cap === null || budgetOf === "rows") return null;
   return (key) => shard === null || inShard(key, shard);
 }

@@ -1,5 +1,5 @@
 import type { FoundBatch } from "./batch-folder.ts";
-import type { BatchOrder } from "./execute.ts";
+import type { BatchSpec } from "./execute.ts";
 import type { BatchPlan } from "./plan.ts";
 
 /** What has to be agreed to before rows are submitted into a folder that other ledgers know more of. */
@@ -16,7 +16,7 @@ export interface ForeignFolder {
 export function foreignFolder(
   { isForeign, isKnown }: FoundBatch,
   plan: BatchPlan,
-  { place, shard }: Pick<BatchOrder, "place" | "shard">,
+  { place, shard }: Pick<BatchSpec, "place" | "shard">,
 ): ForeignFolder | null {
   const rows = plan.rows.filter(({ state }) => state === "new").length;
   if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;

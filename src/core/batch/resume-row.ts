@@ -8,7 +8,7 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import { PendingError } from "../errors.ts";
 import { AdmittedService } from "../limits/admission.ts";
 import { requireSameAccount } from "../task/account.ts";
-import { dismissTask, putAwayUnsent } from "../task/dismiss.ts";
+import { dismissTask, recordNotSent } from "../task/dismiss.ts";
 import { reportOf } from "../task/report.ts";
 import { finishOwned, type ResumeDeps, type ResumeOptions, resumeFound } from "../task/resume.ts";
 import { destinationOf, folderOf, movedDestination } from "./batch-row.ts";
@@ -67,7 +67,7 @@ async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext)
   const owned = await run.deps.ledger.claim(record);
   if (owned === "held") return "held";
   if (owned === "finished") return finishedElsewhere(row, record, run);
-  if (owned.record.state.name === "rate_limited") await putAwayUnsent(owned, run.deps.ledger);
+  if (owned.record.state.name === "rate_limited") await recordNotSent(owned, run.deps.ledger);
   else await owned.release();
   return "again";
 }

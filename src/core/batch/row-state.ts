@@ -1,4 +1,4 @@
-import { type StateName, standingOf } from "../../task/lifecycle.ts";
+import { effectiveState, type StateName } from "../../task/lifecycle.ts";
 import type { TaskReport } from "../task/report.ts";
 import type { Attempt } from "./attempts.ts";
 
@@ -26,7 +26,7 @@ const ROW_STATES: Readonly<Record<StateName, RowState>> = {
 export function rowStateOf(entry: Attempt): RowState {
   if (entry === null) return "new";
   // A task that cannot be read may have been charged.
-  return entry.kind === "task" ? ROW_STATES[standingOf(entry.record.state)] : "unknown";
+  return entry.kind === "task" ? ROW_STATES[effectiveState(entry.record.state)] : "unknown";
 }
 
 /** A row's state at the end of a run: a refused row counts as failed, because the same run does not submit it again. */

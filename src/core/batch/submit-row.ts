@@ -17,12 +17,12 @@ export async function submitRow(row: PlannedRow, begun: string | null, run: Batc
   const pass = await admission.admit(deps.signal);
   if (pass === null) return notSent(row, admission.stopped ?? run.outage.error);
   try {
-    const order = { checked: row.checked, destination: destinationOf(row, run.place), wait: run.wait };
-    const owned = await beginRow(row, begun, intentOf(order, deps), run);
+    const spec = { checked: row.checked, destination: destinationOf(row, run.place), wait: run.wait };
+    const owned = await beginRow(row, begun, intentOf(spec, deps), run);
     if (owned === "taken") return "again";
     const connection = { ...deps.connection, service: pass };
     const overBudget = async () => (await run.budget?.exceeded()) ?? null;
-    const report = await submitAndFinish(owned, order, { ...deps, connection }, overBudget);
+    const report = await submitAndFinish(owned, spec, { ...deps, connection }, overBudget);
     if (report.error instanceof TakenOverError) return "again";
     if (!isOutage(report, run)) return resultOf(row, report, true);
     // It was not sent, and the ledger says so: the row is submitted when the service is back.

@@ -9,7 +9,7 @@ import { SaveFailedError } from "../errors.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
 import { renderName } from "./file-name.ts";
 import { publishNumbered } from "./publish-image.ts";
-import type { SaveOrder, SaveResult } from "./save-order.ts";
+import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
 /** An image under its final name. */
 interface Placed {
@@ -24,14 +24,14 @@ interface Placed {
 export async function placeImage(
   fetched: DownloadedImage,
   index: number,
-  order: SaveOrder,
+  spec: SaveSpec,
   result: SaveResult,
   deps: TaskDeps,
 ): Promise<Placed> {
-  if (order.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
-  const wanted = finalPath(fetched, index, order);
+  if (spec.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
+  const wanted = finalPath(fetched, index, spec);
   try {
-    const file = await publishNumbered(fetched, wanted, index, order, result, deps);
+    const file = await publishNumbered(fetched, wanted, index, spec, result, deps);
     await syncFolder(path.dirname(file));
     return { path: file, warnings: typeWarnings(file, fetched) };
   } catch (error) {
@@ -42,13 +42,13 @@ export async function placeImage(
 }
 
 /** The path of an image if the name is free. */
-function finalPath(fetched: DownloadedImage, index: number, order: SaveOrder): string {
-  const { destination, taskId, request } = order;
+function finalPath(fetched: DownloadedImage, index: number, spec: SaveSpec): string {
+  const { destination, taskId, request } = spec;
   const { extension } = fetched.image;
   if (destination.kind === "file") {
     return path.extname(destination.path) === "" ? `${destination.path}.${extension}` : destination.path;
   }
-  const name = renderName(destination.template, { request, taskId, index, extension, date: order.date });
+  const name = renderName(destination.template, { request, taskId, index, extension, date: spec.date });
   return path.join(destination.folder, name);
 }
 

@@ -6,25 +6,25 @@ import type { TaskDeps } from "../deps.ts";
 import type { DownloadedImage } from "./download-image.ts";
 import { numberedPath } from "./file-name.ts";
 import { claimName } from "./reserve-name.ts";
-import type { SaveOrder, SaveResult } from "./save-order.ts";
+import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
 /** Publishes under the first free number; with `--overwrite`, under the image's own number. */
 export async function publishNumbered(
   fetched: DownloadedImage,
   wanted: string,
   index: number,
-  order: SaveOrder,
+  spec: SaveSpec,
   { files }: SaveResult,
   deps: TaskDeps,
 ): Promise<string> {
-  const { destination } = order;
+  const { destination } = spec;
   const numberedByTemplate = destination.kind !== "file" && destination.template.includes("{index}");
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
     const file = numberedPath(wanted, number);
-    if ((await publishAs(fetched.temporary, file, order, deps)) === "published") return file;
+    if ((await publishAs(fetched.temporary, file, spec, deps)) === "published") return file;
     // If two images of a task are equal, the first one's file must not count as the second's.
     const isOurs = files.some((saved) => saved?.path === file);
-    if (order.recovering && !isOurs && (await isFileOf(file, fetched))) {
+    if (spec.recovering && !isOurs && (await isFileOf(file, fetched))) {
       await whileInUse(() => promises.unlink(fetched.temporary));
       return file;
     }
@@ -34,16 +34,16 @@ export async function publishNumbered(
 async function publishAs(
   temporary: string,
   file: string,
-  order: SaveOrder,
+  spec: SaveSpec,
   deps: TaskDeps,
 ): Promise<"published" | "exists"> {
   const reserve = (name: string) => claimName(name, deps.ledger.processes);
-  if (!order.destination.overwrite) return publish(temporary, file, reserve);
+  if (!spec.destination.overwrite) return publish(temporary, file, reserve);
   // Without the reservation, two processes that both find an old file would replace each other's image.
   const giveUp = await reserve(file);
   if (giveUp === null) return "exists";
   try {
-    return await replace(temporary, file, order, deps);
+    return await replace(temporary, file, spec, deps);
   } finally {
     await giveUp();
   }
@@ -52,7 +52,7 @@ async function publishAs(
 async function replace(
   temporary: string,
   file: string,
-  { date }: SaveOrder,
+  { date }: SaveSpec,
   { published, clock }: TaskDeps,
 ): Promise<"published" | "exists"> {
   if (!(await published.take(file, date.getTime()))) return "exists";

@@ -10,7 +10,7 @@ import { DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
 import { placeImage } from "./place-image.ts";
 import { sweepReservations } from "./reserve-name.ts";
-import type { SaveOrder, SaveResult } from "./save-order.ts";
+import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
 /** The most images of one task that are downloaded. No model makes more than 15. */
 export const MOST_IMAGES = 16;
@@ -22,19 +22,19 @@ const MOST_NAMED = 4;
  * downloaded, the others are still saved; a signal or a disk error ends it at once.
  * @throws SaveFailedError, or the signal's reason; what was saved until then is in `result`
  */
-export async function saveImages(order: SaveOrder, result: SaveResult, deps: TaskDeps): Promise<void> {
-  const urls = order.urls.slice(0, MOST_IMAGES);
-  const surplus = order.urls.slice(MOST_IMAGES);
+export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
+  const urls = spec.urls.slice(0, MOST_IMAGES);
+  const surplus = spec.urls.slice(MOST_IMAGES);
   if (surplus.length > 0) result.warnings.push(surplusWarning(surplus));
   result.files = urls.map(() => null);
   const failures: DownloadFailedError[] = [];
   for (const [at, url] of urls.entries()) {
     deps.signal.throwIfAborted();
-    result.files[at] = await findSaved(url, at, order);
+    result.files[at] = await findSaved(url, at, spec);
     if (result.files[at] !== null) continue;
-    deps.onProgress({ type: "downloading", taskId: order.taskId, index: at + 1, count: urls.length });
+    deps.onProgress({ type: "downloading", taskId: spec.taskId, index: at + 1, count: urls.length });
     try {
-      result.files[at] = await saveImage(url, at, order, result, deps);
+      result.files[at] = await saveImage(url, at, spec, result, deps);
     } catch (error) {
       if (!(error instanceof DownloadFailedError)) throw error;
       failures.push(error);
@@ -63,7 +63,7 @@ function severalFailed(failures: readonly DownloadFailedError[], images: number)
  * The file of an image that an earlier run saved, if it is still complete: its URL may have expired since, which must
  * not keep the task from finishing.
  */
-async function findSaved(url: string, at: number, { saved }: SaveOrder): Promise<SavedFile | null> {
+async function findSaved(url: string, at: number, { saved }: SaveSpec): Promise<SavedFile | null> {
   const file = saved[at];
   // Compared without the query: it may hold a signature, which changes with every poll.
   if (!file || withoutQuery(file.url) !== withoutQuery(url)) return null;
@@ -78,31 +78,31 @@ export async function isWhole({ path: file, ...saved }: SavedFile): Promise<bool
 async function saveImage(
   url: string,
   at: number,
-  order: SaveOrder,
+  spec: SaveSpec,
   result: SaveResult,
   deps: TaskDeps,
 ): Promise<SavedFile> {
   const index = at + 1;
-  const folder = stagingFolder(order.destination, index, deps);
+  const folder = stagingFolder(spec.destination, index, deps);
   try {
     await makeFolder(folder, folder === deps.ledger.folder ? 0o700 : 0o777);
   } catch (error) {
     throw diskFailure(folder, error);
   }
   const { processes } = deps.ledger;
-  const kind = { prefix: `.imggen-${order.stem}-${index}-`, extension: ".part" };
-  if (order.recovering && order.owned) await removeLeftovers(folder, kind, deps);
+  const kind = { prefix: `.imggen-${spec.stem}-${index}-`, extension: ".part" };
+  if (spec.recovering && spec.owned) await removeLeftovers(folder, kind, deps);
   // Named after this process: another process on the same task must never write into a file that this one publishes.
   const temporary = path.join(folder, ownedName(kind, processes.self));
-  const freshUrl = async () => (await order.freshUrls())?.[at] ?? null;
-  const fetched = await downloadImage({ url, taskId: order.taskId, freshUrl }, temporary, deps);
-  const placed = await placeImage(fetched, index, order, result, deps);
+  const freshUrl = async () => (await spec.freshUrls())?.[at] ?? null;
+  const fetched = await downloadImage({ url, taskId: spec.taskId, freshUrl }, temporary, deps);
+  const placed = await placeImage(fetched, index, spec, result, deps);
   const file = savedFile(fetched, placed.path);
   result.warnings.push(...placed.warnings);
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
-  const why = await addSidecar(file, temporary, order, deps);
+  const why = await addSidecar(file, temporary, spec, deps);
   if (why !== null) result.warnings.push(why);
-  deps.onProgress({ type: "saved", taskId: order.taskId, file });
+  deps.onProgress({ type: "saved", taskId: spec.taskId, file });
   return file;
 }
 
@@ -110,7 +110,7 @@ async function saveImage(
 async function addSidecar(
   file: SavedFile,
   temporary: string,
-  { destination, facts }: SaveOrder,
+  { destination, facts }: SaveSpec,
   deps: TaskDeps,
 ): Promise<string | null> {
   if (!destination.sidecar || file.path === null || facts === null) return null;

@@ -5,7 +5,7 @@ import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { pollAtPace } from "../polling/paced-polls.ts";
+import { pollWithinLimit } from "../polling/paced-polls.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
@@ -122,7 +122,7 @@ export class AdmittedService implements ImageService {
   }
 
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
-    return pollAtPace(this.#admission.service, this.#admission.rateLimiter, taskId, timeoutMs, signal);
+    return pollWithinLimit(this.#admission.service, this.#admission.rateLimiter, taskId, timeoutMs, signal);
   }
 
   /** Returns an unused ticket. */

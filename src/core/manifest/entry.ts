@@ -1,11 +1,11 @@
-import type { RequestDraft } from "../../task/request.ts";
+import type { RequestInput } from "../../task/request.ts";
 import type { OtherColumns } from "./template.ts";
 
 /**
  * The values that a row of a manifest sets. Values that it does not set are absent, and the batch's defaults apply.
  * They are not checked against the model yet. An empty list of images, possible in JSON only, overrides a default.
  */
-export interface RowValues extends RequestDraft {
+export interface RowValues extends RequestInput {
   /** Name below the output folder, which it cannot leave. */
   output?: string;
 }

@@ -8,7 +8,7 @@ const POLLS_AT_ONCE = 32;
  * The polls of many tasks, with limited concurrency; the others wait in the order in which they came. After a 429 none
  * is sent until the time that the service asked for has passed.
  */
-export class PacedPolls implements ImageService {
+export class RateLimitedPolls implements ImageService {
   readonly #service: ImageService;
   readonly #pace: RateLimiter;
   readonly #slots = new Slots(POLLS_AT_ONCE);
@@ -22,13 +22,13 @@ export class PacedPolls implements ImageService {
     return this.#service.submitTimeoutMs;
   }
 
-  submit(...order: Parameters<ImageService["submit"]>): ReturnType<ImageService["submit"]> {
-    return this.#service.submit(...order);
+  submit(...args: Parameters<ImageService["submit"]>): ReturnType<ImageService["submit"]> {
+    return this.#service.submit(...args);
   }
 
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
     return this.#slots.run(async () => {
-      const reply = await pollAtPace(this.#service, this.#pace, taskId, timeoutMs, signal);
+      const reply = await pollWithinLimit(this.#service, this.#pace, taskId, timeoutMs, signal);
       if (reply.outcome !== "retry") this.#pace.answered();
       return reply;
     });
@@ -36,7 +36,7 @@ export class PacedPolls implements ImageService {
 }
 
 /** Polls a task once, when the rate limit of all polls allows. A 429 slows all of them down. Never throws. */
-export async function pollAtPace(
+export async function pollWithinLimit(
   service: ImageService,
   pace: RateLimiter,
   taskId: string,

@@ -2,7 +2,7 @@ import { type ImageHead, imageHead } from "../../api/image-head.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { InvalidRequestError } from "../../models/errors.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruption } from "../errors.ts";
+import { interruptedError } from "../errors.ts";
 import { signedUntilMs } from "./signed-until.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function checkUrls(
     (url) => expired(url, clock.now()) ?? imageHead(url, { http, serviceUrl, signal }),
   );
   const heads = await Promise.all(asked).catch((error) => {
-    throw signal.aborted ? interruption(signal, "no") : error;
+    throw signal.aborted ? interruptedError(signal, "no") : error;
   });
   return heads.flatMap((head, at) => findings(`${label} ${withoutQuery(different[at] ?? "")}`, head));
 }

@@ -2,7 +2,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/errors.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { type ProgramEnd, runProgram } from "../../lib/run-program.ts";
-import { interruption } from "../errors.ts";
+import { interruptedError } from "../errors.ts";
 import type { ReferenceFile } from "./reference-file.ts";
 import { type UploadCommand, wordsFor } from "./upload-command.ts";
 
@@ -27,7 +27,7 @@ export async function uploadFile(
 ): Promise<string> {
   const words = wordsFor(command, file.path);
   const end = await runProgram(words, { env: withoutKey(env), signal, timeoutMs });
-  if (end.kind === "aborted") throw interruption(signal, "no");
+  if (end.kind === "aborted") throw interruptedError(signal, "no");
   if (end.kind === "flooded") throw misprinted("more than any URL is long", file);
   if (end.kind !== "ended" || end.code !== 0) throw failed(howFailed(end, words[0] ?? "", timeoutMs), file);
   return printedUrl(end.stdout, file);

@@ -37,7 +37,7 @@ export async function dismissTask(
  * since.
  * @throws StateFolderError if that cannot be recorded, because then every resume would find it again
  */
-export async function putAwayUnsent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
+export async function recordNotSent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
   const writer = new TaskWriter(ledger, owned, () => {});
   const at = isoTime(ledger.clock.now());
   const isWritten = await writer.write({ type: "not_sent", at, why: ENDED_WHILE_BUSY });

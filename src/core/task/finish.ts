@@ -4,9 +4,9 @@ import type { Destination } from "../../task/destination.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruption, PendingError } from "../errors.ts";
+import { interruptedError, PendingError } from "../errors.ts";
 import { saveImages } from "../images/save-images.ts";
-import type { SaveResult } from "../images/save-order.ts";
+import type { SaveResult } from "../images/save-spec.ts";
 import type { SidecarFacts } from "../images/sidecar.ts";
 import { type WaitResult, waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
@@ -84,7 +84,7 @@ function unfinished(waited: EarlyEnd, taskId: string, deps: Pick<TaskDeps, "sign
     case "refused":
       return waited.error;
     case "interrupted":
-      return interruption(deps.signal, "yes");
+      return interruptedError(deps.signal, "yes");
     case "timeout": {
       const state =
         waited.lastFailure === null ? "is still running" : `was not seen to finish: ${waited.lastFailure}`;
@@ -126,7 +126,7 @@ async function saveTask(
     urls,
   };
   const result: SaveResult = { files: [], warnings: [] };
-  const order = {
+  const spec = {
     taskId: task.taskId,
     request: report.request,
     facts: sidecarFacts(completed, task.taskId, deps),
@@ -141,7 +141,7 @@ async function saveTask(
   };
   let failure: unknown = null;
   try {
-    await saveImages(order, result, deps);
+    await saveImages(spec, result, deps);
   } catch (error) {
     failure = error;
   }
@@ -149,7 +149,7 @@ async function saveTask(
   const warnings = [...report.warnings, ...result.warnings];
   if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);
   await recordPart(task, result, deps);
-  const expected = deps.signal.aborted ? interruption(deps.signal, "yes") : failure;
+  const expected = deps.signal.aborted ? interruptedError(deps.signal, "yes") : failure;
   if (!(expected instanceof ImggenError)) throw expected;
   return { ...completed, files, warnings, error: expected };
 }

@@ -6,7 +6,7 @@ import type { Intent } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruption, PendingError, TakenOverError } from "../errors.ts";
+import { interruptedError, PendingError, TakenOverError } from "../errors.ts";
 import { prepareDestination } from "../images/destination.ts";
 import { overDailyLimit } from "../limits/daily-limit.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
@@ -16,7 +16,7 @@ import { coverMs, RecordedAttempts } from "./submit-record.ts";
 import { TaskWriter } from "./task-writer.ts";
 
 /** A checked request, and what to do with its result. */
-export interface GenerateOrder {
+export interface GenerateSpec {
   checked: CheckedRequest;
   destination: Destination;
   /** null: return once the service has accepted the task. */
@@ -32,14 +32,14 @@ const PATIENCE_WITHOUT_WAIT_MS = 180_000;
  * @throws SaveFailedError if the output or state folder is unusable; then nothing was sent. Errors from the submit on
  *   are in the report.
  */
-export async function generate(order: GenerateOrder, deps: TaskDeps): Promise<TaskReport> {
-  await prepareDestination(order.destination, deps.ledger.processes);
+export async function generate(spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport> {
+  await prepareDestination(spec.destination, deps.ledger.processes);
   deps.signal.throwIfAborted();
-  return submitAndFinish(await deps.ledger.begin(intentOf(order, deps), firstAttemptMs(deps)), order, deps);
+  return submitAndFinish(await deps.ledger.begin(intentOf(spec, deps), firstAttemptMs(deps)), spec, deps);
 }
 
 /** The intent that is recorded before a request is submitted. */
-export function intentOf({ checked, destination }: GenerateOrder, { connection }: TaskDeps): Intent {
+export function intentOf({ checked, destination }: GenerateSpec, { connection }: TaskDeps): Intent {
   const { request, credits } = checked;
   return { request, service: connection.identity, credits, destination };
 }
@@ -55,30 +55,30 @@ export function firstAttemptMs({ connection }: Pick<TaskDeps, "connection">): nu
  */
 export async function submitAndFinish(
   owned: OwnedTask,
-  order: GenerateOrder,
+  spec: GenerateSpec,
   deps: TaskDeps,
   overBudget: () => Promise<ImggenError | null> = async () => null,
 ): Promise<TaskReport> {
-  const { request } = order.checked;
-  const warnings = [...order.checked.warnings];
+  const { request } = spec.checked;
+  const warnings = [...spec.checked.warnings];
   const writer = new TaskWriter(deps.ledger, owned, (message) => {
     warnings.push(message);
     deps.onProgress({ type: "ledger_warning", message });
   });
   const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
-  const patienceMs = order.wait ? waitTimeoutMs(order.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
+  const patienceMs = spec.wait ? waitTimeoutMs(spec.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
   const attempts = new RecordedAttempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
-  const onSent = order.wait === null ? undefined : () => loadFinish(deps);
+  const onSent = spec.wait === null ? undefined : () => loadFinish(deps);
   const result: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
     : await submitOnce(request, patienceMs, attempts, { ...deps, onSent });
   const report = { ...factsOf(owned.record), warnings };
-  return settle(result, order, writer, report, deps);
+  return settle(result, spec, writer, report, deps);
 }
 
 async function settle(
   result: SubmitResult,
-  order: GenerateOrder,
+  spec: GenerateSpec,
   writer: TaskWriter,
   report: TaskReport,
   deps: TaskDeps,
@@ -90,11 +90,11 @@ async function settle(
   await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
   deps.onProgress({ type: "accepted", taskId });
   const accepted: TaskReport = { ...report, taskId, state: "accepted", charged: STATES.accepted.charged };
-  if (order.wait === null) {
+  if (spec.wait === null) {
     await writer.release();
     return { ...accepted, isAwaited: false };
   }
-  const { destination, wait } = order;
+  const { destination, wait } = spec;
   const task = { taskId, writer, destination, acceptedAtMs, recovering: false, saved: [] };
   let finish: typeof import("./finish.ts");
   try {
@@ -108,7 +108,7 @@ async function settle(
 
 /** The program's files were replaced while it ran. The program that took its place can finish the task. */
 function notLoaded(taskId: string, cause: unknown, { signal }: TaskDeps): ImggenError {
-  if (signal.aborted) return interruption(signal, "yes");
+  if (signal.aborted) return interruptedError(signal, "yes");
   const message = `Task ${taskId} is accepted, but a part of imggen could not be loaded: was it updated meanwhile?`;
   return new PendingError(message, { charged: "yes", cause });
 }

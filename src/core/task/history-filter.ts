@@ -1,5 +1,5 @@
 import type { ServiceIdentity } from "../../task/intent.ts";
-import { isResumable, type StateName, standingOf } from "../../task/lifecycle.ts";
+import { effectiveState, isResumable, type StateName } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { type ReportStatus, reportStatus } from "./report.ts";
 
@@ -29,7 +29,7 @@ export function matches(
 ): boolean {
   if (search !== undefined && !request.prompt.toLowerCase().includes(search.toLowerCase())) return false;
   if (model !== undefined && request.model !== model) return false;
-  return status === undefined || hasStatus(standingOf(state), status);
+  return status === undefined || hasStatus(effectiveState(state), status);
 }
 
 /** `running` is the word of the JSON output, for a part of what is unfinished. */

@@ -1,7 +1,7 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
 import { type Charged, type ErrorType, ImggenError } from "../../lib/errors.ts";
-import { STATES, type StateName, standingOf, type TaskState } from "../../task/lifecycle.ts";
+import { effectiveState, STATES, type StateName, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -86,16 +86,16 @@ export function reportOf(record: TaskRecord): TaskReport {
 /** As `reportOf`, without an error: for a task that has just begun. */
 export function factsOf({ id, intent, submittedAt, state }: TaskRecord): TaskReport {
   const { request, credits } = intent;
-  const standing = standingOf(state);
+  const effective = effectiveState(state);
   const completedAt = "completedAt" in state ? state.completedAt : null;
   return {
     ledgerId: id,
     taskId: "taskId" in state ? state.taskId : null,
-    state: standing,
+    state: effective,
     isAwaited: true,
     request,
     credits,
-    charged: STATES[standing].charged,
+    charged: STATES[effective].charged,
     urls: state.name === "completed" ? state.urls : [],
     files: filesOf(state),
     submittedAt,

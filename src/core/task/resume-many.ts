@@ -2,7 +2,7 @@ import { Slots } from "../../lib/concurrency.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
-import { PacedPolls } from "../polling/paced-polls.ts";
+import { RateLimitedPolls } from "../polling/paced-polls.ts";
 import { awaitTask, leftUnfinished } from "./finish.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import {
@@ -41,7 +41,7 @@ export async function resumeMany(
   deps: ResumeDeps,
   onEnd: (report: TaskReport, target: ResumeTarget) => Promise<void>,
 ): Promise<TaskReport[]> {
-  const run = { options, deps: withPacedPolls(deps), saves: new Slots(SAVES_AT_ONCE) };
+  const run = { options, deps: withRateLimitedPolls(deps), saves: new Slots(SAVES_AT_ONCE) };
   return Promise.all(
     targets.map(async (target) => {
       const report = await resumeOne(target, run);
@@ -62,14 +62,14 @@ export function distinct<Target extends ResumeTarget>(targets: readonly Target[]
 }
 
 /** Tasks of one account share the pace of their polls. */
-export function withPacedPolls(deps: ResumeDeps): ResumeDeps {
+export function withRateLimitedPolls(deps: ResumeDeps): ResumeDeps {
   const paced = new Map<TaskDeps, TaskDeps>();
   return {
     ledger: deps.ledger,
     async depsFor(service, taskId) {
       const plain = await deps.depsFor(service, taskId);
       const { connection, clock, random } = plain;
-      const polls = () => new PacedPolls(connection.service, { clock, random });
+      const polls = () => new RateLimitedPolls(connection.service, { clock, random });
       const known = paced.get(plain) ?? { ...plain, connection: { ...connection, service: polls() } };
       paced.set(plain, known);
       return known;

@@ -10,7 +10,7 @@ import { PendingError } from "../errors.ts";
 import { isWhole } from "../images/save-images.ts";
 import type { WaitResult } from "../polling/wait.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
-import { putAwayUnsent } from "./dismiss.ts";
+import { recordNotSent } from "./dismiss.ts";
 import { finishTask } from "./finish.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
@@ -114,7 +114,7 @@ export async function finishOwned(
     await letGo();
     return report;
   }
-  if (state.name === "rate_limited") return putAwayUnsent(owned, deps.ledger);
+  if (state.name === "rate_limited") return recordNotSent(owned, deps.ledger);
   if (state.name !== "accepted" && state.name !== "completed") {
     // Its process ended just before it moved the file to `done`.
     await new TaskWriter(deps.ledger, owned, () => {}).finish();

@@ -39,7 +39,7 @@ export async function statusOf(
     const taskDeps = await deps.depsFor(record?.intent.service ?? null, taskId);
     const ageMs = record ? taskDeps.clock.now() - Date.parse(record.submittedAt) : Number.POSITIVE_INFINITY;
     // What the ledger says of a failed task is history: the answer is what the service says now.
-    const report = await look(taskId, { ...known, error: null }, ageMs, options.wait, taskDeps);
+    const report = await pollOrWait(taskId, { ...known, error: null }, ageMs, options.wait, taskDeps);
     const { destination, wait } = options;
     if (destination === null || report.state !== "completed") return report;
     const timeout = wait ?? { timeoutMs: 0, schedule: null };
@@ -50,7 +50,7 @@ export async function statusOf(
   }
 }
 
-async function look(
+async function pollOrWait(
   taskId: string,
   known: TaskReport,
   ageMs: number,

@@ -7,7 +7,7 @@ import { TransportError } from "../../api/transport.ts";
 import type { ImggenError } from "../../lib/errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruption } from "../errors.ts";
+import { interruptedError } from "../errors.ts";
 import type { Attempts } from "./submit-record.ts";
 
 /** How a submit ended, retries included. */
@@ -43,7 +43,7 @@ export async function submitOnce(
   let rateLimited = 0;
   let giveUpAtMs: number | null = null;
   for (;;) {
-    if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
+    if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
     const noTurn = await deps.connection.service.turn?.(deps.signal);
     const refusal = noTurn ? null : await attempts.begin();
     if (refusal) return { outcome: "not_sent", error: refusal };
@@ -52,7 +52,7 @@ export async function submitOnce(
     if (!noTurn) deps.onProgress({ type: "submitting" });
     const reply = noTurn ?? (await submitWithGrace(request, deps));
     if (reply.outcome === "not_sent") {
-      if (deps.signal.aborted) return { outcome: "not_sent", error: interruption(deps.signal, "no") };
+      if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
       notSent += 1;
       const error = unreachable(reply, deps);
       if (notSent >= SUBMIT_NOT_SENT.attempts || isCertificateError(reply.cause))
@@ -84,7 +84,7 @@ function conclude(
   if (reply.outcome === "refused") return { ...reply, error: withTopUp(reply.error, connection.topUpHint) };
   if (reply.outcome !== "unknown") return reply;
   const { excerpt } = reply;
-  if (signal.aborted) return { outcome: "unknown", error: interruption(signal, "unknown"), excerpt };
+  if (signal.aborted) return { outcome: "unknown", error: interruptedError(signal, "unknown"), excerpt };
   const error = new OutcomeUnknownError(
     `The request was sent, but whether it was accepted is not known: ${reply.why}.`,
     { cause: reply.cause, mentionedTaskId: taskIdIn(excerpt) },

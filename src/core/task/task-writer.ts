@@ -15,17 +15,17 @@ import { TakenOverError } from "../errors.ts";
 export class TaskWriter {
   readonly #ledger: Ledger;
   readonly #task: OwnedTask;
-  readonly #onTrouble: (message: string) => void;
+  readonly #onWarning: (message: string) => void;
   #record: TaskRecord;
   /** Records that could not be written yet, oldest first; the next write includes them. */
   #unwritten: TaskEvent[] = [];
   #complained = false;
 
-  constructor(ledger: Ledger, task: OwnedTask, onTrouble: (message: string) => void) {
+  constructor(ledger: Ledger, task: OwnedTask, onWarning: (message: string) => void) {
     this.#ledger = ledger;
     this.#task = task;
     this.#record = task.record;
-    this.#onTrouble = onTrouble;
+    this.#onWarning = onWarning;
   }
 
   /** The task as its lines add up now. */
@@ -112,7 +112,7 @@ export class TaskWriter {
     this.#complained = true;
     const { state } = this.#record;
     const what = "taskId" in state ? `Note this task id: ${state.taskId}` : OUTCOMES[state.name];
-    this.#onTrouble(`The ledger could not be written: ${errorText(error)}. ${what}`);
+    this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
 }
 

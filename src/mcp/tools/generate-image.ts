@@ -45,28 +45,27 @@ export const generateImage = (matrix: Matrix) =>
       const estimate = client.estimate(request);
       const key = JSON.stringify(estimate.request);
       const running = reuse ? jobs.withKey(key) : undefined;
-      const order = { request, estimate, reuse, allowUndocumentedCost, output };
-      const job =
-        running ?? jobs.start(key, (onProgress) => taskFor(order, { ...call, onProgress }, toolbox));
+      const spec = { request, estimate, reuse, allowUndocumentedCost, output };
+      const job = running ?? jobs.start(key, (onProgress) => taskFor(spec, { ...call, onProgress }, toolbox));
       return withPreviews(await jobAnswer(job, waitSeconds, call, toolbox), preview);
     },
   });
 
-interface Order extends Pick<Input, "reuse" | "allowUndocumentedCost" | "output"> {
+interface TaskSpec extends Pick<Input, "reuse" | "allowUndocumentedCost" | "output"> {
   request: RequestOptions;
   estimate: Estimate;
 }
 
 /** The earlier task for a request, else a new one. @throws ImggenFailure, BudgetExceededError */
 async function taskFor(
-  order: Order,
+  spec: TaskSpec,
   call: Call,
   { client, budget, ...toolbox }: Toolbox,
 ): Promise<TaskSuccess> {
-  const { request, estimate, reuse, allowUndocumentedCost } = order;
+  const { request, estimate, reuse, allowUndocumentedCost } = spec;
   const options = { ...request, ...call };
   const earlier = reuse ? await client.reuse(options) : null;
   if (earlier !== null) return earlier;
-  const output = order.output ?? toolbox.output;
+  const output = spec.output ?? toolbox.output;
   return budget.spend(estimate, allowUndocumentedCost, () => client.generate({ ...options, output }));
 }

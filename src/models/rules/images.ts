@@ -8,8 +8,8 @@ const WINDOWS_DRIVE = /^[a-z]:/i;
 const FETCHED: ReadonlySet<string> = new Set(["http:", "https:", "data:"]);
 
 /** Sections 2.2, 2.4 and 8: how many reference images a model takes. */
-export const imageCount: Rule = ({ draft, model, matrix, labels }) => {
-  const count = draft.image?.length ?? 0;
+export const imageCount: Rule = ({ input, model, matrix, labels }) => {
+  const count = input.image?.length ?? 0;
   if (model.references === null) return undefined;
   const { min, max } = model.references;
   if (count < min) {
@@ -24,8 +24,8 @@ export const imageCount: Rule = ({ draft, model, matrix, labels }) => {
 };
 
 /** Section 2.2: the field holds URLs, which the service itself fetches from the web (`data:` holds the image itself). */
-export const imageUrls: Rule = ({ draft, labels, uploads }) => {
-  const value = draft.image?.find((image) => !isRemoteUrl(image.trim()) && !(uploads && isLocalFile(image)));
+export const imageUrls: Rule = ({ input, labels, uploads }) => {
+  const value = input.image?.find((image) => !isRemoteUrl(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
   if (uploads === false && isLocalFile(value)) {
     return refuse(
@@ -40,8 +40,8 @@ export const imageUrls: Rule = ({ draft, labels, uploads }) => {
 };
 
 /** Sections 2.2 and 8: models that fetch over HTTPS only. */
-export const imagesOverHttps: Rule = ({ draft, model, matrix, labels, uploads }) => {
-  const images = draft.image ?? [];
+export const imagesOverHttps: Rule = ({ input, model, matrix, labels, uploads }) => {
+  const images = input.image ?? [];
   if (model.references?.httpsOnly !== true) return undefined;
   const value = images.find((image) => !/^https:/i.test(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;

@@ -4,8 +4,8 @@ import { type Rule, refuse, warning } from "./rule.ts";
 import { modelList } from "./wording.ts";
 
 /** Sections 2.2, 2.4 and 2.5: the field's bounds for any model, then the model's own. */
-export const maxImages: Rule = ({ draft, model, matrix, labels }) => {
-  const value = draft.maxImages;
+export const maxImages: Rule = ({ input, model, matrix, labels }) => {
+  const value = input.maxImages;
   if (value === undefined) return undefined;
   const given = `${labels.maxImages} ${value}`;
   const { min, max } = MAX_IMAGES;
@@ -15,7 +15,7 @@ export const maxImages: Rule = ({ draft, model, matrix, labels }) => {
       `use a number from ${min} to ${max}`,
     );
   }
-  if (dropsMaxImages(draft, model))
+  if (dropsMaxImages(input, model))
     return warning(`${given} is left out: ${model.id} always makes one image`);
   if (model.maxImages === null || value <= model.maxImages) return undefined;
   const several = modelList(matrix.filter((other) => (other.maxImages ?? 0) >= value));

@@ -9,11 +9,11 @@ export function emptyPromptRefusal(prompt: string, label: string): Refusal | und
 }
 
 /** What JSON cannot carry from end to end: half a surrogate pair, and NUL. */
-export const promptText: Rule = ({ draft, labels }) => {
-  const broken = /[\p{Surrogate}\0]/u.exec(draft.prompt);
+export const promptText: Rule = ({ input, labels }) => {
+  const broken = /[\p{Surrogate}\0]/u.exec(input.prompt);
   if (broken === null) return undefined;
   const what = broken[0] === "\0" ? "a NUL character" : "half of a character (a lone surrogate)";
-  const place = charactersIn(draft.prompt.slice(0, broken.index)) + 1;
+  const place = charactersIn(input.prompt.slice(0, broken.index)) + 1;
   return refuse(
     `${labels.prompt} holds ${what} at character ${place}`,
     "take it out, or save it as UTF-8 text",
@@ -24,8 +24,8 @@ export const promptText: Rule = ({ draft, labels }) => {
  * Section 8, prompt length. The document counts "characters": code points here, as that is the reading that
  * refuses least; a prompt that is too long by the other reading (UTF-16 units) is warned of.
  */
-export const promptLength: Rule = ({ draft, model, matrix, labels }) => {
-  const { prompt } = draft;
+export const promptLength: Rule = ({ input, model, matrix, labels }) => {
+  const { prompt } = input;
   const { id, promptLimit } = model;
   if (prompt.length <= promptLimit) return undefined;
   const length = charactersIn(prompt);

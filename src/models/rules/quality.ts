@@ -5,11 +5,11 @@ import { type Refusal, type Rule, refuse } from "./rule.ts";
 import { modelList, shown } from "./wording.ts";
 
 /** Sections 2.2 and 2.5: one of the field's values, and one of the model's where the document gives them. */
-export const quality: Rule = ({ draft, model, matrix, labels }) => {
-  if (draft.quality === undefined) return undefined;
-  const value = canonicalQuality(draft.quality);
-  const given = `${labels.quality} ${shown(draft.quality)}`;
-  if (value === undefined) return unknownQualityRefusal(draft.quality, labels.quality);
+export const quality: Rule = ({ input, model, matrix, labels }) => {
+  if (input.quality === undefined) return undefined;
+  const value = canonicalQuality(input.quality);
+  const given = `${labels.quality} ${shown(input.quality)}`;
+  if (value === undefined) return unknownQualityRefusal(input.quality, labels.quality);
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const others = `models that take ${value}: ${modelList(findModels({ quality: value }, matrix).matching)}`;
   const limit = { field: "quality", allowed: model.qualities } as const;

@@ -5,8 +5,8 @@ import { type Refusal, type Rule, refuse, type Warning, warning } from "./rule.t
 import { modelList, shown } from "./wording.ts";
 
 /** Section 2.5: a ratio has to be in the model's row; a model without a row may take any. */
-export const ratio: Rule = ({ draft, model, matrix, labels }) => {
-  const value = draft.ratio;
+export const ratio: Rule = ({ input, model, matrix, labels }) => {
+  const value = input.ratio;
   if (value === undefined) return undefined;
   if (!isWellFormedRatio(value)) return malformedRatioRefusal(value, labels.ratio);
   if (model.ratios === null)

@@ -1,12 +1,12 @@
 import type { OptionNames, Wording } from "../../lib/wording.ts";
-import type { RequestDraft } from "../../task/request.ts";
+import type { RequestInput } from "../../task/request.ts";
 import type { Limit } from "../errors.ts";
 import type { Labels } from "../labels.ts";
 import type { Matrix, Model } from "../matrix.ts";
 
 /** What a rule checks. */
 export interface Subject {
-  draft: RequestDraft;
+  input: RequestInput;
   model: Model;
   /** All models, for those that a hint names. */
   matrix: Matrix;

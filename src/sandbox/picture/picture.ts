@@ -1,8 +1,8 @@
 import { pngStream } from "./png/stream.ts";
 import { STYLES } from "./style/styles.ts";
-import { type Order, readBrief } from "./words/brief.ts";
+import { type PictureRequest, readBrief } from "./words/brief.ts";
 
-export interface PictureSpec extends Order {
+export interface PictureSpec extends PictureRequest {
   /** In pixels, both at least 1. */
   readonly width: number;
   readonly height: number;
@@ -22,8 +22,8 @@ export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
   return pngStream(spec.width, spec.height, bandsOf(spec));
 }
 
-async function* bandsOf({ width, height, ...order }: PictureSpec): AsyncGenerator<Uint8Array> {
-  const brief = readBrief(order);
+async function* bandsOf({ width, height, ...spec }: PictureSpec): AsyncGenerator<Uint8Array> {
+  const brief = readBrief(spec);
   const paintRow = await STYLES[brief.style](brief, width, height);
   const stride = width * 3;
   const rows = Math.max(1, Math.floor(PIXELS_TO_A_BAND / width));

@@ -120,7 +120,11 @@ describe("rerun of an image with a sidecar", () => {
 
   it.each([
     ["an image that was changed since", () => ({ sha256: "0".repeat(64) }), "changed since"],
-    ["a request without a prompt", () => ({ request: { model: "z-image" } }), "not an image that imggen saved"],
+    [
+      "a request without a prompt",
+      () => ({ request: { model: "z-image" } }),
+      "not an image that imggen saved",
+    ],
     [
       "a prompt that is no text",
       () => ({ request: { prompt: 1, model: "z-image" } }),

@@ -355,14 +355,14 @@ describe("a row that was turned away with 429", () => {
     const batch = await newRun();
     const { other, claims, run } = batch;
     const row = newRow();
-    const order = {
+    const spec = {
       checked: row.checked,
       destination: { kind: "folder", ...run.place },
       wait: null,
     } as const;
     const claim = claims.attempt(row.key, 1);
     const id = other.deps.ledger.newId();
-    const task = await other.deps.ledger.beginAs(id, intentOf(order, other.deps), claim);
+    const task = await other.deps.ledger.beginAs(id, intentOf(spec, other.deps), claim);
     if (task === "taken") throw new Error("taken");
     for (const event of events) await task.file.record(event);
     task.file.close();

@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/deps.ts";
 import { saveImages } from "../../../src/core/images/save-images.ts";
-import type { SaveOrder, SaveResult } from "../../../src/core/images/save-order.ts";
+import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
 import { ownedName } from "../../../src/lib/owned-name.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
@@ -17,7 +17,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const EARLIER = new Date(2026, 0, 30, 23, 59);
 
-interface Saving extends Partial<Omit<SaveOrder, "destination">> {
+interface Saving extends Partial<Omit<SaveSpec, "destination">> {
   images?: Buffer[];
   destination?: Partial<Destination>;
   /** What lies in the output folder beforehand. */
@@ -35,7 +35,7 @@ async function saving({
   deps = {},
   ...rest
 }: Saving = {}) {
-  const { result = { files: [], warnings: [] }, saved: before = [], ...order } = rest;
+  const { result = { files: [], warnings: [] }, saved: before = [], ...spec } = rest;
   const server = await liveServer(({ target }, socket) => {
     const image = images[Number(target.slice(1))];
     socket.write(image?.length ? response(200, image) : response(404, ""));
@@ -59,7 +59,7 @@ async function saving({
       date: new Date(2026, 0, 31),
       recovering: false,
       owned: true,
-      ...order,
+      ...spec,
       destination: { ...world.destination, folder, ...destination } as Destination,
     },
     result,
@@ -339,7 +339,7 @@ it("two that save one task at once, neither owning it, never write into each oth
   const folder = await temporaryFolder();
   const save = async () => {
     const result: SaveResult = { files: [], warnings: [] };
-    const order = {
+    const spec = {
       taskId: "task-1",
       request: null,
       urls: [`${server.origin}/0`],
@@ -352,7 +352,7 @@ it("two that save one task at once, neither owning it, never write into each oth
       owned: false,
       destination: { ...world.destination, folder } as Destination,
     };
-    await saveImages(order, result, world.deps);
+    await saveImages(spec, result, world.deps);
     return result.files[0]?.path ?? "";
   };
   const [one, other] = await Promise.all([save(), save()]);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ImageService, PollReply } from "../../../src/api/service.ts";
-import { PacedPolls } from "../../../src/core/polling/paced-polls.ts";
+import { RateLimitedPolls } from "../../../src/core/polling/paced-polls.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 
 const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };
@@ -23,7 +23,7 @@ function paced() {
     submit: () => Promise.reject(new Error("nothing is submitted here")),
     poll: (taskId) => new Promise((answer) => open.push({ taskId, answer })),
   };
-  return { open, clock, polls: new PacedPolls(service, { clock, random: () => 0 }) };
+  return { open, clock, polls: new RateLimitedPolls(service, { clock, random: () => 0 }) };
 }
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `task-${at}`);

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/index.ts";
-import { type GenerateOrder, generate } from "../../../src/core/task/generate.ts";
+import { type GenerateSpec, generate } from "../../../src/core/task/generate.ts";
 import type { TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
@@ -34,13 +34,13 @@ function ledgerOf(stateFolder: string): Record<string, string[]> {
 
 async function generating(
   script: ServiceScript = {},
-  order: Partial<GenerateOrder> = {},
+  spec: Partial<GenerateSpec> = {},
   options: TaskWorldOptions & { baseUrl?: string } = {},
 ) {
   const server = await liveService(png(), script);
   const world = await taskWorld(options.baseUrl ?? server.baseUrl, options);
   const run = () =>
-    generate({ checked: CHECKED, destination: world.destination, wait: WAIT, ...order }, world.deps);
+    generate({ checked: CHECKED, destination: world.destination, wait: WAIT, ...spec }, world.deps);
   return { run, server, ...world };
 }
 

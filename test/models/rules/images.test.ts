@@ -10,11 +10,11 @@ describe("the number of reference images", () => {
   it.each(DOCUMENT)("for $id is what the document says: $references", (row) => {
     const [min, max] = row.references ?? [0, null];
     for (const count of [0, 1, 2, 16, 17]) {
-      const draft = { prompt: "a fox", model: row.id, image: images(count) };
+      const input = { prompt: "a fox", model: row.id, image: images(count) };
       if (count >= min && count <= (max ?? count)) {
-        expect([checkRequest(draft).request.image ?? []].flat()).toHaveLength(count);
+        expect([checkRequest(input).request.image ?? []].flat()).toHaveLength(count);
       } else {
-        expect(refusalOf(draft).message).toContain(row.id);
+        expect(refusalOf(input).message).toContain(row.id);
       }
     }
   });
@@ -96,9 +96,9 @@ describe("a reference image", () => {
     "file:///home/me/fox.png",
     "FILE:fox.png",
   ])("may be a file where files are uploaded, and stays as it was given: %j", (image) => {
-    const draft = { prompt: "a fox", model: "gamma-image-2-5-flare-image", image: [image] };
-    expect(checkRequest(draft, { uploads: true }).request.image).toBe(image);
-    expect(() => checkRequest(draft, { uploads: false })).toThrow(
+    const input = { prompt: "a fox", model: "gamma-image-2-5-flare-image", image: [image] };
+    expect(checkRequest(input, { uploads: true }).request.image).toBe(image);
+    expect(() => checkRequest(input, { uploads: false })).toThrow(
       expect.objectContaining({
         message: expect.stringContaining("is a file on this machine"),
         hint: expect.stringContaining("imggen config set uploadCommand"),
@@ -114,20 +114,20 @@ describe("a reference image", () => {
     "localhost:8080/fox.png",
     "https://",
   ])("is no file where files are uploaded either: %j", (image) => {
-    const draft = { prompt: "a fox", image: [image] };
+    const input = { prompt: "a fox", image: [image] };
     for (const uploads of [true, false])
-      expect(() => checkRequest(draft, { uploads })).toThrow("is not an http(s) URL");
+      expect(() => checkRequest(input, { uploads })).toThrow("is not an http(s) URL");
   });
 
   it("goes over HTTPS where the document says so", () => {
-    const draft = { prompt: "a fox", model: "gamma-image-2-5-flare-image" };
-    const { message, hint } = refusalOf({ ...draft, image: [...images(1), "http://images.test/b.png"] });
+    const input = { prompt: "a fox", model: "gamma-image-2-5-flare-image" };
+    const { message, hint } = refusalOf({ ...input, image: [...images(1), "http://images.test/b.png"] });
     expect(message).toBe(
       "--image http://images.test/b.png: gamma-image-2-5-flare-image takes https:// URLs only",
     );
     expect(hint).toContain("models that take others: vendor1/alpha-pro, ");
     expect(hint).not.toContain("flare");
-    expect(checkRequest({ ...draft, image: ["HTTPS://images.test/b.png"] }).warnings).toEqual([]);
+    expect(checkRequest({ ...input, image: ["HTTPS://images.test/b.png"] }).warnings).toEqual([]);
   });
 
   it("is shown in a refusal without its password and its signature", () => {

@@ -19,10 +19,10 @@ describe("the prompt", () => {
   });
 
   it.each(DOCUMENT)("of $id may have $promptLimit characters and not one more", (row) => {
-    const draft = { model: row.id, image: neededImages(row) };
+    const input = { model: row.id, image: neededImages(row) };
     const longest = "x".repeat(row.promptLimit);
-    expect(checkRequest({ ...draft, prompt: longest }).request.prompt).toBe(longest);
-    const { message } = refusalOf({ ...draft, prompt: `${longest}y` });
+    expect(checkRequest({ ...input, prompt: longest }).request.prompt).toBe(longest);
+    const { message } = refusalOf({ ...input, prompt: `${longest}y` });
     expect(message).toBe(
       `The prompt has ${row.promptLimit + 1} characters, and ${row.id} takes at most ${row.promptLimit}`,
     );

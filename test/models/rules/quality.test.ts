@@ -5,16 +5,16 @@ import { refusalOf } from "../refusal.ts";
 
 describe("the quality", () => {
   it.each(DOCUMENT)("of $id is one of its own, in any case", (row) => {
-    const draft = { model: row.id, image: neededImages(row) };
+    const input = { model: row.id, image: neededImages(row) };
     const allowed = row.qualities === null ? ALL_QUALITIES : words(row.qualities);
     for (const quality of ALL_QUALITIES) {
       for (const spelling of [quality, quality.toUpperCase(), quality.toLowerCase()]) {
         if (allowed.includes(quality)) {
-          const { request } = checkRequest({ ...draft, prompt: "a fox", quality: spelling });
+          const { request } = checkRequest({ ...input, prompt: "a fox", quality: spelling });
           expect(request.quality).toBe(quality);
         } else {
           const takes = allowed.length === 0 ? "takes no quality" : `takes only ${allowed.join(", ")}`;
-          expect(refusalOf({ ...draft, quality: spelling }).message).toBe(
+          expect(refusalOf({ ...input, quality: spelling }).message).toBe(
             `--quality ${spelling}: ${row.id} ${takes}`,
           );
         }

@@ -10,12 +10,12 @@ const withoutRow = DOCUMENT.filter((row) => row.ratios === null);
 
 describe("the ratio", () => {
   it.each(withRow)("of $id is one of its row, and no other", (row) => {
-    const draft = { model: row.id, image: neededImages(row) };
+    const input = { model: row.id, image: neededImages(row) };
     for (const ratio of ALL_RATIOS) {
       if (row.ratios.includes(ratio)) {
-        expect(checkRequest({ ...draft, prompt: "a fox", ratio }).request.ratio).toBe(ratio);
+        expect(checkRequest({ ...input, prompt: "a fox", ratio }).request.ratio).toBe(ratio);
       } else {
-        expect(refusalOf({ ...draft, ratio }).message).toBe(
+        expect(refusalOf({ ...input, ratio }).message).toBe(
           `--ratio ${ratio}: ${row.id} takes only ${row.ratios.join(", ")}`,
         );
       }
@@ -23,13 +23,13 @@ describe("the ratio", () => {
   });
 
   it.each(withoutRow)("of $id may be any, with a warning where the document has no such ratio", (row) => {
-    const draft = { prompt: "a fox", model: row.id, image: neededImages(row) };
+    const input = { prompt: "a fox", model: row.id, image: neededImages(row) };
     const warned = (ratio: string) =>
-      checkRequest({ ...draft, ratio }).warnings.filter((warning) => warning.includes(ratio));
+      checkRequest({ ...input, ratio }).warnings.filter((warning) => warning.includes(ratio));
     for (const ratio of ALL_RATIOS) expect(warned(ratio)).toEqual([]);
     expect(warned("7:5")).toHaveLength(1);
     expect(warned("1920:1080")).toEqual([expect.stringContaining("the same shape is 16:9")]);
-    expect(checkRequest({ ...draft, ratio: "7:5" }).request.ratio).toBe("7:5");
+    expect(checkRequest({ ...input, ratio: "7:5" }).request.ratio).toBe("7:5");
   });
 
   it.each([

@@ -1,8 +1,8 @@
 import { drawPicture } from "../../../src/sandbox/picture/picture.ts";
-import type { Order } from "../../../src/sandbox/picture/words/brief.ts";
+import type { PictureRequest } from "../../../src/sandbox/picture/words/brief.ts";
 
 /** What a picture is made for, with everything but the prompt filled in. */
-export function orderFor(prompt: string, rest: Partial<Order> = {}): Order {
+export function orderFor(prompt: string, rest: Partial<PictureRequest> = {}): PictureRequest {
   return { prompt, model: "vendor1/alpha-2", references: "", taskId: "task_1", index: 0, ...rest };
 }
 
@@ -14,7 +14,7 @@ export interface Size {
 /** The whole file of a picture, small unless the test says otherwise: a larger one takes as much longer to paint. */
 export async function draw(
   prompt: string,
-  { width = 64, height = 64, ...rest }: Partial<Order & Size> = {},
+  { width = 64, height = 64, ...rest }: Partial<PictureRequest & Size> = {},
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of drawPicture({ ...orderFor(prompt, rest), width, height })) chunks.push(chunk);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { drawPicture } from "../../../src/sandbox/picture/picture.ts";
-import type { Order } from "../../../src/sandbox/picture/words/brief.ts";
+import type { PictureRequest } from "../../../src/sandbox/picture/words/brief.ts";
 import { draw, orderFor } from "./order.ts";
 import { decodePng } from "./png/decode.ts";
 
@@ -63,7 +63,7 @@ describe("a picture of the sandbox", () => {
     expect(new Set(files.map((file) => file.toString("base64"))).size).toBe(prompts.length);
   });
 
-  test.each<[string, Partial<Order>[]]>([
+  test.each<[string, Partial<PictureRequest>[]]>([
     [
       "model",
       ["vendor1/alpha-2", "vendor1/alpha-pro", "gamma-image-2", "z-image"].map((model) => ({ model })),
@@ -73,7 +73,7 @@ describe("a picture of the sandbox", () => {
   ])("differs between one %s and another, plainly", async (_name, orders) => {
     for (const prompt of ["a lighthouse at dusk", "a bowl of ramen", "a cat, watercolor"]) {
       const pictures = await Promise.all(
-        orders.map(async (order) => decodePng(await draw(prompt, order)).pixels),
+        orders.map(async (spec) => decodePng(await draw(prompt, spec)).pixels),
       );
       for (const [i, one] of pictures.entries()) {
         for (const other of pictures.slice(i + 1)) expect(distance(one, other)).toBeGreaterThan(4);

@@ -68,7 +68,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { validate } = flags;
   const defaults = { matrix, values, labels, names: FLAG_NAMES, validate, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null }, session.context);
-  const order = {
+  const spec = {
     place: await placeOf(flags, session, { takesColumns: true }),
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
@@ -82,16 +82,16 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   };
   if (flags.dryRun) {
     const { dryRun } = await import("./dry-run.ts");
-    return dryRun(source, defaults, order, session);
+    return dryRun(source, defaults, spec, session);
   }
   const rows = await readRows(source, defaults, session);
   const ends: RowResult[] = [];
-  const result = await runShown({ ...order, rows }, session, async (end) => {
+  const result = await runShown({ ...spec, rows }, session, async (end) => {
     if (flags.sheet) ends.push(end);
     await showRow(end, session);
   });
   const sheet = flags.sheet
-    ? await (await import("./sheet.ts")).makeSheet(ends, order.place, session)
+    ? await (await import("./sheet.ts")).makeSheet(ends, spec.place, session)
     : undefined;
   await showResult(result, session, sheet);
   return exitCodeOfBatch(result);

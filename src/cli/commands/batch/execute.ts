@@ -1,4 +1,4 @@
-import { type BatchOrder, type BatchResult, executeBatch } from "../../../core/batch/execute.ts";
+import { type BatchResult, type BatchSpec, executeBatch } from "../../../core/batch/execute.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { Session } from "../../app/session.ts";
@@ -8,7 +8,7 @@ import { foreignFolderQuestion } from "./foreign-folder.ts";
 import { createBatchProgress } from "./progress.ts";
 
 /** A batch as a command runs it. */
-export interface CommandOrder extends BatchOrder {
+export interface CommandSpec extends BatchSpec {
   /** `--yes`. */
   yes: boolean;
   requestTimeoutMs: number | undefined;
@@ -21,19 +21,19 @@ export interface CommandOrder extends BatchOrder {
  * @throws what `executeBatch` throws; nothing was sent then
  */
 export async function runShown(
-  order: CommandOrder,
+  spec: CommandSpec,
   session: Session,
   onEnd: (end: RowResult) => Promise<void>,
 ): Promise<BatchResult> {
-  const { nameOf, cap, requestTimeoutMs, onCutOff } = order;
+  const { nameOf, cap, requestTimeoutMs, onCutOff } = spec;
   const { context } = session;
   const progress = await createBatchProgress(session, nameOf);
   const usual = context.lastWord;
   const watcher = {
-    agreeOnFolder: foreignFolderQuestion(order, session),
+    agreeOnFolder: foreignFolderQuestion(spec, session),
     agreeOnCosts(plan: BatchPlan) {
       progress.plan(plan, cap);
-      return agreeOnCosts(plan, order, session);
+      return agreeOnCosts(plan, spec, session);
     },
     onOutage: progress.showOutage,
     onPause: progress.showPause,
@@ -48,7 +48,7 @@ export async function runShown(
   };
   try {
     return await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
-      executeBatch(order, watcher, await current()),
+      executeBatch(spec, watcher, await current()),
     );
   } finally {
     context.lastWord = usual;

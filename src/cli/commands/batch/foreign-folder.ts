@@ -1,4 +1,4 @@
-import type { BatchOrder, BatchWatcher } from "../../../core/batch/execute.ts";
+import type { BatchSpec, BatchWatcher } from "../../../core/batch/execute.ts";
 import { foreignFolder } from "../../../core/batch/foreign-folder.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
@@ -10,16 +10,16 @@ import { canAsk, confirmed } from "../../input/confirm.ts";
  *   UsageError if the user declines
  */
 export function foreignFolderQuestion(
-  order: Pick<BatchOrder, "place" | "shard"> & { yes: boolean },
+  spec: Pick<BatchSpec, "place" | "shard"> & { yes: boolean },
   session: Session,
 ): BatchWatcher["agreeOnFolder"] {
   const agreed = new Set<string | null>();
   return async (found, plan) => {
-    const foreign = foreignFolder(found, plan, order);
+    const foreign = foreignFolder(found, plan, spec);
     if (foreign === null) return false;
     if (agreed.has(found.id)) return true;
     const { message, rows } = foreign;
-    if (order.shard !== null || order.yes) await session.console.note(`warning: ${message}`);
+    if (spec.shard !== null || spec.yes) await session.console.note(`warning: ${message}`);
     else await ask(message, rows, session);
     agreed.add(found.id);
     return true;

@@ -21,7 +21,7 @@ import {
   placeOf,
 } from "../../flags/batch-flags.ts";
 import { OPTION_GROUPS } from "../../flags/option-groups.ts";
-import { addDraftOption, type RequestFlags } from "../../flags/request-flags.ts";
+import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
 import { collect } from "../../flags/values.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { showTable } from "../../output/table.ts";
@@ -55,7 +55,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
     .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
     .option("-q, --quality <qualities>", "qualities, comma-separated", collect);
-  addBatchOptions(addBatchOutputOptions(addDraftOption(command, "image")))
+  addBatchOptions(addBatchOutputOptions(addFieldOption(command, "image")))
     .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runCompare));
@@ -77,7 +77,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   const skipped = skippedLines(comparison, session);
   if (skipped.length > 0 && !session.options.json) await session.console.note(skipped);
   if (flags.dryRun) return dryRun(comparison, flags, session);
-  const order = {
+  const spec = {
     rows: comparison.rows,
     place: await placeOf(flags, session, { template: TEMPLATE }),
     wait: await waitSettings(flags, session),
@@ -93,10 +93,10 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     onCutOff: null,
   };
   const ends: RowResult[] = [];
-  const result = await runShown(order, session, async (end) => void ends.push(end));
+  const result = await runShown(spec, session, async (end) => void ends.push(end));
   ends.sort((a, b) => a.row.row - b.row.row);
   const sheet = flags.sheet
-    ? await (await import("../batch/sheet.ts")).makeSheet(ends, order.place, session)
+    ? await (await import("../batch/sheet.ts")).makeSheet(ends, spec.place, session)
     : undefined;
   await showCompared({ comparison, ends, result, sheet }, session);
   return exitCodeOfBatch(result);

@@ -1,7 +1,7 @@
 import { describeFailure } from "../../../client/failure.ts";
 import { failureJson, reportJson } from "../../../client/report-json.ts";
 import { describeUnreadable, type UnreadableEntry } from "../../../client/unreadable-entries.ts";
-import { interruption } from "../../../core/errors.ts";
+import { interruptedError } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Session } from "../../app/session.ts";
@@ -26,7 +26,7 @@ export function resumedJson({ reports, unreadable }: Resumed, exitCode: number, 
   const shown = interrupted.slice(0, MOST_IDS);
   const ended = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
-  const failure = describeFailure(interruption(session.context.signal, "yes"), FLAG_NAMES);
+  const failure = describeFailure(interruptedError(session.context.signal, "yes"), FLAG_NAMES);
   return {
     ...failureJson({ ...failure, hint: `Resume with: ${resume}`, resume }),
     tasks: [...ended, ...shown].map((report) => reportJson(report, FLAG_NAMES)),

@@ -9,7 +9,7 @@ import {
 } from "../../../core/images/destination.ts";
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps } from "../../../core/task/resume.ts";
-import { distinct, withPacedPolls } from "../../../core/task/resume-many.ts";
+import { distinct, withRateLimitedPolls } from "../../../core/task/resume-many.ts";
 import { type StatusOptions, statusOf } from "../../../core/task/status.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
@@ -107,7 +107,7 @@ async function showEach(
   // Of several tasks that a signal interrupts it is said once.
   const isSaidOnce = tasks.length > 1 && !session.options.json;
   const stopWaiting = isSaidOnce ? showAtSignal(runningAtSignal, session, "not finished yet") : () => {};
-  const paced = withPacedPolls(deps);
+  const paced = withRateLimitedPolls(deps);
   const codes = await inOrder(
     tasks.map(async (task, at) => {
       const report = await statusOf(task.id, task.record, options, paced);

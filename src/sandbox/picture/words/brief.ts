@@ -12,7 +12,7 @@ import * as table from "./vocabulary.ts";
 import { firstMeaning, meaning, type Words, wordsOf } from "./words.ts";
 
 /** What a picture is made for. Whatever the prompt leaves open follows from all of it together. */
-export interface Order {
+export interface PictureRequest {
   readonly prompt: string;
   readonly model: string;
   /** Any text that identifies the reference images; empty if there are none. They are not downloaded. */
@@ -48,8 +48,8 @@ export interface Brief {
 /** Compositions of forms, for prompts that name nothing we can draw. */
 const UNKNOWN: readonly SettingName[] = ["forms", "forms", "forms", "sheets"];
 
-export function readBrief(order: Order): Brief {
-  const { prompt, model, references, taskId, index } = order;
+export function readBrief(spec: PictureRequest): Brief {
+  const { prompt, model, references, taskId, index } = spec;
   const words = wordsOf(prompt);
   const { wanted, excluded } = words;
   const seed = [index, prompt, model, taskId, references].join("\n");

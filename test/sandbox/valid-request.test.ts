@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MODELS } from "../../src/models/matrix.ts";
-import { readOrder } from "../../src/sandbox/order.ts";
+import { readRequest } from "../../src/sandbox/valid-request.ts";
 import { ALL_QUALITIES, ALL_RATIOS, DOCUMENT, neededImages, words } from "../models/document.ts";
 
 const urls = (count: number) =>
@@ -8,11 +8,11 @@ const urls = (count: number) =>
 
 describe.each(DOCUMENT)("the sandbox's $id", (row) => {
   const request = { prompt: "a fox", model: row.id, image: neededImages(row) };
-  const isTaken = (part: object) => "order" in readOrder({ ...request, ...part }, MODELS);
+  const isTaken = (part: object) => "order" in readRequest({ ...request, ...part }, MODELS);
 
   it("takes as many characters as documented, counted as code points", () => {
     expect(isTaken({ prompt: "🦊".repeat(row.promptLimit) })).toBe(true);
-    expect(readOrder({ ...request, prompt: "🦊".repeat(row.promptLimit + 1) }, MODELS)).toMatchObject({
+    expect(readRequest({ ...request, prompt: "🦊".repeat(row.promptLimit + 1) }, MODELS)).toMatchObject({
       refused: { status: 200, body: { code: -1, message: "image_generation.error.prompt_too_long" } },
     });
   });

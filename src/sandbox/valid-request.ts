@@ -5,7 +5,7 @@ import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 import { brokenRule } from "./rules.ts";
 
 /** A valid request with its defaults filled in. */
-export interface Order {
+export interface SandboxRequest {
   /** As it was sent, with its directives. */
   prompt: string;
   model: Model;
@@ -27,7 +27,10 @@ const UNDOCUMENTED_CREDITS = 1;
  * Reads a request body by sections 2.2 to 2.5 and 8. Ids, ratios and qualities count only in the document's
  * own spelling. Two refusals have keys of section 7; for the rest the document shows none.
  */
-export function readOrder(body: unknown, matrix: Matrix): { order: Order } | { refused: SandboxReply } {
+export function readRequest(
+  body: unknown,
+  matrix: Matrix,
+): { valid: SandboxRequest } | { refused: SandboxReply } {
   const refused = (reply: SandboxReply) => ({ refused: reply });
   if (!isJsonObject(body)) return refused(invalidRequest("the body is not a JSON object"));
   if (isBlank(body.prompt)) return refused(refusal("image_generation.error.empty_prompt"));
@@ -40,10 +43,10 @@ export function readOrder(body: unknown, matrix: Matrix): { order: Order } | { r
     return refused(refusal("image_generation.error.prompt_too_long"));
   }
   const broken = brokenRule(body, model);
-  return broken === undefined ? { order: toOrder(body, model) } : refused(invalidRequest(broken));
+  return broken === undefined ? { valid: toRequest(body, model) } : refused(invalidRequest(broken));
 }
 
-function toOrder({ prompt, ratio, quality, maxImages, image }: RequestBody, model: Model): Order {
+function toRequest({ prompt, ratio, quality, maxImages, image }: RequestBody, model: Model): SandboxRequest {
   const makesSeveral = (model.maxImages ?? 1) > 1;
   return {
     prompt,

@@ -4,7 +4,7 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import type { SidecarFacts } from "./sidecar.ts";
 
 /** One task's images, and where they are to be saved. */
-export interface SaveOrder {
+export interface SaveSpec {
   taskId: string;
   /** What the images' sidecars say, if the destination asks for any; null if too little is known of the task. */
   facts: SidecarFacts | null;
