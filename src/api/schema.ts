@@ -12,7 +12,8 @@ export type Envelope =
 export function parseEnvelope(body: string): Envelope {
   let json: unknown;
   try {
-    json = JSON.parse(body);
+    // Some servers begin JSON with a byte-order mark.
+    json = JSON.parse(body.replace(/^\uFEFF/, ""));
   } catch {
     return { kind: "nonsense", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }

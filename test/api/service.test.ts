@@ -39,6 +39,11 @@ describe("a submit", () => {
     expect(JSON.parse(body)).toEqual({ ...REQUEST, ratio: "1:1", maxImages: 2 });
   });
 
+  it("is accepted with a byte-order mark before its envelope", async () => {
+    const reply = await submitTo(response(200, `\uFEFF${JSON.stringify(ENVELOPE)}`));
+    expect(reply).toMatchObject({ outcome: "accepted" });
+  });
+
   it("is accepted with any 2xx that holds a task id, and with unknown fields", async () => {
     const reply = { ...ENVELOPE, data: { taskId: "t", eta: 5 }, traceId: "x" };
     expect(await submitTo(json(reply, 201))).toEqual({ outcome: "accepted", taskId: "t" });

@@ -290,6 +290,39 @@ it.each([
   expect(jsonLines(run.stdout)[0]).toMatchObject({ ok: true, dryRun: true, request: { prompt } });
 });
 
+it.each([
+  ["generate", (world: ProgramWorld) => world.generateArgs()],
+  [
+    "batch",
+    (world: ProgramWorld) => [
+      "batch",
+      path.join(world.folder, "rows.txt"),
+      "-o",
+      path.join(world.folder, "made"),
+      "-m",
+      "gamma-image-2",
+      "--json",
+    ],
+  ],
+])("two SIGINTs at once end %s --json with one last document, exit 130", async (_name, argsOf) => {
+  const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "60" });
+  const server = await liveService(PICTURE, { submit: replies(busy) });
+  const world = await programWorld(server);
+  await writeFile(path.join(world.folder, "rows.txt"), "a fox\na hen\n");
+  const program = world.start(argsOf(world));
+  const end = finished(program);
+  while (server.submits().length < 1) await pause(10);
+  await pause(200);
+  program.kill("SIGINT");
+  program.kill("SIGINT");
+  await pause(1);
+  program.kill("SIGINT");
+  const run = await end;
+  expect(run.code).toBe(130);
+  const last = jsonLines(run.stdout).filter((line) => !("row" in Object(line)));
+  expect(last, run.stdout).toHaveLength(1);
+});
+
 it("a second SIGINT ends a program whose output is not read, exit 130", async () => {
   const world = await programWorld(null);
   const manifest = path.join(world.folder, "rows.txt");

@@ -8,7 +8,7 @@ const urls = (count: number) =>
 
 describe.each(DOCUMENT)("the sandbox's $id", (row) => {
   const request = { prompt: "a fox", model: row.id, image: neededImages(row) };
-  const isTaken = (part: object) => "order" in readRequest({ ...request, ...part }, MODELS);
+  const isTaken = (part: object) => "valid" in readRequest({ ...request, ...part }, MODELS);
 
   it("takes as many characters as documented, counted as code points", () => {
     expect(isTaken({ prompt: "🦊".repeat(row.promptLimit) })).toBe(true);

@@ -31,7 +31,8 @@ export async function run(
     if (console.hasAnswered) return;
     const hint = "To see what may have been charged: imggen history\nTo finish charged tasks: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint });
-    await reportFailure(error, json, console);
+    // The command may still answer while this is written, which would be a second document.
+    await console.finish((last) => reportFailure(error, json, last));
   };
   try {
     if (argv.length === 1 && VERSION_WORDS.has(argv[0])) {

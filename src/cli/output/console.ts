@@ -20,6 +20,8 @@ type Streams = Pick<Context, "stdout" | "stderr" | "env">;
 
 /** The contexts whose result has been written, or is being written, by any console. */
 const answered = new WeakSet<object>();
+/** The one console that may still write results on some streams, once the last one has been written. */
+const finished = new WeakMap<object, Console>();
 
 /**
  * The two streams and what belongs on each: results on standard output, everything else on standard error.
@@ -83,6 +85,19 @@ export class Console {
     return answered.has(this.#streams);
   }
 
+  /**
+   * Writes the last result, for when the process is about to end; every later result is dropped. Does nothing after the
+   * first time.
+   * @param write begins its write at once, or writes to the console that it gets
+   */
+  async finish(write: (last: Console) => Promise<unknown>): Promise<void> {
+    if (finished.has(this.#streams)) return;
+    const last = new Console(this.#streams, { quiet: this.quiet, color: this.#color, events: this.events });
+    const written = write(last);
+    finished.set(this.#streams, last);
+    await written;
+  }
+
   /** The result as text. @throws OutputError if the stream failed, but not if its reader has left */
   async result(text: Text, paint?: Paint): Promise<void> {
     await this.#result(escaped(text, paint));
@@ -113,6 +128,8 @@ export class Console {
 
   /** @returns false if its reader is gone @throws OutputError */
   async #result(safe: string): Promise<boolean> {
+    const last = finished.get(this.#streams);
+    if (last !== undefined && last !== this) return true;
     answered.add(this.#streams);
     const error = await this.#inTurn("stdout", () => this.#write("stdout", `${safe}\n`));
     if (error && !isClosedPipe(error)) throw new OutputError(error);

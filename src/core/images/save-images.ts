@@ -110,13 +110,14 @@ async function saveImage(
 async function addSidecar(
   file: SavedFile,
   temporary: string,
-  { destination, facts }: SaveSpec,
+  { destination, facts, date }: SaveSpec,
   deps: TaskDeps,
 ): Promise<string | null> {
   if (!destination.sidecar || file.path === null || facts === null) return null;
   const { writeSidecar } = await import("./sidecar.ts");
   const { overwrite } = destination;
-  return writeSidecar(file, facts, { image: file.path, temporary, overwrite }, deps);
+  const place = { image: file.path, temporary, overwrite, acceptedMs: date.getTime() };
+  return writeSidecar(file, facts, place, deps);
 }
 
 /** Removes temporary files of dead processes; those that may be in use are left alone. */

@@ -51,6 +51,8 @@ export interface SidecarPlace {
   /** A name in the same folder that no other process uses. */
   temporary: string;
   overwrite: boolean;
+  /** When the image's task was accepted: `--overwrite` does not replace a newer file. */
+  acceptedMs: number;
 }
 
 /**
@@ -62,17 +64,24 @@ export async function writeSidecar(
   file: SavedFile,
   facts: SidecarFacts,
   place: SidecarPlace,
-  { connection, fileMode, ledger }: Pick<TaskDeps, "connection" | "fileMode" | "ledger">,
+  {
+    connection,
+    fileMode,
+    ledger,
+    published,
+  }: Pick<TaskDeps, "connection" | "fileMode" | "ledger" | "published">,
 ): Promise<string | null> {
   const target = sidecarPath(place.image);
   const text = connection.maskKey(sidecarText(file, facts));
   try {
     await writeSynced(place.temporary, text, fileMode);
-    if (place.overwrite) await whileInUse(() => promises.rename(place.temporary, target));
+    // An image of the same run may have this very name.
+    if (place.overwrite && (await published.take(target, place.acceptedMs)))
+      await whileInUse(() => promises.rename(place.temporary, target));
     else {
-      const published = await publish(place.temporary, target, (name) => claimName(name, ledger.processes));
+      const result = await publish(place.temporary, target, (name) => claimName(name, ledger.processes));
       // A process that ended after it wrote the sidecar, and before it recorded the image, wrote the same.
-      if (published === "exists" && (await readSidecar(place.image))?.sha256 !== file.sha256)
+      if (result === "exists" && (await readSidecar(place.image))?.sha256 !== file.sha256)
         return `No sidecar was written: ${target} exists already.`;
     }
     await syncFolder(path.dirname(target));

@@ -3,8 +3,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
-import { failure, response } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
+import { failure, response, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, late, pause, replies, stillRunning } from "../../support/scripts.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K"];
 const FOX_REQUEST = { prompt: "a fox", model: "gamma-image-2", ratio: "16:9", quality: "2K" };
@@ -177,6 +177,17 @@ describe("resume --dismiss", () => {
     expect(await world.json(["resume", id, "--dismiss"])).toMatchObject({ code: 0, document: { ok: true } });
     expect(await world.json(["resume"])).toMatchObject({ code: 0, document: { ok: true, tasks: [] } });
     expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("of a submit that is on its way is refused, and says that it may be charged", async () => {
+    const world = await commandWorld({ submit: late(2_000, replies(success({ taskId: "task-1" }))) });
+    const running = world.json(FOX);
+    while (world.server.submits().length === 0) await pause(10);
+    expect(await world.json(["resume", await newestId(world), "--dismiss"])).toMatchObject({
+      code: 6,
+      document: { charged: "unknown", error: { type: "pending" } },
+    });
+    expect((await running).code).toBe(0);
   });
 
   it("refuses a task whose outcome is known, an id that is not there, and no id", async () => {

@@ -24,6 +24,36 @@ function consoleOn({ isTTY = false, env = { TERM: "dumb" } }: { isTTY?: boolean;
   return { console: new Console({ ...streams, env }, { quiet: false, color: true }), written };
 }
 
+describe("the last result", () => {
+  it("is the only one: what comes later is dropped, whatever console it comes from", async () => {
+    const { console, written } = consoleOn();
+    await console.json({ row: 1 });
+    const last = console.finish((to) => to.json({ last: true }));
+    await console.json({ row: 2 });
+    await last;
+    await console.finish((to) => to.json({ last: "again" }));
+    expect(written.stdout).toBe('{"row":1}\n{"last":true}\n');
+  });
+
+  it("may be begun on the console itself", async () => {
+    const { console, written } = consoleOn();
+    await console.finish(() => console.json({ last: true }));
+    await console.json({ row: 2 });
+    expect(written.stdout).toBe('{"last":true}\n');
+  });
+
+  it("may take a while, and nothing comes before it then", async () => {
+    const { console, written } = consoleOn();
+    const last = console.finish(async (to) => {
+      await Promise.resolve();
+      await to.json({ last: true });
+    });
+    await console.json({ row: 1 });
+    await last;
+    expect(written.stdout).toBe('{"last":true}\n');
+  });
+});
+
 describe("what goes out", () => {
   it.each([
     ["a result", (to: Console) => to.result(HOSTILE), `${ESCAPED}\n`],

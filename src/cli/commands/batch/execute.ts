@@ -38,7 +38,7 @@ export async function runShown(
     onOutage: progress.showOutage,
     onPause: progress.showPause,
     onRun(cutOff: () => BatchResult) {
-      if (onCutOff !== null) context.lastWord = () => onCutOff(cutOff());
+      if (onCutOff !== null) context.lastWord = () => session.console.finish(() => onCutOff(cutOff()));
     },
     onStart: () => progress.begin(),
     async onEnd(...[end, counts]: Parameters<typeof progress.end>) {
