@@ -5,7 +5,7 @@ import { UNDISTURBED } from "./points.ts";
 const BEGIN = `  const owned = await deps.ledger.beginAs(id, intent, attempt, firstAttemptMs(deps));
   row.attempts.push(owned === "taken" ? await attempt.owner() : id);
 `;
-const BUY = `    const report = await submitAndFinish(owned, order, { ...deps, connection }, overBudget);
+const BUY = `    const report = await submitAndFinish(owned, spec, { ...deps, connection }, overBudget);
 `;
 
 /** Bugs in which process submits a row, and how often. */

@@ -9,7 +9,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/images/publish-image.ts",
-        find: "  if (!order.destination.overwrite) return publish",
+        find: "  if (!spec.destination.overwrite) return publish",
         replace: "  if (false) return publish",
       },
       {
@@ -63,7 +63,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/images/publish-image.ts",
-        find: "    if (order.recovering && !isOurs && (await",
+        find: "    if (spec.recovering && !isOurs && (await",
         replace: "    if (false && !isOurs && (await",
       },
     ],
@@ -74,7 +74,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [
       {
         file: "core/images/save-images.ts",
-        find: "  if (order.recovering && order.owned) await",
+        find: "  if (spec.recovering && spec.owned) await",
         replace: "  if (false) await",
       },
     ],

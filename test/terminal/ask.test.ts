@@ -11,6 +11,7 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     const screen = await Screen.start(["generate", "-m", "z-image", "--sandbox"], { columns: 80 });
     await screen.shows(/^Prompt:$/m);
     await screen.type("a red fox", "Enter");
+    await screen.shows(/^✓ Saved a-red-fox-/m);
     expect(await screen.end()).toBe(0);
     expect(await screen.lines()).toEqual(["Prompt: a red fox", expect.stringMatching(/^✓ Saved a-red-fox-/)]);
   });
