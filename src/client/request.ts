@@ -12,7 +12,7 @@ import type { RequestOptions, WaitOptions } from "./options.ts";
 export const LABELS = Object.fromEntries(FIELD_NAMES.map((name) => [name, name])) as Labels;
 
 /** The fields of a request among a call's options. */
-export function draftFrom(options: RequestOptions): RequestInput {
+export function inputFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
   const given = { ...options, image };
   return { ...fieldsFrom<GivenFields>((name) => given[name]), prompt: options.prompt };
@@ -21,7 +21,7 @@ export function draftFrom(options: RequestOptions): RequestInput {
 /** @throws InvalidRequestError for the first rule of the service's document that a request breaks */
 export function checkedFrom(options: RequestOptions, matrix: Matrix): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
-  return checkRequest(draftFrom(options), matrix, { validate: options.validate !== false, labels: LABELS });
+  return checkRequest(inputFrom(options), matrix, { validate: options.validate !== false, labels: LABELS });
 }
 
 const SHORTEST_POLL_INTERVAL_MS = 100;

@@ -14,7 +14,7 @@ import { type OptionNames, worded } from "../lib/wording.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { type BatchOptions, type BatchRowOptions, checkOptions } from "./options.ts";
-import { draftFrom, LABELS, waitFrom } from "./request.ts";
+import { inputFrom, LABELS, waitFrom } from "./request.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
 export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
@@ -45,7 +45,7 @@ export async function runBatch(
   onRow: (row: BatchRow) => Promise<void>,
 ): Promise<BatchSummary> {
   checkOptions("batch", options);
-  const spec = await orderOf(rows, options, surroundings);
+  const spec = await specOf(rows, options, surroundings);
   const watcher: BatchWatcher = {
     async agreeOnFolder(found, plan) {
       const foreign = foreignFolder(found, plan, spec);
@@ -76,7 +76,7 @@ export async function runBatch(
   return summaryJson(result);
 }
 
-async function orderOf(
+async function specOf(
   rows: BatchRows,
   options: BatchOptions,
   surroundings: BatchSurroundings,
@@ -89,7 +89,7 @@ async function orderOf(
     throw new UsageError((names) => `batch: name ${JSON.stringify(name)}: ${worded(problem, names)}.`);
   const folder = await realFolder(surroundings.resolvePath(output || "."));
   const validate = options.validate !== false;
-  const { prompt: _none, ...values } = draftFrom({ ...options, prompt: "" });
+  const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   return {
     rows: await checkedRows(rows, {
       matrix: surroundings.matrix,

@@ -34,7 +34,7 @@ export function interruptSignal(lastWord: (reason: InterruptedError) => Promise<
 
 /**
  * Calls `before` each time before Ctrl-Z stops the program, and `after` when it continues. Windows has no such signal.
- * @returns removes the listeners
+ * @returns a function that removes the listeners
  */
 export function onSuspend(before: () => void, after: () => void): () => void {
   if (platform() === "win32") return () => {};

@@ -20,8 +20,8 @@ export function foreignFolder(
 ): ForeignFolder | null {
   const rows = plan.rows.filter(({ state }) => state === "new").length;
   if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;
-  const what = rows === 1 ? "1 row was" : `${rows} rows were`;
+  const what = rows === 1 ? "1 row of this batch is" : `${rows} rows of this batch are`;
   const also = isKnown ? "may also contain" : "also contains";
-  const message = `${place.folder} ${also} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${what} submitted there.`;
+  const message = `${place.folder} ${also} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${what} among them.`;
   return { message, rows };
 }

@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 
 /**
- * The names of a run's images under --overwrite. It replaces files that existed before the run, never an image of the
+ * The names of a run's images and sidecars under --overwrite. It replaces files that existed before the run, never an image of the
  * same run or batch: if such an image has the name, the next one gets a number, as without --overwrite.
  */
 export class RunFileNames {
@@ -23,16 +23,16 @@ export class RunFileNames {
   }
 
   /**
-   * Takes a name for an image that is to replace the existing file.
-   * @param acceptedMs when the image's task was accepted: --overwrite does not replace a newer file
+   * Takes a name for an image or a sidecar that is to replace the existing file.
+   * @param submittedMs when its task was submitted: --overwrite does not replace a newer file
    * @returns false if the name is another image's, or the existing file must not be replaced
    */
-  async take(file: string, acceptedMs: number): Promise<boolean> {
+  async take(file: string, submittedMs: number): Promise<boolean> {
     const key = await keyOf(file);
     if (this.#taken.has(key)) return false;
     // Before the first await, so that only one of two concurrent images gets the name.
     this.#taken.add(key);
-    if (await this.#mayBeReplaced(file, key, Math.min(this.#beganMs, acceptedMs))) return true;
+    if (await this.#mayBeReplaced(file, key, Math.min(this.#beganMs, submittedMs))) return true;
     this.#taken.delete(key);
     return false;
   }

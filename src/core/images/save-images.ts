@@ -116,7 +116,7 @@ async function addSidecar(
   if (!destination.sidecar || file.path === null || facts === null) return null;
   const { writeSidecar } = await import("./sidecar.ts");
   const { overwrite } = destination;
-  const place = { image: file.path, temporary, overwrite, acceptedMs: date.getTime() };
+  const place = { image: file.path, temporary, overwrite, submittedMs: date.getTime() };
   return writeSidecar(file, facts, place, deps);
 }
 

@@ -51,8 +51,8 @@ export interface SidecarPlace {
   /** A name in the same folder that no other process uses. */
   temporary: string;
   overwrite: boolean;
-  /** When the image's task was accepted: `--overwrite` does not replace a newer file. */
-  acceptedMs: number;
+  /** When the image's task was submitted: `--overwrite` does not replace a newer file. */
+  submittedMs: number;
 }
 
 /**
@@ -76,7 +76,7 @@ export async function writeSidecar(
   try {
     await writeSynced(place.temporary, text, fileMode);
     // An image of the same run may have this very name.
-    if (place.overwrite && (await published.take(target, place.acceptedMs)))
+    if (place.overwrite && (await published.take(target, place.submittedMs)))
       await whileInUse(() => promises.rename(place.temporary, target));
     else {
       const result = await publish(place.temporary, target, (name) => claimName(name, ledger.processes));
