@@ -31,8 +31,8 @@ describe("the last result", () => {
     const last = console.finish((to) => to.json({ last: true }));
     await console.json({ row: 2 });
     await last;
-    await console.finish((to) => to.json({ last: "again" }));
-    expect(written.stdout).toBe('{"row":1}\n{"last":true}\n');
+    await console.finish((to) => to.error("again"));
+    expect(written.both).toBe('{"row":1}\n{"last":true}\n');
   });
 
   it("may be begun on the console itself", async () => {
