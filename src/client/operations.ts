@@ -64,7 +64,7 @@ export class Operations {
     if (earlier !== null) return this.#succeeded(earlier);
     if (maxCredits !== undefined) checkBudget(checked, maxCredits, validate === false);
     const destination = await this.#destination(options);
-    const terms = { repeated: null, allowUndocumented: validate === false };
+    const terms = { repeated: null, allowUndocumented: validate === false, reuse: reuse === true };
     const spec = { checked, destination, wait, ...terms };
     return this.#succeeded(await submitRequest(spec, await deps.current(), async () => {}));
   }
@@ -166,8 +166,7 @@ async function earlierTask(
   wait: WaitSettings | null,
   deps: CallerDeps,
 ): Promise<TaskReport | null> {
-  const { connection } = await deps.current();
-  return reuseEarlier(request, connection.identity, { wait, destination: null }, deps);
+  return reuseEarlier(request, { wait, destination: null }, await deps.current());
 }
 
 function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult, "unreadable"> {

@@ -16,12 +16,14 @@ export interface SubmitSpec extends GenerateSpec {
   references?: Pick<ReferenceImages, "known" | "ready"> | null;
   /** The task that the user asked to submit again: it is not warned about. */
   repeated: TaskRecord | null;
+  /** Whether an identical request that was charged already is reused, begun by another process just now perhaps. */
+  reuse: boolean;
   /** Whether a request without a documented cost may be submitted under a limit. */
   allowUndocumented: boolean;
 }
 
 /**
- * Warns about an unfinished task for the same request, checks the daily limit, uploads reference images, and generates.
+ * Warns about an unfinished task for the same request unless it is to be reused, checks the daily limit, uploads reference images, and generates.
  * @throws BudgetExceededError if the day's limit would be passed, or what `ReferenceImages.ready` and `generate` throw;
  *   nothing was sent
  */
@@ -30,7 +32,7 @@ export async function submitRequest(
   deps: TaskDeps,
   onWarning: (message: string) => Promise<void>,
 ): Promise<TaskReport> {
-  const { repeated, checked, allowUndocumented, references = null } = spec;
+  const { repeated, checked, allowUndocumented, reuse, references = null } = spec;
   const { ledger, connection } = deps;
   const warnings = [...checked.warnings];
   const say = async (warning: string) => {
@@ -38,7 +40,7 @@ export async function submitRequest(
     await onWarning(warning);
   };
   const known = references === null ? checked.request : await references.known(checked.request);
-  const twin = known && (await findUnfinishedDuplicate(ledger, known, connection.identity));
+  const twin = known && !reuse && (await findUnfinishedDuplicate(ledger, known, connection.identity));
   if (twin && twin.id !== repeated?.id) {
     await say(twinWarning(twin));
   }
@@ -46,7 +48,9 @@ export async function submitRequest(
   const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
   await checkDailyLimit(cost, connection.identity.keyId, deps, allowUndocumented);
   const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
-  const report = await generate({ ...spec, checked: { ...checked, request, warnings } }, deps);
+  const final = { ...spec, checked: { ...checked, request, warnings } };
+  if (reuse) return (await import("../core/task/reuse.ts")).generateOrReuse(final, deps);
+  const report = await generate(final, deps);
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
 }
 

@@ -48,6 +48,8 @@ function messageOf(event: TaskProgressEvent): string {
   switch (event.type) {
     case "uploading":
       return `Uploading ${event.file}.`;
+    case "held":
+      return `Waiting for another process, which is working on ${event.id}.`;
     case "submitting":
       return "Submitting the request.";
     case "submit_retry":

@@ -54,7 +54,9 @@ export class SessionBudget {
     this.check(estimate, allowUndocumentedCost);
     this.#count(estimate, 1);
     try {
-      return await submit();
+      const result = await submit();
+      if (result.reused) this.#count(estimate, -1);
+      return result;
     } catch (error) {
       if (error instanceof ImggenFailure && error.charged === "no") this.#count(estimate, -1);
       throw error;

@@ -38,6 +38,21 @@ export async function takeClaim(
   }
 }
 
+const WAIT_FOR_OTHERS_MS = 5_000;
+
+/**
+ * Claims a resource that processes have in turn, each for a few milliseconds. It has no owner beside its claims.
+ * @throws Error that names the process that still has it after 5 s
+ */
+export async function claimInTurn(folder: string, id: string, processes: Processes): Promise<Claim> {
+  for (const end = performance.now() + WAIT_FOR_OTHERS_MS; ; ) {
+    const turn = await takeClaim(folder, id, null, processes);
+    if (!turn.held) return turn.claim;
+    if (performance.now() > end) throw new Error(`process ${turn.by.pid} is using it`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 /**
  * The owner of a claim; null if it died without releasing the claim. A process may release its claim and end between the
  * moment the claim is read and the moment the process is found dead, and another process may have its id by then. So the

@@ -7,9 +7,18 @@ import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { Announced } from "./announced.ts";
-import { type Claim, hasClaims, isAtWork, removeClaims, sweepClaims, takeClaim } from "./claim.ts";
+import {
+  type Claim,
+  claimInTurn,
+  hasClaims,
+  isAtWork,
+  removeClaims,
+  sweepClaims,
+  takeClaim,
+} from "./claim.ts";
+import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
-import { DRAFT_MARK } from "./ledger-name.ts";
+import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./old-drafts.ts";
 import type { OwnedTask, TaskClaim } from "./owned-task.ts";
@@ -49,6 +58,26 @@ export class Ledger extends LedgerReader {
     submitMs = LONGEST_SUBMIT_MS,
   ): Promise<OwnedTask | "taken"> {
     return this.#starter.beginAs(id, intent, claim, submitMs);
+  }
+
+  /**
+   * Runs `work` while no other caller on this machine does so for the same request: to search the ledger for a task and
+   * to begin one is a single step then. @throws StateFolderError, or what `work` throws
+   */
+  async alone<Result>(
+    { request, service }: Pick<Intent, "request" | "service">,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const claim = await usingStateFolder(this.folder, "Nothing was sent.", async () => {
+      await makeFolder(this.openFolder, 0o700);
+      return claimInTurn(this.openFolder, `request-${requestTag(request, service)}`, this.processes);
+    });
+    try {
+      return await work();
+    } finally {
+      // One that cannot be removed ends with this process.
+      await claim.release().catch(() => {});
+    }
   }
 
   /** Announces a task that is about to be submitted, for processes with a daily limit. @throws StateFolderError */

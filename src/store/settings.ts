@@ -5,12 +5,10 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
-import { takeClaim } from "./claim.ts";
+import { claimInTurn } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
 import { readObject, readSettings, type SettingName, type Settings, settingsFile } from "./settings-file.ts";
 import { leftoversOf, probeOf } from "./settings-leftovers.ts";
-
-const WAIT_FOR_OTHERS_MS = 5_000;
 
 /** The settings file as login, logout and config change it: through conf. */
 export class SettingsStore {
@@ -51,12 +49,12 @@ export class SettingsStore {
     const folder = path.dirname(this.file);
     try {
       await makeFolder(folder, 0o700);
-      const release = await this.#waitForTurn(folder);
+      const claim = await claimInTurn(folder, "config", this.#processes);
       try {
         for (const leftover of leftoversOf(this.file)) removeIfPresent(leftover);
         await work();
       } finally {
-        await release();
+        await claim.release();
       }
     } catch (error) {
       if (error instanceof SettingsError) throw error;
@@ -65,15 +63,6 @@ export class SettingsStore {
         hint: "The old ones are as they were.",
         cause: error,
       });
-    }
-  }
-
-  async #waitForTurn(folder: string): Promise<() => Promise<void>> {
-    for (const end = performance.now() + WAIT_FOR_OTHERS_MS; ; ) {
-      const turn = await takeClaim(folder, "config", null, this.#processes);
-      if (!turn.held) return () => turn.claim.release();
-      if (performance.now() > end) throw new Error(`process ${turn.by.pid} is writing them`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
 

@@ -55,6 +55,17 @@ describe("a client", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
+  it("submits one of several identical requests at once where they are to be reused", async () => {
+    const { client, output, server } = await clientWorld();
+    const [imggen, other] = [client(), client()];
+    const options = { ...SOON, output, reuse: true };
+    const calls = [imggen.generate(options), imggen.generate(options), other.generate(options)];
+    const results = await Promise.all(calls);
+    expect(server.submits()).toHaveLength(1);
+    expect(new Set(results.map(({ taskId }) => taskId)).size).toBe(1);
+    expect(results.filter(({ reused }) => reused)).toHaveLength(2);
+  });
+
   it("takes URLs of reference images alone, where an upload command is set too", async () => {
     const { client, home, server } = await clientWorld();
     await runCommand(["config", "set", "uploadCommand", "/no/such/command {file}"], { home });

@@ -108,6 +108,7 @@ export const SCENARIOS = {
   nameTaken: NAME_TAKEN,
   noHardLinks: { ...NAME_TAKEN, name: "generate where there are no hard links", hardLinks: false },
   turnedAway: { ...PLAIN, name: "generate that is turned away twice", turnedAway: 2 },
+  reuse: { ...PLAIN, name: "generate --reuse", steps: [generate("a fox", "--reuse")] },
   sidecar: {
     ...PLAIN,
     name: "generate --sidecar",

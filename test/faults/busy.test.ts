@@ -102,7 +102,7 @@ it("the same request beside one that waits out a 429: --reuse spends nothing, an
   const program = world.start(world.generateArgs());
   const end = finished(program);
   await waitingOut(world);
-  const reused = await world.generate(["--reuse"]);
+  const reused = await world.generate(["--reuse", "--timeout", "1s"]);
   expect(reused.code).toBe(6);
   expect(JSON.parse(reused.stdout)).toMatchObject({ charged: "unknown", error: { type: "pending" } });
   expect(server.submits()).toHaveLength(1);

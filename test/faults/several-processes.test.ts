@@ -8,7 +8,7 @@ import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, PENDING, programWorld, SAVED } from "../support/program-world.ts";
-import { response } from "../support/scripted-server.ts";
+import { failure, response, success } from "../support/scripted-server.ts";
 import {
   completedAt,
   inTurn,
@@ -44,6 +44,70 @@ it("two generations of one exact path: one gets it, the other a number, nothing 
   const runs = await Promise.all([world, world].map((same) => same.generate(["--output", target])));
   expect(runs.map(({ code }) => code)).toEqual([0, 0]);
   expect(await world.files()).toEqual(["fox-2.png", "fox.png"]);
+});
+
+it("four generations with --reuse at once: one submit, and all of them return its image", async () => {
+  const server = await liveService(PICTURE, { submit: late(300, replies(success({ taskId: "task-1" }))) });
+  const world = await programWorld(server);
+  const runs = await Promise.all(
+    [world, world, world, world].map((same) => same.generate(["--reuse", "--quiet"])),
+  );
+  expect(server.submits()).toHaveLength(1);
+  expect(await world.files()).toEqual(["a-fox-task1.png"]);
+  for (const { code, stdout } of runs) {
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ taskId: "task-1", status: "completed", charged: "yes" });
+  }
+  expect(runs.filter(({ stdout }) => JSON.parse(stdout).reused)).toHaveLength(3);
+  expect(await world.ledger()).toEqual({ open: [], done: ["saved"] });
+});
+
+it("--reuse beside a submit that is refused: the request is submitted again", async () => {
+  const refusal = failure("my_credits.no_credits_description");
+  const server = await liveService(PICTURE, { submit: inTurn(late(500, replies(refusal)), accepts) });
+  const world = await programWorld(server);
+  const first = world.generate();
+  while (server.submits().length === 0) await pause(10);
+  const second = await world.generate(["--reuse"]);
+  expect((await first).code).toBe(4);
+  expect(second.code).toBe(0);
+  expect(second.stderr).toContain("Waiting for another process");
+  expect(server.submits()).toHaveLength(2);
+});
+
+it("--reuse beside a submit whose process is killed: unknown, and nothing is spent", async () => {
+  const server = await liveService(PICTURE, { submit: silence });
+  const world = await programWorld(server);
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  while (server.submits().length === 0) await pause(10);
+  const second = world.generate(["--reuse"]);
+  await pause(300);
+  program.kill("SIGKILL");
+  await end;
+  const { code, stdout } = await second;
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 9, charged: "unknown" });
+  expect(server.submits()).toHaveLength(1);
+});
+
+it("--reuse beside a process that waits for the task's images: pending where the timeout is short", async () => {
+  const server = await liveService(PICTURE, { poll: stillRunning });
+  const world = await programWorld(server);
+  const program = world.start(world.generateArgs());
+  const end = finished(program);
+  while (server.requests.length < 2) await pause(10);
+  const { code, stdout } = await world.generate(["--reuse", "--timeout", "1s"]);
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+    code: 6,
+    taskId: "task-1",
+    charged: "yes",
+    error: { type: "pending" },
+  });
+  const free = await world.generate(["--reuse", "--no-wait"]);
+  expect(JSON.parse(free.stdout)).toMatchObject({ ok: true, taskId: "task-1", status: "submitted" });
+  expect(server.submits()).toHaveLength(1);
+  program.kill("SIGKILL");
+  await end;
 });
 
 it("two resumes at once of one task: one file, and neither fails the other", async () => {

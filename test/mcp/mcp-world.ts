@@ -11,10 +11,9 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { expect, onTestFinished } from "vitest";
-import { run } from "../../src/cli/app/run.ts";
 import { expectNoKeyShown } from "../support/canary.ts";
 import type { Document } from "../support/command-world.ts";
-import { testContext } from "../support/in-process.ts";
+import { runAs, testContext } from "../support/in-process.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 type Arguments = Record<string, unknown>;
@@ -63,11 +62,12 @@ export async function agent({
   client: options,
   ...world
 }: AgentOptions): Promise<Agent> {
+  const pid = ++lastPid;
   const toServer = new PassThrough();
   const toClient = new PassThrough();
   const shown = { stdout: "", stderr: "" };
   const context = {
-    ...testContext(world, ++lastPid),
+    ...testContext(world, pid),
     stdin: toServer,
     stdout: writing((text) => {
       shown.stdout += text;
@@ -75,7 +75,7 @@ export async function agent({
     }),
     stderr: writing((text) => (shown.stderr += text)),
   };
-  const ended = run(["mcp", ...flags], context);
+  const ended = runAs(pid, ["mcp", ...flags], context);
   const client = new Client({ name: "test", version: "1" }, options);
   const leave = () => {
     toServer.end();

@@ -313,6 +313,18 @@ describe("what costs nothing", () => {
   });
 });
 
+describe("two sessions at once", () => {
+  it("submit one identical request once, and only one of them counts it", async () => {
+    const folders = await mcpFolders();
+    const sessions = await Promise.all([agent(folders), agent(folders)]);
+    const answers = await Promise.all(sessions.map(({ call }) => call("generate_image", FOX)));
+    const documents = answers.map(({ document }) => document);
+    expect(new Set(documents.map(({ taskId }) => taskId)).size).toBe(1);
+    expect(documents.map(({ session }) => session?.credits).sort()).toEqual([0, 2]);
+    expect(await historyOf(folders)).toHaveLength(1);
+  });
+});
+
 describe("a call that cannot be carried out is a protocol error", () => {
   it.each([
     ["generate_image", {}, /prompt: .*Nothing was sent/],

@@ -59,6 +59,51 @@ const claimed = async (ledger: Ledger, id: string): Promise<OwnedTask> => {
   return owned;
 };
 
+describe("work on one request at a time", () => {
+  it("waits for another caller's, in one process or in several, and takes the work's error as it is", async () => {
+    const { as, open } = await newLedger(2);
+    const said: string[] = [];
+    const work = (name: string) => async () => {
+      said.push(`${name} begins`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      said.push(`${name} ends`);
+      throw new Error(name);
+    };
+    const [one, two] = [as(1), as(2)];
+    const ends = await Promise.allSettled([
+      one.alone(INTENT, work("a")),
+      one.alone(INTENT, work("b")),
+      two.alone(INTENT, work("c")),
+    ]);
+    expect(said).toHaveLength(6);
+    for (const [at, line] of said.entries())
+      if (at % 2 === 1) expect(line.replace("ends", "begins")).toBe(said[at - 1]);
+    expect(ends.map((end) => end.status === "rejected" && end.reason.message)).toEqual(["a", "b", "c"]);
+    expect(await readdir(open)).toEqual([]);
+  });
+
+  it("does not wait for another request's, nor for that of a process that was killed", async () => {
+    const { as, world, open } = await newLedger(2);
+    const forever = new Promise<never>(() => {});
+    void as(2).alone(INTENT, () => forever);
+    while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
+    const other = { ...INTENT, request: { ...INTENT.request, prompt: "an owl" } };
+    expect(await as(1).alone(other, async () => "done")).toBe("done");
+    world.die(2);
+    expect(await as(1).alone(INTENT, async () => "done")).toBe("done");
+  });
+
+  it("leaves nothing that counts as a task, and what a killed process left is swept", async () => {
+    const { as, world, ledger, open } = await newLedger(2);
+    void as(2).alone(INTENT, () => new Promise<never>(() => {}));
+    while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
+    world.die(2);
+    expect(await ledger.unfinished()).toEqual([]);
+    await ledger.sweep();
+    expect(await readdir(open)).toEqual([]);
+  });
+});
+
 describe("beginning a task", () => {
   it("puts the intent on disk, named by the time, in folders for its owner only", async () => {
     const { ledger, open, state } = await newLedger();

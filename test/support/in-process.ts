@@ -56,14 +56,19 @@ let lastPid = 0;
 /** Runs a whole command in this process, against a world of the test's own. Fails where it shows an API key. */
 export async function runCommand(args: readonly string[], options: RunOptions): Promise<RunResult> {
   const pid = ++lastPid;
-  running.add(pid);
   const stdout = memoryStream(options);
   const stderr = memoryStream({ ...options, terminal: options.terminal === true }, options.onStderr);
   const context = testContext(options, pid, { stdout: stdout.stream, stderr: stderr.stream });
-  const code = await run(args, context).finally(() => running.delete(pid));
+  const code = await runAs(pid, args, context);
   const shown = { stdout: stdout.text(), stderr: stderr.text() };
   expectNoKeyShown(shown);
   return { code, ...shown };
+}
+
+/** Runs a command as a process that is alive until the command ends. @param context made for the same `pid` */
+export async function runAs(pid: number, args: readonly string[], context: Context): Promise<number> {
+  running.add(pid);
+  return run(args, context).finally(() => running.delete(pid));
 }
 
 /** What a command knows of the world, for a test that runs only a part of one. */

@@ -105,11 +105,7 @@ export async function runRequest(
     const { reuse } = await import("../tasks/reuse.ts");
     const options = { wait: flags.wait ? wait : null, destination: toStandardOutput ? await place() : null };
     const report = await reuse(known, options, requestTimeoutMs, session);
-    if (report) {
-      const isIgnored = flags.output !== undefined && isSavedElsewhere(report, resolvePath(flags.output));
-      const warnings = isIgnored ? [...report.warnings, OUTPUT_IGNORED] : report.warnings;
-      return showReport({ ...report, warnings }, viewing, session);
-    }
+    if (report) return showReused(report, flags, viewing, session);
   }
   checkCap(checked, flags);
   const destination = await place();
@@ -119,9 +115,17 @@ export async function runRequest(
   // An upload may take longer than the service keeps a connection that asks nothing.
   const early = references === null ? await openEarly(session) : null;
   const { submitShown } = await import("../tasks/generate.ts");
-  const terms = { wait: flags.wait ? wait : null, repeated, allowUndocumented: !flags.validate };
-  const spec = { checked, destination, references, ...terms };
-  return showReport(await submitShown(spec, { requestTimeoutMs, early }, session), viewing, session);
+  const spec = {
+    checked,
+    destination,
+    references,
+    wait: flags.wait ? wait : null,
+    repeated,
+    reuse: flags.reuse === true,
+    allowUndocumented: !flags.validate,
+  };
+  const report = await submitShown(spec, { requestTimeoutMs, early }, session);
+  return report.reused ? showReused(report, flags, viewing, session) : showReport(report, viewing, session);
 }
 
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
@@ -136,6 +140,20 @@ async function withReferences(
   const { openReferences } = await import("../tasks/references.ts");
   const { references, warnings } = await openReferences(images, flags, session);
   return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
+}
+
+/** Shows an earlier task that was reused. */
+async function showReused(
+  report: TaskReport,
+  { output }: GenerateFlags,
+  viewing: Viewing,
+  session: Session,
+): Promise<number> {
+  const { noteReuse } = await import("../tasks/reuse.ts");
+  await noteReuse(report, session);
+  const isIgnored = output !== undefined && isSavedElsewhere(report, session.context.resolvePath(output));
+  const warnings = isIgnored ? [...report.warnings, OUTPUT_IGNORED] : report.warnings;
+  return showReport({ ...report, warnings }, viewing, session);
 }
 
 /** Whether images were saved, and none of them under this path or in this folder. */

@@ -28,6 +28,8 @@ export function advance(view: TaskView, event: TaskProgressEvent, nowMs: number)
   switch (event.type) {
     case "uploading":
       return begin(view, "Uploading", nowMs);
+    case "held":
+      return begin(view, "Waiting for another process", nowMs);
     case "submitting":
       return begin(view, "Submitting", nowMs);
     case "accepted":

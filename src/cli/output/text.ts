@@ -18,3 +18,8 @@ export function costsOf({ credits, elapsedMs, isSavedBefore }: TaskReport): stri
   if (isSavedBefore) return [];
   return [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
 }
+
+/** That a task is waited for which another process has. @param id the service's, or the ledger's own */
+export function heldText(id: string): string {
+  return `Waiting for another process, which is working on ${id}.`;
+}

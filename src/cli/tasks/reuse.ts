@@ -11,13 +11,14 @@ export function reuse(
   requestTimeoutMs: number | undefined,
   session: Session,
 ): Promise<TaskReport | null> {
-  return withTasks(session, { requestTimeoutMs }, async (deps) => {
-    const { connection } = await deps.current();
-    const report = await reuseEarlier(request, connection.identity, options, deps);
-    if (report && reportStatus(report) !== "unknown") {
-      const which = report.taskId ?? report.ledgerId ?? "";
-      await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
-    }
-    return report;
-  });
+  return withTasks(session, { requestTimeoutMs }, async ({ current }) =>
+    reuseEarlier(request, options, await current()),
+  );
+}
+
+/** Says on standard error that a task was reused, where its outcome is known. */
+export async function noteReuse(report: TaskReport, session: Session): Promise<void> {
+  if (reportStatus(report) === "unknown") return;
+  const which = report.taskId ?? report.ledgerId ?? "";
+  await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
 }

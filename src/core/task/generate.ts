@@ -24,7 +24,7 @@ export interface GenerateSpec {
 }
 
 // Without a wait there is no deadline to compare a Retry-After with.
-const PATIENCE_WITHOUT_WAIT_MS = 180_000;
+export const PATIENCE_WITHOUT_WAIT_MS = 180_000;
 
 /**
  * Submits one request and saves its images. The order of writes keeps money and files safe: intent on disk, submit,

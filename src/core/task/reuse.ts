@@ -1,12 +1,21 @@
 import type { Ledger } from "../../store/ledger.ts";
+import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Destination } from "../../task/destination.ts";
-import type { ServiceIdentity } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { WaitSettings } from "../polling/wait-settings.ts";
+import type { TaskDeps } from "../deps.ts";
+import { prepareDestination } from "../images/destination.ts";
+import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
+import {
+  firstAttemptMs,
+  type GenerateSpec,
+  intentOf,
+  PATIENCE_WITHOUT_WAIT_MS,
+  submitAndFinish,
+} from "./generate.ts";
 import { reportOf, type TaskReport } from "./report.ts";
-import { type ResumeDeps, recoveryDestination, resumeFound } from "./resume.ts";
+import { recoveryDestination, resumeFound, stillHeld } from "./resume.ts";
 
 export interface ReuseOptions {
   /** null leaves an unfinished task as it is. */
@@ -15,49 +24,115 @@ export interface ReuseOptions {
   destination: Destination | null;
 }
 
+/** How often the task is read again while another process is working on it. */
+const READ_AGAIN_MS = 100;
+
 /**
  * Reuses an earlier task for the same request: finishes it if it is unfinished, and downloads its images again if the
- * files are gone. Submits nothing. If the only earlier one has an unknown outcome, the report says so.
+ * files are gone. Waits for another process that is submitting the request or finishing its task. Submits nothing. If
+ * the only earlier task has an unknown outcome, the report says so.
  * @returns null if the request was never charged
+ * @throws the signal's reason, while another process is waited for
  */
 export async function reuseEarlier(
   request: GenerationRequest,
-  service: ServiceIdentity,
-  options: ReuseOptions,
-  deps: ResumeDeps,
+  { wait, destination }: ReuseOptions,
+  deps: TaskDeps,
 ): Promise<TaskReport | null> {
-  const record = await findReusable(deps.ledger, request, service);
+  const { clock, ledger } = deps;
+  const endMs = clock.monotonicMs() + (wait ? waitTimeoutMs(wait, request) : PATIENCE_WITHOUT_WAIT_MS);
+  const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
+  const isHeld = (record: TaskRecord) =>
+    isSubmitting(record, ledger) || (wait && isFinishing(record, ledger));
+  let record = await findReusable(request, deps);
+  while (record !== null && isHeld(record) && leftMs() > 0) {
+    deps.onProgress({ type: "held", id: reportOf(record).taskId ?? record.id });
+    await whileHeld(record, isHeld, leftMs, deps);
+    record = await findReusable(request, deps);
+  }
   if (record === null) return null;
-  return { ...(await reused(record, options, deps)), reused: true };
+  const left = wait && { ...wait, timeoutMs: leftMs() };
+  return { ...(await reused(record, { wait: left, destination }, deps)), reused: true };
 }
 
-async function reused(record: TaskRecord, options: ReuseOptions, deps: ResumeDeps): Promise<TaskReport> {
+/**
+ * Generates, unless another process has begun the same request since `reuseEarlier` was asked; then that task is
+ * reused.
+ * @throws what `generate` throws
+ */
+export async function generateOrReuse(spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport> {
+  const { checked, destination, wait } = spec;
+  await prepareDestination(destination, deps.ledger.processes);
+  for (;;) {
+    deps.signal.throwIfAborted();
+    const owned = await beginNew(spec, deps);
+    if (owned !== null) return submitAndFinish(owned, spec, deps);
+    // Bytes for standard output are wanted there, wherever the other process saves them.
+    const own = destination.kind === "stdout" ? destination : null;
+    const earlier = await reuseEarlier(checked.request, { wait, destination: own }, deps);
+    if (earlier !== null) return earlier;
+  }
+}
+
+/** Begins a task, unless there is one to reuse: then null. */
+function beginNew(spec: GenerateSpec, deps: TaskDeps): Promise<OwnedTask | null> {
+  const { ledger } = deps;
+  const intent = intentOf(spec, deps);
+  return ledger.alone(intent, async () => {
+    if ((await findReusable(intent.request, deps)) !== null) return null;
+    return ledger.begin(intent, firstAttemptMs(deps));
+  });
+}
+
+async function reused(record: TaskRecord, { wait, destination }: ReuseOptions, deps: TaskDeps) {
   const report = reportOf(record);
-  if (isUnknown(record) || waitsToBeSubmitted(record)) return report;
-  const { wait } = options;
+  if (record.state.name === "intent" && isSubmitting(record, deps.ledger)) return stillHeld(record);
+  if (isUnknown(record) || isSubmitting(record, deps.ledger)) return report;
   if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
   const fallback = recoveryDestination(record.intent.destination);
   // Bytes that went to standard output are nowhere now.
   const gone = report.files.some(({ path }) => path === null);
-  const destination = options.destination ?? (gone ? fallback : null);
-  return resumeFound(record, { wait, destination, fallback: () => fallback }, deps);
+  const options = { wait, destination: destination ?? (gone ? fallback : null), fallback: () => fallback };
+  // It is a task of the same account.
+  return resumeFound(record, options, { ledger: deps.ledger, depsFor: async () => deps });
 }
 
-/** Whether another process is about to submit it. */
-function waitsToBeSubmitted({ state }: TaskRecord): boolean {
-  return state.name === "rate_limited" && !state.isOwnerGone;
-}
-
-/** The newest task that was accepted, else the newest of unknown outcome. */
-async function findReusable(
-  ledger: Ledger,
-  request: GenerationRequest,
-  service: ServiceIdentity,
-): Promise<TaskRecord | null> {
-  let unknown: TaskRecord | null = null;
-  for await (const record of ledger.sameRequest(request, service)) {
-    if (STATES[record.state.name].charged === "yes") return record;
-    if (isUnknown(record) || waitsToBeSubmitted(record)) unknown ??= record;
+/** Waits until no other process has the task. */
+async function whileHeld(
+  { id }: TaskRecord,
+  isHeld: (record: TaskRecord) => boolean | null,
+  leftMs: () => number,
+  { clock, ledger, signal }: TaskDeps,
+): Promise<void> {
+  while (leftMs() > 0) {
+    await clock.sleep(Math.min(READ_AGAIN_MS, leftMs()), signal);
+    const entry = await ledger.read(id);
+    if (entry?.kind !== "task" || !isHeld(entry.record)) return;
   }
-  return unknown;
+}
+
+/** Whether a process is submitting it, or waits to submit it again. */
+function isSubmitting(record: TaskRecord, ledger: Ledger): boolean {
+  const { state } = record;
+  return state.name === "rate_limited" ? !state.isOwnerGone : ledger.isUnderWay(record);
+}
+
+/** Whether the process that submitted it is waiting for its images. */
+function isFinishing(record: TaskRecord, ledger: Ledger): boolean {
+  return (
+    STATES[record.state.name].isOpen && STATES[record.state.name].charged === "yes" && ledger.isHeld(record)
+  );
+}
+
+/** The newest task that was accepted, else the newest that may be. */
+async function findReusable(
+  request: GenerationRequest,
+  { connection, ledger }: Pick<TaskDeps, "connection" | "ledger">,
+): Promise<TaskRecord | null> {
+  let maybe: TaskRecord | null = null;
+  for await (const record of ledger.sameRequest(request, connection.identity)) {
+    if (STATES[record.state.name].charged === "yes") return record;
+    if (isUnknown(record) || isSubmitting(record, ledger)) maybe ??= record;
+  }
+  return maybe;
 }
