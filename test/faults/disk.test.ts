@@ -1,5 +1,4 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import {
   chmod,
   mkdir,
@@ -15,9 +14,8 @@ import {
 import { platform } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { pngChunk } from "../lib/image/builders.ts";
 import { failingDisk } from "../support/failing-disk.ts";
-import { PICTURE } from "../support/images.ts";
+import { heavyPicture, PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import { NOT_SAVED, programWorld, SAVED } from "../support/program-world.ts";
@@ -398,13 +396,6 @@ it("probe files that a killed process left in the output folder are removed", as
 /** Takes all the room that a disk has left, to the last byte. */
 function fill(disk: string): void {
   spawnSync("sh", ["-c", 'cat /dev/zero > "$0/filler"', disk], { stdio: "ignore" });
-}
-
-/** A picture of about this many KiB, which it carries in a chunk that nobody draws. */
-function heavyPicture(kibibytes: number): Buffer {
-  const end = PICTURE.length - pngChunk("IEND").length;
-  const weight = pngChunk("noIs", randomBytes(kibibytes * 1024));
-  return Buffer.concat([PICTURE.subarray(0, end), weight, PICTURE.subarray(end)]);
 }
 
 /** A folder that takes nothing, for root neither; null if this system cannot make one. */

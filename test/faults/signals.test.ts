@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { jsonLines } from "../support/batch-world.ts";
-import { PICTURE, png } from "../support/images.ts";
+import { heavyPicture, PICTURE, png } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import {
@@ -35,6 +35,8 @@ const SIGNALS = [
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ] as const;
+/** More than any pipe holds. */
+const LARGE = heavyPicture(4096);
 const NOTHING_BEGUN = { charged: "no", files: [], submits: 0, open: [], done: [] };
 const PUBLISHING = [
   ["just before the image gets its name", "link", "before"],
@@ -323,6 +325,42 @@ it.each([
   expect(last, run.stdout).toHaveLength(1);
 });
 
+it.each(SIGNALS)("a first %s ends a program whose output is not read", async (signal, exit) => {
+  const world = await programWorld(null);
+  const manifest = path.join(world.folder, "rows.txt");
+  await writeFile(manifest, "a fox\n".repeat(20_000));
+  const program = world.start(["batch", manifest, "--dry-run", "--json", "-m", "gamma-image-2"]);
+  const { elapsedMs, ended, stderr } = await stoppedUnread(program, signal);
+  expect([exit, signal]).toContain(ended);
+  expect(stderr).toContain("Standard output was not read");
+  expect(elapsedMs).toBeLessThan(2_000);
+});
+
+it("a first SIGINT ends -o - whose output is not read: no temporary file stays, and resume has the image", async () => {
+  const server = await liveService(LARGE);
+  const world = await programWorld(server);
+  const program = world.start(["generate", "a fox", "--poll-interval", "100ms", "-o", "-"]);
+  const { elapsedMs, ended, stderr } = await stoppedUnread(program, "SIGINT");
+  expect([130, "SIGINT"]).toContain(ended);
+  expect(stderr).toContain("task-1");
+  expect(elapsedMs).toBeLessThan(2_000);
+  expect(await stagedFiles(world)).toEqual([]);
+  expect((await world.resume()).code).toBe(0);
+  expect(server.submits()).toHaveLength(1);
+});
+
+it("a killed -o -: resume removes its temporary file", async () => {
+  const world = await programWorld(await liveService(LARGE));
+  const program = world.start(["generate", "a fox", "--poll-interval", "100ms", "-o", "-"]);
+  const end = once(program, "exit");
+  await once(program.stdout ?? program, "readable");
+  program.kill("SIGKILL");
+  await end;
+  expect(await stagedFiles(world)).toHaveLength(1);
+  expect((await world.resume()).code).toBe(0);
+  expect(await stagedFiles(world)).toEqual([]);
+});
+
 it("a second SIGINT ends a program whose output is not read, exit 130", async () => {
   const world = await programWorld(null);
   const manifest = path.join(world.folder, "rows.txt");
@@ -358,6 +396,26 @@ it.each(SIGNALS)(
     expect(JSON.parse(run.stdout)).toMatchObject({ error: { type: "interrupted" }, taskId: "task-1" });
   },
 );
+
+/** Sends a signal once the program waits for its output to be read, which never happens. */
+async function stoppedUnread(program: ChildProcess, signal: NodeJS.Signals) {
+  onTestFinished(() => void program.kill("SIGKILL"));
+  let stderr = "";
+  program.stderr?.on("data", (chunk: Buffer) => (stderr += chunk));
+  const end = once(program, "exit");
+  await once(program.stdout ?? program, "readable");
+  await pause(500);
+  const sentMs = performance.now();
+  program.kill(signal);
+  const [code, endedBy] = await end;
+  return { elapsedMs: performance.now() - sentMs, ended: code ?? endedBy, stderr };
+}
+
+/** The temporary files of images in the ledger's folder. */
+async function stagedFiles(world: ProgramWorld): Promise<string[]> {
+  const names = await readdir(path.join(world.home, "state/tasks"));
+  return names.filter((name) => name.startsWith(".imggen-"));
+}
 
 /** A world with a named pipe that no process has opened. */
 async function worldWithPipe(server?: ScriptedServer) {

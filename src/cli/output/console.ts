@@ -1,9 +1,10 @@
+import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
 import { labelPaint, loadStyle, type Paint, PLAIN, type Style, takesColors } from "./colors.ts";
 import { fold, foldQuestion, prepareFolding, type WholeLine } from "./fold.ts";
-import { OutputError } from "./output-error.ts";
-import { isClosedPipe, writeTo } from "./output-stream.ts";
+import { OutputError, unreadError } from "./output-error.ts";
+import { isClosedPipe, writeTo, writeToReader } from "./output-stream.ts";
 
 /** A line, or several: only what separates them ends a line, never anything inside one. */
 export type Text = string | readonly string[];
@@ -16,7 +17,7 @@ export interface PathField {
   path: string;
 }
 
-type Streams = Pick<Context, "stdout" | "stderr" | "env">;
+type Streams = Pick<Context, "stdout" | "stderr" | "env" | "signal">;
 
 /** The contexts whose result has been written, or is being written, by any console. */
 const answered = new WeakSet<object>();
@@ -132,6 +133,7 @@ export class Console {
     if (last !== undefined && last !== this) return true;
     answered.add(this.#streams);
     const error = await this.#inTurn("stdout", () => this.#write("stdout", `${safe}\n`));
+    if (error instanceof InterruptedError) throw unreadError(error);
     if (error && !isClosedPipe(error)) throw new OutputError(error);
     return error === null;
   }
@@ -140,7 +142,7 @@ export class Console {
   async imageBytes(bytes: AsyncIterable<Uint8Array>): Promise<void> {
     this.beforeWrite();
     for await (const chunk of bytes) {
-      const error = await writeTo(this.#streams.stdout, chunk);
+      const error = await writeToReader(this.#streams.stdout, chunk, this.#streams.signal);
       if (error) throw error;
     }
   }
@@ -208,7 +210,7 @@ export class Console {
 
   async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {
     this.beforeWrite();
-    const error = await writeTo(this.#streams[stream], text);
+    const error = await writeToReader(this.#streams[stream], text, this.#streams.signal);
     this.afterWrite();
     return error;
   }

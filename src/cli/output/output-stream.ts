@@ -58,6 +58,43 @@ export function writeTo(stream: OutputStream, data: string | Uint8Array): Promis
   });
 }
 
+/** How long a write may take after a signal. */
+const WRITE_AFTER_SIGNAL_MS = 500;
+
+/** The streams to which nothing is written any more, because their readers have stopped reading. */
+const unread = new WeakSet<OutputStream>();
+
+/**
+ * As `writeTo`. After a signal a write that is not done within half a second is given up, and so is every later one to
+ * that stream: a reader that has stopped reading must not keep the program from its end.
+ * @returns the signal's reason, where it was given up
+ */
+export async function writeToReader(
+  stream: OutputStream,
+  data: string | Uint8Array,
+  signal: AbortSignal,
+): Promise<Error | null> {
+  if (unread.has(stream)) return signal.reason;
+  return new Promise((resolve) => {
+    let timer: NodeJS.Timeout | undefined;
+    const giveUp = () => {
+      unread.add(stream);
+      resolve(signal.reason);
+    };
+    const onAbort = () => {
+      timer = setTimeout(giveUp, WRITE_AFTER_SIGNAL_MS);
+    };
+    const written = writeTo(stream, data);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    void written.then((error) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      resolve(error);
+    });
+  });
+}
+
 /** Whether a write failed because the reader has gone away. Windows answers EOF where a pipe was closed. */
 export function isClosedPipe(error: unknown, onPlatform: NodeJS.Platform = platform()): boolean {
   const code = errorCode(error);

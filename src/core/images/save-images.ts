@@ -91,7 +91,9 @@ async function saveImage(
   }
   const { processes } = deps.ledger;
   const kind = { prefix: `.imggen-${spec.stem}-${index}-`, extension: ".part" };
-  if (spec.recovering && spec.owned) await removeLeftovers(folder, kind, deps);
+  // The earlier process may have meant it for standard output, which a resumed task has no more.
+  const folders = new Set([folder, deps.ledger.folder]);
+  if (spec.recovering && spec.owned) for (const each of folders) await removeLeftovers(each, kind, deps);
   // Named after this process: another process on the same task must never write into a file that this one publishes.
   const temporary = path.join(folder, ownedName(kind, processes.self));
   const freshUrl = async () => (await spec.freshUrls())?.[at] ?? null;

@@ -20,8 +20,9 @@ function consoleOn({ isTTY = false, env = { TERM: "dumb" } }: { isTTY?: boolean;
       return true;
     },
   });
+  const { signal } = new AbortController();
   const streams = { stdout: stream("stdout"), stderr: stream("stderr") };
-  return { console: new Console({ ...streams, env }, { quiet: false, color: true }), written };
+  return { console: new Console({ ...streams, env, signal }, { quiet: false, color: true }), written };
 }
 
 describe("the last result", () => {

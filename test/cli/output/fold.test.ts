@@ -57,7 +57,8 @@ function terminal(columns: number) {
       return true;
     },
   };
-  const console = new Console({ stdout: stream, stderr: stream, env: {} }, { quiet: false, color: false });
+  const streams = { stdout: stream, stderr: stream, env: {}, signal: new AbortController().signal };
+  const console = new Console(streams, { quiet: false, color: false });
   return { console, text: () => text };
 }
 
