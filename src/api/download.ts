@@ -2,19 +2,9 @@ import type { Clock } from "../lib/clock.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText, isCertificateError } from "./connection-errors.ts";
+import { DecodingSink } from "./decoding-sink.ts";
 import { parseRetryAfter } from "./retry.ts";
-import type { ReplyHeaders } from "./transport.ts";
-import { TransportError } from "./transport.ts";
-
-/** Receives a file's bytes as they arrive. `write` may pause the sender with the flow it is given. */
-export interface ByteSink {
-  write(chunk: Buffer, flow: Flow): void;
-}
-
-interface Flow {
-  pause(): void;
-  resume(): void;
-}
+import { type ByteSink, type Flow, type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** How one attempt to download a result ended. */
 export type DownloadReply =
@@ -87,6 +77,7 @@ async function fetchOnce(
 ): Promise<DownloadReply | string> {
   const speed = new MinimumSpeed(startMs, options.clock);
   const head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
+  const body = new DecodingSink(limitedTo(LARGEST_FILE_BYTES, sink));
   let size = 0;
   try {
     await options.http.send(
@@ -102,18 +93,20 @@ async function fetchOnce(
           Object.assign(head, { status, headers });
           // Only the body of a successful reply is the file.
           if (status < 200 || status >= 300) throw NOT_THE_FILE;
+          body.decode(headers["content-encoding"]);
           speed.begin();
         },
         onData(chunk, flow) {
           size += chunk.length;
           if (size > LARGEST_FILE_BYTES) throw TOO_LARGE;
           speed.check(chunk.length);
-          if (chunk.length > 0)
-            sink.write(chunk, endsWithConnection(head.headers) ? UNHELD : speed.heldBack(flow));
+          if (chunk.length > 0) body.write(chunk, speed.heldBack(flow));
         },
       },
     );
+    await body.finish();
   } catch (error) {
+    body.abandon();
     if (!(error instanceof TransportError)) throw error;
     if (error.cause === TOO_LARGE) return { outcome: "forbidden", why: "the file is larger than 100 MiB" };
     if (error.cause !== NOT_THE_FILE) return brokenOff(error);
@@ -121,15 +114,17 @@ async function fetchOnce(
   return readHead(head.status, head.headers, url, options.clock.now());
 }
 
-/**
- * Whether the end of the connection is the end of the body. If that comes while the body is paused, undici (7.30) throws
- * from a socket event, where it cannot be caught; so such a body, 100 MiB at most, is not paused.
- */
-function endsWithConnection(headers: ReplyHeaders): boolean {
-  return headers["content-length"] === undefined && headers["transfer-encoding"] === undefined;
+/** A decompressed file may be much larger than what has arrived. */
+function limitedTo(mostBytes: number, sink: ByteSink): ByteSink {
+  let size = 0;
+  return {
+    write(chunk, flow) {
+      size += chunk.length;
+      if (size > mostBytes) throw TOO_LARGE;
+      sink.write(chunk, flow);
+    },
+  };
 }
-
-const UNHELD: Flow = { pause: () => {}, resume: () => {} };
 
 /**
  * The minimum speed of a download: one byte a second would never run into the idle timeout. It is checked whenever bytes

@@ -1,5 +1,11 @@
 import { formatDuration } from "../lib/duration.ts";
-import { type HttpRequest, type ReplyHeaders, type ReplyReceiver, TransportError } from "./transport.ts";
+import {
+  type Flow,
+  type HttpRequest,
+  type ReplyHeaders,
+  type ReplyReceiver,
+  TransportError,
+} from "./transport.ts";
 
 /** A request as it is sent. */
 export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
@@ -17,10 +23,8 @@ export interface Sender {
 }
 
 /** What an exchange may do to its request while that runs. */
-export interface Control {
+export interface Control extends Flow {
   abort(error: Error): void;
-  pause(): void;
-  resume(): void;
 }
 
 /** One running request. What sends it calls this at each step, as undici does; it decides what counts as sent. */
@@ -30,9 +34,11 @@ export class Exchange {
   #resolve: () => void;
   #reject: (error: TransportError) => void;
   #controller: Control | null = null;
+  #flow: Flow | null = null;
   #failure: TransportError | null = null;
   #timer: NodeJS.Timeout | undefined;
   #sent = false;
+  #isSettled = false;
   #onGivenUp = () => {};
 
   constructor(
@@ -54,6 +60,11 @@ export class Exchange {
   onGivenUp(callback: () => void): void {
     this.#onGivenUp = callback;
     if (this.#failure) callback();
+  }
+
+  /** Has its reply paused by this instead of by what sends the request. */
+  pauseBy(flow: Flow): void {
+    this.#flow = flow;
   }
 
   /** The connection is open and the headers are about to be written: the last moment to withdraw. */
@@ -78,16 +89,19 @@ export class Exchange {
   }
 
   onResponseData(controller: Control, chunk: Buffer): void {
+    const flow = this.#flow ?? controller;
     this.#progress();
     this.#receiver.onData(chunk, {
       // A paused sender is not idle, so the idle timer stops meanwhile.
       pause: () => {
+        if (this.#isSettled) return;
         this.#stopTimer();
-        controller.pause();
+        flow.pause();
       },
       resume: () => {
+        if (this.#isSettled) return;
         this.#progress();
-        controller.resume();
+        flow.resume();
       },
     });
   }
@@ -144,7 +158,10 @@ export class Exchange {
   }
 
   #settle(): void {
+    this.#isSettled = true;
     this.#stopTimer();
+    // Its connection may carry other replies.
+    this.#flow?.resume();
     this.#request.signal?.removeEventListener("abort", this.#onAbort);
   }
 }

@@ -26,11 +26,13 @@ export function skippingInterim(connect: buildConnector.connector): buildConnect
 function skipInterim(socket: Socket): void {
   const read = socket.read.bind(socket);
   let held: Buffer = Buffer.alloc(0);
+  let hasBegun = false;
   socket.read = () => {
+    if (hasBegun) return read();
     for (let chunk: Buffer | null = read(); chunk !== null; chunk = read()) {
       const { rest, isFinal } = withoutInterim(Buffer.concat([held, chunk]));
       if (isFinal) {
-        Reflect.deleteProperty(socket, "read");
+        hasBegun = true;
         return rest;
       }
       held = rest;

@@ -3,6 +3,7 @@ import type { buildConnector, Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
+import { heldClients } from "./held-client.ts";
 import { skippingInterim } from "./interim.ts";
 import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 
@@ -24,7 +25,7 @@ export class SharedConnections implements Sender {
   }
 
   dispatch(request: OutgoingRequest, exchange: Exchange): void {
-    this.#pool(request.url.origin).dispatch(dispatchOptions(request), exchange);
+    this.#pool(request.url.origin).dispatch(dispatchOptions(request, exchange), exchange);
   }
 
   async destroy(): Promise<void> {
@@ -33,8 +34,8 @@ export class SharedConnections implements Sender {
   }
 
   #pool(origin: string): Pool {
-    const pool =
-      this.#pools.get(origin) ?? new UndiciPool(origin, { ...DISPATCHER, connect: this.#connector });
+    const factory = heldClients(this.#connector);
+    const pool = this.#pools.get(origin) ?? new UndiciPool(origin, { ...DISPATCHER, factory });
     this.#pools.set(origin, pool);
     return pool;
   }

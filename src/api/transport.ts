@@ -14,10 +14,21 @@ export interface HttpRequest {
   onSent?: (() => void) | undefined;
 }
 
+/** Holds back the bytes of a reply. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/** Receives a file's bytes as they arrive. `write` may pause the sender with the flow it is given. */
+export interface ByteSink {
+  write(chunk: Buffer, flow: Flow): void;
+}
+
 /** Receives a request's reply as it arrives. An exception ends the exchange. */
 export interface ReplyReceiver {
   onHead(status: number, headers: ReplyHeaders): void;
-  onData(chunk: Buffer, flow: { pause(): void; resume(): void }): void;
+  onData(chunk: Buffer, flow: Flow): void;
 }
 
 export type ReplyHeaders = Record<string, string | string[] | undefined>;

@@ -5,6 +5,11 @@ declare module "undici/lib/dispatcher/pool.js" {
   export default Pool;
 }
 
+declare module "undici/lib/dispatcher/client.js" {
+  import { Client } from "undici";
+  export default Client;
+}
+
 declare module "undici/lib/core/connect.js" {
   import { buildConnector } from "undici";
   export default buildConnector;

@@ -1,7 +1,10 @@
+import { randomBytes } from "node:crypto";
 import type { LookupFunction } from "node:net";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { guardedLookup } from "../../src/api/address.ts";
-import { type ByteSink, checkResultUrl, type DownloadOptions, download } from "../../src/api/download.ts";
+import { checkResultUrl, type DownloadOptions, download } from "../../src/api/download.ts";
+import type { ByteSink } from "../../src/api/transport.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { deadPort, liveServer } from "../support/live-server.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
@@ -353,37 +356,183 @@ describe("a download that would never end", () => {
     expect(sink.bytes).toBe(40 * 8 * 1024);
   });
 
-  it.each([
-    ["because the disk holds it back has not failed", "content-length: 12"],
-    ["is not held back where it ends with the connection", "connection: close"],
-  ])("%s", async (_what, header) => {
-    const clock = fakeClock();
-    const server = await liveServer(async (_request, socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\nfirst,`);
-      await pause(30);
-      socket.write("last");
-      await pause(30);
-      if (header.includes("close")) socket.end("..");
-      else socket.write("..");
+  it.each(["content-length: 12", "connection: close"])(
+    "because the disk holds it back has not failed (%s)",
+    async (header) => {
+      const clock = fakeClock();
+      const server = await liveServer(async (_request, socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\nfirst,`);
+        await pause(30);
+        socket.write("last");
+        await pause(30);
+        if (header.includes("close")) socket.end("..");
+        else socket.write("..");
+      });
+      let text = "";
+      const sink: ByteSink = {
+        write(chunk, flow) {
+          text += chunk.toString();
+          flow.pause();
+          clock.advance(100_000);
+          setTimeout(() => flow.resume(), 100);
+        },
+      };
+      const options = {
+        http: testClient(),
+        clock,
+        serviceUrl: new URL("http://127.0.0.1/api"),
+        maskKey: String,
+      };
+      const reply = await download(`${server.origin}/1`, sink, options);
+      expect({ reply, text }).toEqual({ reply: { outcome: "done" }, text: "first,last.." });
+    },
+  );
+});
+
+describe("a connection that ends while the disk holds the download back", () => {
+  const BODY = randomBytes(300_000);
+  const CLOSE = "connection: close\r\n";
+  const LENGTH = `content-length: ${BODY.length}\r\n`;
+  const CHUNKED = "transfer-encoding: chunked\r\n";
+  const inChunks = (body: Buffer) =>
+    Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n")]);
+
+  /** Downloads from a server that sends these bytes and ends the connection, into a sink that often pauses. */
+  async function heldBack(version: string, headers: string, body: Buffer, end: "end" | "resetAndDestroy") {
+    const { origin } = await liveServer(async (_request, socket) => {
+      socket.write(Buffer.concat([Buffer.from(`HTTP/${version} 200 OK\r\n${headers}\r\n`), body]));
+      if (end === "resetAndDestroy") await pause(20);
+      socket[end]();
     });
-    let text = "";
+    const chunks: Buffer[] = [];
     const sink: ByteSink = {
       write(chunk, flow) {
-        text += chunk.toString();
+        chunks.push(chunk);
         flow.pause();
-        clock.advance(100_000);
-        setTimeout(() => flow.resume(), 100);
+        setTimeout(() => flow.resume(), 10);
       },
     };
-    const options = {
-      http: testClient(),
-      clock,
-      serviceUrl: new URL("http://127.0.0.1/api"),
-      maskKey: String,
+    const options = { http: testClient(), clock: fakeClock(), serviceUrl: new URL(origin), maskKey: String };
+    return { reply: await download(`${origin}/1.png`, sink, options), file: Buffer.concat(chunks) };
+  }
+
+  it.each([
+    ["1.1", LENGTH, BODY],
+    ["1.1", LENGTH + CLOSE, BODY],
+    ["1.0", LENGTH, BODY],
+    ["1.1", CHUNKED, Buffer.concat([inChunks(BODY), Buffer.from("0\r\n\r\n")])],
+    ["1.1", CHUNKED + CLOSE, Buffer.concat([inChunks(BODY), Buffer.from("0\r\n\r\n")])],
+    ["1.1", CLOSE, BODY],
+    ["1.0", "", BODY],
+  ])("after the last byte: the file is whole (HTTP/%s, %j)", async (version, headers, body) => {
+    const { reply, file } = await heldBack(version, headers, body, "end");
+    expect(reply).toEqual({ outcome: "done" });
+    expect(file.equals(BODY)).toBe(true);
+  });
+
+  it.each([
+    ["1.1", LENGTH, BODY.subarray(1)],
+    ["1.1", LENGTH + CLOSE, BODY.subarray(1)],
+    ["1.0", LENGTH, BODY.subarray(1)],
+    ["1.1", CHUNKED, inChunks(BODY)],
+    ["1.1", CHUNKED + CLOSE, inChunks(BODY)],
+  ])("before that: the download is tried again (HTTP/%s, %j)", async (version, headers, body) => {
+    for (const end of ["end", "resetAndDestroy"] as const)
+      expect((await heldBack(version, headers, body, end)).reply).toMatchObject({ outcome: "retry" });
+  });
+
+  it("leaves the connection of the next request as free as before", async () => {
+    let requests = 0;
+    const { origin } = await liveServer((_request, socket) => {
+      requests += 1;
+      socket.write(response(200, BODY));
+    });
+    const http = testClient();
+    const options = { http, clock: fakeClock(), serviceUrl: new URL(origin), maskKey: String };
+    const forever: ByteSink = { write: (_chunk, flow) => flow.pause() };
+    const early = download(`${origin}/1.png`, forever, { ...options, idleTimeoutMs: 200 });
+    const interrupted = AbortSignal.timeout(100);
+    await expect(
+      download(`${origin}/1.png`, forever, { ...options, signal: interrupted }),
+    ).resolves.toBeDefined();
+    const sink = memorySink();
+    expect(await download(`${origin}/1.png`, sink, options)).toEqual({ outcome: "done" });
+    expect(sink.bytes).toBe(BODY.length);
+    expect(requests).toBe(3);
+    await http.close();
+    await early;
+  });
+});
+
+describe("a file that comes compressed, although that was not asked for", () => {
+  const FILE = randomBytes(300_000);
+  const encoded =
+    (encoding: string, body: Buffer): Behaviour =>
+    (_request, socket) =>
+      void socket.end(response(200, body, { "content-encoding": encoding }));
+
+  /** Downloads, keeping every byte; a slow sink holds the sender back after each chunk. */
+  async function kept(behaviour: Behaviour, isSlow = false) {
+    const { baseUrl: url } = await liveServer(behaviour);
+    const chunks: Buffer[] = [];
+    const sink: ByteSink = {
+      write(chunk, flow) {
+        chunks.push(chunk);
+        if (!isSlow) return;
+        flow.pause();
+        setTimeout(() => flow.resume(), 5);
+      },
     };
-    const reply = await download(`${server.origin}/1`, sink, options);
-    // The clock is moved by the sink alone, so only a period in which it held nothing back can be too slow.
-    if (header.includes("close")) expect(reply).toMatchObject({ why: "less than 1 KiB/s arrived over 60 s" });
-    else expect({ reply, text }).toEqual({ reply: { outcome: "done" }, text: "first,last.." });
+    const options = { http: testClient(), clock: fakeClock(), serviceUrl: new URL(url), maskKey: String };
+    return { reply: await download(`${url}/1.png`, sink, options), file: Buffer.concat(chunks) };
+  }
+
+  it.each([
+    ["gzip", gzipSync(FILE)],
+    ["X-GZIP", gzipSync(FILE)],
+    ["deflate", deflateSync(FILE)],
+    ["br", brotliCompressSync(FILE)],
+    ["identity", FILE],
+    ["unheard-of", FILE],
+  ])("(%s) is kept as it was before", async (encoding, body) => {
+    for (const isSlow of [false, true]) {
+      const { reply, file } = await kept(encoded(encoding, body), isSlow);
+      expect(reply).toEqual({ outcome: "done" });
+      expect(file.equals(FILE)).toBe(true);
+    }
+  });
+
+  it("is kept as it is where it only claims to be gzip", async () => {
+    const { reply, file } = await kept(encoded("gzip", FILE.subarray(1).fill(0x89, 0, 1)));
+    expect(reply).toEqual({ outcome: "done" });
+    expect(file.subarray(1).equals(FILE.subarray(2))).toBe(true);
+  });
+
+  it.each([
+    ["cut off", gzipSync(FILE).subarray(0, -50)],
+    ["damaged", gzipSync(FILE).fill(0, 100, 200)],
+  ])("and is %s is tried again", async (_what, body) => {
+    const { reply } = await kept(encoded("gzip", body));
+    expect(reply).toMatchObject({ outcome: "retry", why: expect.stringContaining("decompressed") });
+  });
+
+  it("is no larger than any other file once it is decompressed", async () => {
+    const { reply, file } = await kept(encoded("gzip", gzipSync(Buffer.alloc(101 * 1024 * 1024))));
+    expect(reply).toEqual({ outcome: "forbidden", why: "the file is larger than 100 MiB" });
+    expect(file.length).toBeLessThanOrEqual(100 * 1024 * 1024);
+  });
+
+  it("gives its sink nothing more after the sink has thrown", async () => {
+    const { baseUrl: url } = await liveServer(encoded("gzip", gzipSync(FILE)));
+    let writes = 0;
+    const sink: ByteSink = {
+      write() {
+        writes += 1;
+        throw new Error("the disk is full");
+      },
+    };
+    const options = { http: testClient(), clock: fakeClock(), serviceUrl: new URL(url), maskKey: String };
+    expect(await download(`${url}/1.png`, sink, options)).toMatchObject({ outcome: "retry" });
+    expect(writes).toBe(1);
   });
 });

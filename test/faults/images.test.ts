@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { buildPng, pngChunk, pngHeader, pngSignature } from "../lib/image/builders.ts";
 import { jpegBaseline, webpLossy } from "../lib/image/samples.ts";
@@ -341,3 +342,15 @@ async function publicService(poll?: Behaviour, file?: Behaviour) {
     proxied: () => new Set(proxy.heads.map((head) => /^CONNECT ([^:]+)/.exec(head)?.[1])),
   };
 }
+
+it.each([
+  ["gzip", gzipSync(PICTURE)],
+  ["br", brotliCompressSync(PICTURE)],
+])(
+  "an image that comes compressed with %s, although that was not asked for: saved as it was",
+  async (encoding, body) => {
+    const compressed = response(200, body, { "content-encoding": encoding, "content-type": "image/png" });
+    const world = await programWorld(await liveService(PICTURE, { file: replies(compressed) }));
+    expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  },
+);

@@ -1,5 +1,6 @@
-import { type ByteSink, type DownloadReply, download } from "../../api/download.ts";
+import { type DownloadReply, download } from "../../api/download.ts";
 import { backoffMs, DOWNLOAD } from "../../api/retry.ts";
+import type { ByteSink } from "../../api/transport.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";

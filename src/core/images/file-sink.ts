@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { ByteSink } from "../../api/download.ts";
+import type { ByteSink } from "../../api/transport.ts";
 import type { DiskFile } from "../../lib/disk-file.ts";
 
 // Large writes are fast, and each chunk is hashed while the one before is written.

@@ -91,9 +91,7 @@ async function saveImage(
   }
   const { processes } = deps.ledger;
   const kind = { prefix: `.imggen-${spec.stem}-${index}-`, extension: ".part" };
-  // The earlier process may have meant it for standard output, which a resumed task has no more.
-  const folders = new Set([folder, deps.ledger.folder]);
-  if (spec.recovering && spec.owned) for (const each of folders) await removeLeftovers(each, kind, deps);
+  if (spec.recovering && spec.owned) await removeLeftovers(folder, kind, deps);
   // Named after this process: another process on the same task must never write into a file that this one publishes.
   const temporary = path.join(folder, ownedName(kind, processes.self));
   const freshUrl = async () => (await spec.freshUrls())?.[at] ?? null;
@@ -124,7 +122,9 @@ async function addSidecar(
 
 /** Removes temporary files of dead processes; those that may be in use are left alone. */
 async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock }: TaskDeps): Promise<void> {
-  await removeAbandoned(folder, kind, ledger.processes, clock.now());
+  // An earlier process may have staged the image for its standard output.
+  for (const each of new Set([folder, ledger.folder]))
+    await removeAbandoned(each, kind, ledger.processes, clock.now());
   await sweepReservations(folder, ledger.processes);
 }
 
