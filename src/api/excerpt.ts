@@ -1,7 +1,9 @@
 import { KEY_MASK } from "../lib/redact.ts";
 import { isTaskId } from "./schema.ts";
+import type { TransportError } from "./transport.ts";
 
 const EXCERPT_BYTES = 4096;
+const END_OF_HEAD = "\r\n\r\n";
 
 /** The first 4 KiB of a reply's body, with the API key hidden; null for an empty one. */
 export function excerptOf(body: string, maskKey: (text: string) => string): string | null {
@@ -9,6 +11,23 @@ export function excerptOf(body: string, maskKey: (text: string) => string): stri
   // Masked before it is cut, because half a key would not be recognised.
   const first = Buffer.from(maskKey(body)).subarray(0, EXCERPT_BYTES).toString("utf8");
   return first.replace(/\ufffd$/, "");
+}
+
+/**
+ * The body of a reply that the HTTP parser refused, such as one with two Content-Length headers: its first packet without
+ * the head. "" if nothing arrived.
+ */
+export function refusedBody({ cause }: TransportError): string {
+  const text = String(refusedPacket(cause) ?? "");
+  const end = text.indexOf(END_OF_HEAD);
+  return end === -1 ? text : text.slice(end + END_OF_HEAD.length);
+}
+
+/** As Node's parser gives it with its error, or undici's. */
+function refusedPacket(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  if ("rawPacket" in error) return error.rawPacket;
+  return "data" in error ? error.data : undefined;
 }
 
 /** The first usable task id in an excerpt, however broken the rest is; null if there is none. */

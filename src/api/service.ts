@@ -3,6 +3,7 @@ import { keyMasker } from "../lib/redact.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
+import { excerptOf, refusedBody } from "./excerpt.ts";
 import {
   type HttpReply,
   type PollReply,
@@ -85,7 +86,7 @@ export class HttpImageService implements ImageService {
       return {
         outcome: "unknown",
         why: this.#maskKey(connectionErrorText(error)),
-        excerpt: null,
+        excerpt: excerptOf(refusedBody(error), this.#maskKey),
         cause: error,
       };
     }

@@ -20,8 +20,9 @@ export class DoneTasks {
   }
 
   /**
-   * Moves a finished task's file here. Not synced: after a power cut the file is in one place or the other,
-   * and its last event says that the task is finished.
+   * Moves a finished task's file here, unless a process on another machine has done that: it finishes the same task where
+   * it cannot see that this one is alive. Not synced: after a power cut the file is in one place or the other, and its
+   * last event says that the task is finished.
    */
   async take(file: string, record: TaskRecord): Promise<void> {
     const folder = path.join(this.#folder, doneFolder(record.id));
@@ -31,6 +32,7 @@ export class DoneTasks {
       await move();
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
+      if (await this.has(record.id)) return;
       await makeFolder(folder, 0o700);
       await move();
     }

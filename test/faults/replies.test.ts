@@ -131,6 +131,12 @@ it.each([
   ["cut in the middle", response(200, ENVELOPE.slice(0, -2), { "content-length": "500" }), "task-1"],
   ["of HTTP 500", response(500, ENVELOPE), "task-1"],
   ["with a taskId that is a number", success({ taskId: 17 }), "17"],
+  [
+    "with two Content-Length headers",
+    Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 9\r\ncontent-length: 9\r\n\r\n${ENVELOPE}`),
+    "task-1",
+  ],
+  ["that is no HTTP", Buffer.from(ENVELOPE), "task-1"],
 ])(
   "a reply %s: its text goes into the record, and its task id is shown as a hint",
   async (_what, bytes, id) => {

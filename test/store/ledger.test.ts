@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { StateFolderError } from "../../src/store/errors.ts";
@@ -223,6 +223,26 @@ describe("finishing a task", () => {
     await finishTask(ledger, task);
     expect(await ledger.find("task-1")).toMatchObject({ state: { name: "saved" } });
     expect(await ledger.unfinished()).toEqual([]);
+  });
+});
+
+describe("finishing a task that another machine has finished meanwhile", () => {
+  it("leaves it where that machine has put it", async () => {
+    const { ledger, as, world, open } = await newLedger(2);
+    const task = await begin(ledger);
+    await task.file.record(accepted);
+    // To the other machine this process looks as if it were gone.
+    world.die(1);
+    await finishTask(as(2), await claimed(as(2), task.record.id));
+    await expect(ledger.finish(task, task.record)).resolves.toBeUndefined();
+    expect(await readdir(open)).toEqual([]);
+  });
+
+  it("is an error where the file is in neither place", async () => {
+    const { ledger } = await newLedger();
+    const task = await begin(ledger);
+    await rm(task.file.path);
+    await expect(ledger.finish(task, task.record)).rejects.toThrow("ENOENT");
   });
 });
 
