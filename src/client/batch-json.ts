@@ -1,5 +1,5 @@
-import type { BatchResult } from "../core/batch/execute.ts";
-import type { Cost } from "../core/batch/plan.ts";
+import type { BatchResult } from "../core/batch/execute-batch.ts";
+import type { TotalCost } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeFailure } from "./failure.ts";
@@ -17,7 +17,7 @@ export function rowJson({ row, isSkipped, report, error }: RowResult, names: Opt
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
-  const warnings = counts.mismatches.map(([what, count]) => `${what} (${rowsText(count)})`);
+  const warnings = counts.mismatches.map(([what, count]) => `${what} (${rowCount(count)})`);
   return {
     type: "summary",
     rows,
@@ -34,10 +34,10 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
 }
 
 /** null if a part of the sum is not known. */
-function documented({ credits, undocumented }: Cost): number | null {
+function documented({ credits, undocumented }: TotalCost): number | null {
   return undocumented > 0 ? null : credits;
 }
 
-export function rowsText(count: number): string {
+export function rowCount(count: number): string {
   return count === 1 ? "1 row" : `${count} rows`;
 }

@@ -23,14 +23,14 @@ export const EXIT_CODES = {
 export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** The exit code of a kind of failure. */
-export type ExitCode<Type extends ErrorType> = Type extends keyof typeof EXIT_CODES
+export type ExitCodeRow<Type extends ErrorType> = Type extends keyof typeof EXIT_CODES
   ? (typeof EXIT_CODES)[Type]
   : (typeof SIGNAL_CODES)[keyof typeof SIGNAL_CODES];
 
 /** A polled task that is still running: neither failed nor done. */
 export const STILL_RUNNING = EXIT_CODES.pending;
 
-export function exitCodeOf(error: unknown): ExitCode<ErrorType> {
+export function exitCodeOf(error: unknown): ExitCodeRow<ErrorType> {
   if (error instanceof InterruptedError) return SIGNAL_CODES[error.signal ?? "SIGINT"];
   if (error instanceof ImggenError && error.type !== "interrupted") return EXIT_CODES[error.type];
   return EXIT_CODES.internal;

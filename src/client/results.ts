@@ -3,7 +3,7 @@ import type { ReportStatus } from "../core/task/report.ts";
 import type { Charged, ErrorType } from "../lib/errors.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import type { ExitCode } from "./exit-codes.ts";
+import type { ExitCodeRow } from "./exit-codes.ts";
 
 // Results and failures in the shape of the command line's JSON output, which is documented and stays.
 
@@ -41,7 +41,7 @@ export type ErrorDetail = {
     message: string;
     /** What it cost and what to do next; may be empty. */
     hint: string;
-    exitCode: ExitCode<Type>;
+    exitCode: ExitCodeRow<Type>;
     /** Of a batch whose rows cannot be sent: each row that is wrong. */
     problems?: readonly ManifestProblem[];
   };

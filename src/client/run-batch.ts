@@ -1,6 +1,6 @@
-import type { BatchRow as CheckedRow } from "../core/batch/batch-row.ts";
+import type { CheckedRow } from "../core/batch/batch-row.ts";
 import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../core/batch/check-rows.ts";
-import { type BatchSpec, type BatchWatcher, executeBatch } from "../core/batch/execute.ts";
+import { type BatchSpec, type BatchWatcher, executeBatch } from "../core/batch/execute-batch.ts";
 import { foreignFolder } from "../core/batch/foreign-folder.ts";
 import { ManifestError } from "../core/batch/manifest-error.ts";
 import { realFolder } from "../core/batch/row-files.ts";
@@ -99,7 +99,7 @@ async function specOf(
       validate,
       shard: null,
     }),
-    place: { folder, template: name ?? DEFAULT_TEMPLATE, overwrite },
+    output: { folder, template: name ?? DEFAULT_TEMPLATE, overwrite },
     wait: waitFrom("batch", options),
     concurrency,
     resubmitUnknown: options.resubmitUnknown === true,

@@ -1,9 +1,5 @@
+import type { Size } from "../lib/image/format.ts";
 import type { Screen } from "./terminal.ts";
-
-export interface Size {
-  width: number;
-  height: number;
-}
 
 /** Rows of a terminal that stay free, so that a picture and the lines below it are on one screen. */
 const FREE_ROWS = 4;

@@ -1,4 +1,4 @@
-import type { Size } from "./fit.ts";
+import type { Size } from "../lib/image/format.ts";
 
 /** Shows an image file of any type at the cursor, so many characters wide and high: https://iterm2.com/documentation-images.html */
 export function iterm2Picture(file: Buffer, { width, height }: Size): string {

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
+import type { Size } from "../lib/image/format.ts";
 import { ROW_COLUMN_DIACRITICS } from "./diacritics.ts";
-import type { Size } from "./fit.ts";
 import { throughTmux } from "./terminal.ts";
 
 // https://sw.kovidgoyal.net/kitty/graphics-protocol/

@@ -5,13 +5,13 @@ import type { Clock } from "../lib/clock.ts";
 /** Many clients give a call up that has said nothing for a minute. */
 const HEARTBEAT_MS = 10_000;
 
-export interface Progress {
+export interface CallProgress {
   onProgress: OnTaskProgress;
   stop(): void;
 }
 
 /** Tells the client how a call is getting on, where it has asked for that. */
-export function progressOf({ mcpReq }: ServerContext, clock: Clock): Progress {
+export function progressOf({ mcpReq }: ServerContext, clock: Clock): CallProgress {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return { onProgress() {}, stop() {} };
   let progress = 0;

@@ -11,7 +11,7 @@ import { price } from "./rules/price.ts";
 import { emptyPromptRefusal, promptLength, promptText } from "./rules/prompt.ts";
 import { quality } from "./rules/quality.ts";
 import { ratio } from "./rules/ratio.ts";
-import type { Finding, Refusal, Rule, Subject } from "./rules/rule.ts";
+import type { Finding, Refusal, Rule, RuleInput } from "./rules/rule.ts";
 import { normalizeInput, toRequest } from "./wire.ts";
 
 export interface CheckOptions {
@@ -67,7 +67,7 @@ export function checkRequest(
 }
 
 /** The request, checked against every rule. */
-function validated(subject: Subject): CheckedRequest {
+function validated(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
   const findings = judge(subject);
   const broken = findings.find(isRefusal);
@@ -80,7 +80,7 @@ function validated(subject: Subject): CheckedRequest {
 }
 
 /** The request without checks. An estimated price is still a warning. */
-function sentAsGiven(subject: Subject): CheckedRequest {
+function sentAsGiven(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
   const guess = price(subject);
   return {
@@ -90,7 +90,7 @@ function sentAsGiven(subject: Subject): CheckedRequest {
   };
 }
 
-function judge(subject: Subject): Finding[] {
+function judge(subject: RuleInput): Finding[] {
   return RULES.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
 }
 

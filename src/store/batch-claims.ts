@@ -98,7 +98,7 @@ export class BatchClaims {
    * @param attempt 1 for the first
    */
   attempt(row: string, attempt: number): RowAttempt {
-    const name = claimName(row, attempt);
+    const name = attemptName(row, attempt);
     return {
       take: (draft) => this.#guarded(() => this.#give(name, draft)),
       isShared: () => isPresent(this.#sharedMark(name)),
@@ -133,7 +133,7 @@ export class BatchClaims {
    * @throws StateFolderError
    */
   async claim(row: string, attempt: number, id: string): Promise<string> {
-    const name = claimName(row, attempt);
+    const name = attemptName(row, attempt);
     return this.#guarded(async () => ((await this.#create(name, id)) ? id : this.#read(name)));
   }
 
@@ -145,7 +145,7 @@ export class BatchClaims {
   async share(row: string, attempt: number): Promise<void> {
     await this.#guarded(async () => {
       try {
-        DiskFile.createExclusive(this.#sharedMark(claimName(row, attempt)), 0o600).close();
+        DiskFile.createExclusive(this.#sharedMark(attemptName(row, attempt)), 0o600).close();
       } catch (error) {
         if (errorCode(error) !== "EEXIST") throw error;
       }
@@ -156,7 +156,7 @@ export class BatchClaims {
 
   /** The file of a claim. */
   fileOf(row: string, attempt: number): string {
-    return path.join(this.#folder, claimName(row, attempt));
+    return path.join(this.#folder, attemptName(row, attempt));
   }
 
   #sharedMark(name: string): string {
@@ -200,7 +200,7 @@ export class BatchClaims {
 }
 
 /** The name of an attempt's claim. @param attempt 1 for the first */
-export function claimName(row: string, attempt: number): string {
+export function attemptName(row: string, attempt: number): string {
   return `${row}.${attempt}`;
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { COLUMNS } from "../../src/core/manifest/columns.ts";
+import { MANIFEST_COLUMNS } from "../../src/core/manifest/columns.ts";
 import type { ManifestEntry, RowValues } from "../../src/core/manifest/entry.ts";
 import { entriesOf } from "../core/manifest/entries.ts";
 import { share } from "../support/holds.ts";
@@ -12,7 +12,14 @@ const FORMATS = ["txt", "jsonl", "csv", "detect"] as const;
 const PIECES = [
   ...['"', '"', '""', ",", ",", "\n", "\n", "\r\n", "\r", " ", "\t", "\0", "\ufeff", "{", "}", "[", "]", ":"],
   ...["#", "\\", "..", "/", "1", "-1", "null", "é", "🦊", "\u2028", "\ufffd", "a", "fox.png", "Prompt"],
-  ...['{"prompt":"a fox"}\n', '"prompt":', '"image":["', "prompt,model,output\n", "prompt\n", ...COLUMNS],
+  ...[
+    '{"prompt":"a fox"}\n',
+    '"prompt":',
+    '"image":["',
+    "prompt,model,output\n",
+    "prompt\n",
+    ...MANIFEST_COLUMNS,
+  ],
 ].map((text) => Buffer.from(text));
 
 const piece = fc.oneof(
@@ -83,7 +90,7 @@ const plain = fc.stringMatching(/^[a-z0-9][a-z0-9:-]{0,8}$/);
 const rowValues: fc.Arbitrary<RowValues> = drafts(messy, plain);
 
 const quotedCell = (text: string) => `"${text.replaceAll('"', '""')}"`;
-const asCells = (row: RowValues) => COLUMNS.map((column) => [row[column] ?? ""].flat().join(" "));
+const asCells = (row: RowValues) => MANIFEST_COLUMNS.map((column) => [row[column] ?? ""].flat().join(" "));
 
 describe("rows that were written as a manifest", () => {
   async function valuesIn(text: string, format: "csv" | "jsonl") {
@@ -97,7 +104,9 @@ describe("rows that were written as a manifest", () => {
         fc.array(rowValues, { minLength: 1, maxLength: 6 }),
         fc.constantFrom("\n", "\r\n"),
         async (rows, end) => {
-          const records = [COLUMNS, ...rows.map(asCells)].map((cells) => cells.map(quotedCell).join(","));
+          const records = [MANIFEST_COLUMNS, ...rows.map(asCells)].map((cells) =>
+            cells.map(quotedCell).join(","),
+          );
           expect(await valuesIn(records.join("\n").replaceAll("\n", end), "csv")).toEqual(rows);
         },
       ),

@@ -15,7 +15,7 @@ import { describeBriefly, type RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { timeoutOption } from "../flags/values.ts";
 import { showTable } from "../output/table.ts";
-import type { Column } from "../output/table-layout.ts";
+import type { TableColumn } from "../output/table-layout.ts";
 
 const EXAMPLES = `
 Examples:
@@ -116,7 +116,7 @@ function shown(name: SettingName, setting: Effective | undefined): string | null
   return name === "apiKey" ? maskKey(setting.value) : setting.value;
 }
 
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly TableColumn[] = [
   { heading: "NAME", keep: true },
   { heading: "VALUE", keep: true },
   { heading: "FROM" },

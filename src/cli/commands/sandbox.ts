@@ -12,7 +12,7 @@ import { type RequestLine, SANDBOX_KEY, startSandbox } from "../../sandbox/serve
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { durationOption } from "../flags/values.ts";
-import type { Paint, Style } from "../output/colors.ts";
+import type { Paint, TextStyle } from "../output/colors.ts";
 
 interface SandboxFlags {
   port?: string;
@@ -105,7 +105,7 @@ function logLine({ method, path, status, note }: RequestLine, nowMs: number): st
 }
 
 /** The time dimmed, and the status coloured: served, refused, or failed (no answer, or HTTP 5xx). */
-function logPaint({ status, isRefused }: RequestLine): (style: Style) => Paint {
+function logPaint({ status, isRefused }: RequestLine): (style: TextStyle) => Paint {
   const meaning = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
   return (style) => (line) =>
     line.replace(

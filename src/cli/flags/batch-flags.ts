@@ -79,7 +79,7 @@ export function allowanceOf(flags: BatchFlags): Allowance {
 }
 
 /** Where the images go: always a folder. @throws UsageError */
-export async function placeOf(
+export async function batchDestination(
   flags: BatchFlags,
   session: Session,
   { template = DEFAULT_TEMPLATE, takesColumns = false } = {},

@@ -1,4 +1,4 @@
-import { type ExitCode as CodeOf, EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
+import { type ExitCodeRow as CodeOf, EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
 import type { ErrorType } from "../../lib/errors.ts";
 
 /** What each exit code means, for help, README and scripts. */

@@ -1,7 +1,7 @@
 import { STATUSES } from "../../client/history.ts";
 import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
-import { KINDS } from "../commands/models/models.ts";
+import { KIND_WORDS } from "../commands/models/models.ts";
 import { SHELLS } from "../completion/scripts.ts";
 import { PROGRESS_FORMATS } from "../flags/wait-flags.ts";
 import { TOPIC_NAMES } from "./topic-names.ts";
@@ -48,7 +48,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   id: MODEL,
   image: { type: "path" },
   ids: { ...MODEL, ...SEVERAL },
-  kind: { type: "choice", values: [...KINDS.keys()] },
+  kind: { type: "choice", values: [...KIND_WORDS.keys()] },
   n: { type: "integer" },
   name: { type: "profile" },
   path: { type: "path" },

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { foldQuestion } from "../output/fold.ts";
 
-export interface Terminal {
+export interface AskingTerminal {
   input: NodeJS.ReadStream;
   output: NodeJS.WriteStream;
   /** Ctrl-C, which is a signal here like anywhere else. */
@@ -16,7 +16,7 @@ export interface Terminal {
  */
 export function ask(
   question: string,
-  { input, output, onInterrupt }: Terminal,
+  { input, output, onInterrupt }: AskingTerminal,
   isHidden: boolean,
 ): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -5,7 +5,7 @@ import type { OutputStream } from "./output-stream.ts";
  * What a colour means, everywhere. Only the terminal's own basic colours: its theme makes them legible on its
  * background, light or dark. They go on marks and labels, and never carry a meaning alone.
  */
-export const STYLES = {
+export const TEXT_STYLES = {
   saved: "green",
   warning: "yellow",
   error: "red",
@@ -14,19 +14,19 @@ export const STYLES = {
   detail: "dim",
 } as const;
 
-export type StyleName = keyof typeof STYLES;
+export type TextStyleName = keyof typeof TEXT_STYLES;
 
 /** Puts a style on a text, or leaves the text as it is where there are to be no colours. */
-export type Style = (name: StyleName, text: string) => string;
+export type TextStyle = (name: TextStyleName, text: string) => string;
 
-export const PLAIN: Style = (_name, text) => text;
+export const PLAIN: TextStyle = (_name, text) => text;
 
 /** The styles in colour. Loaded late: most output has none. */
-export async function loadStyle(): Promise<Style> {
+export async function loadStyle(): Promise<TextStyle> {
   try {
     const { Chalk } = await import("chalk");
     const chalk = new Chalk({ level: 1 });
-    return (name, text) => chalk[STYLES[name]](text);
+    return (name, text) => chalk[TEXT_STYLES[name]](text);
   } catch {
     // An update has replaced the program's files while it ran: what is to be said matters more than its colour.
     return PLAIN;
@@ -45,14 +45,14 @@ export function takesColors({ isTTY }: OutputStream, env: Environment): boolean 
 export type Paint = (line: string, at: number) => string;
 
 /** Colours what a line of standard error begins with: the word or the mark that says what kind of line it is. */
-export function labelPaint(style: Style): Paint {
+export function labelPaint(style: TextStyle): Paint {
   return (line) => {
     const [label = ""] = /^(?:error:|warning:|✓)/.exec(line) ?? [];
     return label === "" ? line : style(LABELS[label] ?? "detail", label) + line.slice(label.length);
   };
 }
 
-const LABELS: Readonly<Record<string, StyleName>> = {
+const LABELS: Readonly<Record<string, TextStyleName>> = {
   "error:": "error",
   "warning:": "warning",
   "✓": "saved",

@@ -1,7 +1,7 @@
 import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
-import { labelPaint, loadStyle, type Paint, PLAIN, type Style, takesColors } from "./colors.ts";
+import { labelPaint, loadStyle, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
 import { fold, foldQuestion, prepareFolding, type WholeLine } from "./fold.ts";
 import { OutputError, unreadError } from "./output-error.ts";
 import { isClosedPipe, writeTo, writeToReader } from "./output-stream.ts";
@@ -35,7 +35,7 @@ export class Console {
   readonly #streams: Streams;
   readonly #warned = new Set<string>();
   readonly #color: boolean;
-  #loading: Promise<Style> | null = null;
+  #loading: Promise<TextStyle> | null = null;
   /** The last of the writes that wait for each other; null if none waits for colours to be loaded. */
   #lastTurn: Promise<unknown> | null = null;
   readonly quiet: boolean;
@@ -54,7 +54,7 @@ export class Console {
   }
 
   /** How to colour what goes to a stream. */
-  async style(stream: "stdout" | "stderr"): Promise<Style> {
+  async style(stream: "stdout" | "stderr"): Promise<TextStyle> {
     if (!this.takesColors(stream)) return PLAIN;
     this.#loading ??= loadStyle();
     return this.#loading;
@@ -67,7 +67,7 @@ export class Console {
    */
   #inTurn<Result>(
     stream: "stdout" | "stderr",
-    write: (style: Style) => Promise<Result>,
+    write: (style: TextStyle) => Promise<Result>,
     ready: Promise<unknown> | null = null,
   ): Promise<Result> {
     if (this.#lastTurn === null && ready === null && !this.takesColors(stream)) return write(PLAIN);
@@ -176,7 +176,7 @@ export class Console {
   }
 
   /** A message on standard error; not under `--quiet`. */
-  async note(text: Message, paint?: (style: Style) => Paint): Promise<void> {
+  async note(text: Message, paint?: (style: TextStyle) => Paint): Promise<void> {
     if (this.quiet) return;
     if (this.events) await this.event(messageEvent("note", text));
     else await this.error(text, paint);
@@ -196,7 +196,7 @@ export class Console {
   }
 
   /** What even `--quiet` shows. @param paint colours its lines; by default their labels */
-  async error(text: Message, paint: (style: Style) => Paint = labelPaint): Promise<void> {
+  async error(text: Message, paint: (style: TextStyle) => Paint = labelPaint): Promise<void> {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;
     const lines = linesOf(text);
@@ -204,7 +204,7 @@ export class Console {
       lines.flatMap((line) =>
         typeof line === "string" ? fold(printable(line), stderr) : printable(line.whole),
       );
-    const write = (style: Style) => this.#write("stderr", `${folded().map(paint(style)).join("\n")}\n`);
+    const write = (style: TextStyle) => this.#write("stderr", `${folded().map(paint(style)).join("\n")}\n`);
     await this.#inTurn("stderr", write, prepareFolding(lines.map(textOf), stderr));
   }
 

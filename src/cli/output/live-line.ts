@@ -1,7 +1,7 @@
 import type { Ora } from "ora";
 import { printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
-import { type Paint, PLAIN, STYLES } from "./colors.ts";
+import { type Paint, PLAIN, TEXT_STYLES } from "./colors.ts";
 import { columnsOf, cutTo } from "./columns.ts";
 import type { Console } from "./console.ts";
 
@@ -30,7 +30,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
   const spinner: Ora = ora({
     stream: stderr as unknown as NodeJS.WritableStream,
     discardStdin: false,
-    color: hasColors ? STYLES.activity : false,
+    color: hasColors ? TEXT_STYLES.activity : false,
   });
   const nextFrame = framesOf(spinner);
   const columns = () => stderr.columns || DEFAULT_COLUMNS;

@@ -4,7 +4,7 @@ import type { Console } from "./console.ts";
 import { eventProgress } from "./event-lines.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import { TaskNotes } from "./task-notes.ts";
-import { advance, lineOf, newView, type RequestFacts } from "./task-view.ts";
+import { lineOf, newView, type RequestFacts, showInView } from "./task-view.ts";
 
 /** Shows the progress of a task: a spinner on a terminal, a few plain lines elsewhere. */
 export interface Progress {
@@ -33,7 +33,7 @@ export async function createProgress(
   return {
     show(event) {
       notes.show(event);
-      if (!advance(view, event, clock())) return;
+      if (!showInView(view, event, clock())) return;
       draw();
       timer ??= setInterval(draw, 1000).unref();
     },

@@ -2,7 +2,7 @@ import { printable } from "../../lib/escape.ts";
 import { columnsOf, cutTo } from "./columns.ts";
 
 /** A column by its heading, and what becomes of it where the terminal is too narrow for all of them. */
-export interface Column {
+export interface TableColumn {
   heading: string;
   /** It is cut after all others, and never left out. */
   keep?: boolean;
@@ -28,7 +28,7 @@ const DEFAULT_LEAST = 6;
  * @param room columns of the terminal; Infinity if nothing may be cut
  */
 export function layOut(
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   rows: readonly (readonly TableCell[])[],
   room: number,
 ): Layout {
@@ -46,12 +46,12 @@ export function layOut(
 
 export interface Layout {
   /** The headings first. */
-  lines: { column: Column; text: string; padding: string }[][];
-  leftOut: Column[];
+  lines: { column: TableColumn; text: string; padding: string }[][];
+  leftOut: TableColumn[];
 }
 
 /** The width of each column; 0 for one that is left out. */
-function widthsWithin(columns: readonly Column[], wanted: readonly number[], room: number): number[] {
+function widthsWithin(columns: readonly TableColumn[], wanted: readonly number[], room: number): number[] {
   const widths = [...wanted];
   const needed = () => {
     const shown = widths.filter((width) => width > 0);
@@ -73,7 +73,7 @@ function widthsWithin(columns: readonly Column[], wanted: readonly number[], roo
 }
 
 /** In what order columns are left out. */
-function rank(column: Column | undefined): number {
+function rank(column: TableColumn | undefined): number {
   return column?.spare ? 0 : 1;
 }
 

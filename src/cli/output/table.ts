@@ -1,21 +1,21 @@
 import type { Session } from "../app/session.ts";
-import type { StyleName } from "./colors.ts";
-import { BETWEEN, type Column, layOut, type TableCell } from "./table-layout.ts";
+import type { TextStyleName } from "./colors.ts";
+import { BETWEEN, layOut, type TableCell, type TableColumn } from "./table-layout.ts";
 import { roomOn } from "./wrap.ts";
 
 /** The style that a cell's text is shown in, without its padding; null for none. */
-export type CellStyle = (cell: string, column: Column) => StyleName | null;
+export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;
 
 /**
  * Prints a table on standard output: fitted to a terminal, whole in a pipe or a file.
  * @returns the columns that were left out for lack of room
  */
 export async function showTable(
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   rows: readonly (readonly TableCell[])[],
   session: Pick<Session, "console" | "context">,
   styleOf: CellStyle = () => null,
-): Promise<Column[]> {
+): Promise<TableColumn[]> {
   const { lines, leftOut } = layOut(columns, rows, roomOn(session.context.stdout));
   const style = await session.console.style("stdout");
   const styled = lines.map((cells, at) =>

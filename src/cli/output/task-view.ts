@@ -24,7 +24,7 @@ export function newView(): TaskView {
 }
 
 /** Takes an event into what is shown. @returns whether that has changed */
-export function advance(view: TaskView, event: TaskProgressEvent, nowMs: number): boolean {
+export function showInView(view: TaskView, event: TaskProgressEvent, nowMs: number): boolean {
   switch (event.type) {
     case "uploading":
       return begin(view, "Uploading", nowMs);

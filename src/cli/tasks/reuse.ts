@@ -1,5 +1,5 @@
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
-import { type ReuseOptions, reuseEarlier } from "../../core/task/reuse.ts";
+import { type ReuseSpec, reuseEarlier } from "../../core/task/reuse.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";
 import { withTasks } from "./with-tasks.ts";
@@ -7,7 +7,7 @@ import { withTasks } from "./with-tasks.ts";
 /** The already charged task that `--reuse` finds; null if the request is new. */
 export function reuse(
   request: GenerationRequest,
-  options: ReuseOptions,
+  options: ReuseSpec,
   requestTimeoutMs: number | undefined,
   session: Session,
 ): Promise<TaskReport | null> {

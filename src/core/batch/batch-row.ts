@@ -5,7 +5,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 
 /** One request of a batch, checked. */
-export interface BatchRow {
+export interface CheckedRow {
   /** 1 for the first. */
   row: number;
   /** Its position in the manifest. */
@@ -54,7 +54,7 @@ export function batchId(baseUrl: string, origin: string): string {
   return createHash("sha256").update(`${baseUrl}\0${origin}`).digest("hex").slice(0, 16);
 }
 
-export function destinationOf(row: BatchRow, { folder, template, ...how }: OutputFolder): Destination {
+export function destinationOf(row: CheckedRow, { folder, template, ...how }: OutputFolder): Destination {
   const { output } = row;
   if (output === null) return { kind: "folder", folder, template: row.template ?? template, ...how };
   return { kind: "file", path: path.join(folder, output), ...how };
@@ -65,16 +65,16 @@ export function destinationOf(row: BatchRow, { folder, template, ...how }: Outpu
  * current place. null if the folder was not moved.
  */
 export function movedDestination(
-  row: BatchRow,
+  row: CheckedRow,
   { intent }: Pick<TaskRecord, "intent">,
-  place: OutputFolder,
+  base: OutputFolder,
 ): Destination | null {
   const { destination } = intent;
-  const today = destinationOf(row, place);
+  const today = destinationOf(row, base);
   // A task that another command submitted in place of the row keeps its own destination.
   if (destination.kind !== today.kind || folderOf(destination) === folderOf(today)) return null;
   if (destination.kind === "file") return { ...today, overwrite: destination.overwrite };
-  return { ...destination, folder: place.folder };
+  return { ...destination, folder: base.folder };
 }
 
 /** The folder that images go to. */

@@ -7,8 +7,8 @@ import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
-import { fillTemplate, missingProblem, namesIn, type OtherColumns } from "../manifest/template.ts";
-import { type BatchRow, RowKeys } from "./batch-row.ts";
+import { fillTemplate, missingProblem, type OtherColumns, placeholdersIn } from "../manifest/template.ts";
+import { type CheckedRow, RowKeys } from "./batch-row.ts";
 import { inShard, rowDigest, type Shard } from "./shard.ts";
 
 /** Values for rows that do not set their own, and what rows are checked against. */
@@ -49,7 +49,7 @@ const ROW_LABELS: Labels = {
 export async function* checkRows(
   entries: AsyncIterable<ManifestEntry>,
   defaults: RowDefaults,
-): AsyncGenerator<BatchRow | ManifestProblem> {
+): AsyncGenerator<CheckedRow | ManifestProblem> {
   const keys = new RowKeys();
   const names = new OutputNames();
   for await (const entry of entries) {
@@ -78,7 +78,7 @@ const NO_COLUMNS: OtherColumns = new Map();
 
 /** The row's file name template, where `--name` asks for columns. */
 function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: string } | { problem: string } {
-  if (name === undefined || namesIn(name).every(isPlaceholder)) return {};
+  if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
   // What a name's own placeholders stand for is known only once there is an image.
   const filled = fillTemplate(name, (each) =>
     isPlaceholder(each) ? `{${each}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-"),
@@ -91,14 +91,17 @@ const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
 /** The most unused columns of a row that are named: a file that is no manifest may have any number of them. */
 const MOST_UNUSED = 10;
 
-function unusedOf(others: OtherColumns, { template = "", name = "" }: RowDefaults): Pick<BatchRow, "unused"> {
-  const used = [...namesIn(template), ...namesIn(name)];
+function unusedOf(
+  others: OtherColumns,
+  { template = "", name = "" }: RowDefaults,
+): Pick<CheckedRow, "unused"> {
+  const used = [...placeholdersIn(template), ...placeholdersIn(name)];
   const unused = [...others.keys()].filter((each) => !used.includes(each)).slice(0, MOST_UNUSED);
   return unused.length > 0 ? { unused } : {};
 }
 
 /** Whether this is a row, not a problem. */
-export function isRow(each: BatchRow | ManifestProblem): each is BatchRow {
+export function isRow(each: CheckedRow | ManifestProblem): each is CheckedRow {
   return "checked" in each;
 }
 

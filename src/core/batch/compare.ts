@@ -6,7 +6,7 @@ import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-v
 import { FLAG_LABELS } from "../../models/labels.ts";
 import { DEFAULT_MODEL, type Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
-import { type BatchRow, RowKeys } from "./batch-row.ts";
+import { type CheckedRow, RowKeys } from "./batch-row.ts";
 import { rowDigest } from "./shard.ts";
 
 /** What is compared: every model with every ratio and every quality. An empty list: the service's default. */
@@ -30,7 +30,7 @@ export interface CellCheck {
 }
 
 export interface Comparison {
-  rows: BatchRow[];
+  rows: CheckedRow[];
   skipped: SkippedCell[];
 }
 

@@ -1,7 +1,7 @@
 import type { ImggenError } from "../../lib/errors.ts";
 import type { TaskReport } from "../task/report.ts";
-import type { BatchRow } from "./batch-row.ts";
-import { add, type Cost, noCost, type PlannedRow } from "./plan.ts";
+import type { CheckedRow } from "./batch-row.ts";
+import { add, noCost, type PlannedRow, type TotalCost } from "./plan.ts";
 import type { RowResult } from "./row-result.ts";
 import type { RowState } from "./row-state.ts";
 
@@ -41,15 +41,15 @@ export class BatchCounts {
   pending = 0;
   notSent = 0;
   /** What this run has charged, or may have. */
-  readonly cost: Cost = noCost();
+  readonly cost: TotalCost = noCost();
   /** Of `cost`: what is not certain to have been charged. */
-  readonly uncertain: Cost = noCost();
-  readonly #nameOf: (row: BatchRow) => string;
+  readonly uncertain: TotalCost = noCost();
+  readonly #nameOf: (row: CheckedRow) => string;
   readonly #errors = new Map<string, ErrorGroup>();
   readonly #mismatches = new Map<string, number>();
 
   /** @param nameOf how messages name a row */
-  constructor(nameOf: (row: BatchRow) => string) {
+  constructor(nameOf: (row: CheckedRow) => string) {
     this.#nameOf = nameOf;
   }
 

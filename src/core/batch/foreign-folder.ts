@@ -1,5 +1,5 @@
 import type { FoundBatch } from "./batch-folder.ts";
-import type { BatchSpec } from "./execute.ts";
+import type { BatchSpec } from "./execute-batch.ts";
 import type { BatchPlan } from "./plan.ts";
 
 /** What has to be agreed to before rows are submitted into a folder that other ledgers know more of. */
@@ -16,12 +16,12 @@ export interface ForeignFolder {
 export function foreignFolder(
   { isForeign, isKnown }: FoundBatch,
   plan: BatchPlan,
-  { place, shard }: Pick<BatchSpec, "place" | "shard">,
+  { output, shard }: Pick<BatchSpec, "output" | "shard">,
 ): ForeignFolder | null {
   const rows = plan.rows.filter(({ state }) => state === "new").length;
   if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;
   const what = rows === 1 ? "1 row of this batch is" : `${rows} rows of this batch are`;
   const also = isKnown ? "may also contain" : "also contains";
-  const message = `${place.folder} ${also} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${what} among them.`;
+  const message = `${output.folder} ${also} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${what} among them.`;
   return { message, rows };
 }

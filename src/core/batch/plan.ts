@@ -1,13 +1,13 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import { type BatchClaims, claimName } from "../../store/batch-claims.ts";
+import { attemptName, type BatchClaims } from "../../store/batch-claims.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import { type Attempt, type Attempted, readAttempt, readReplacement } from "./attempts.ts";
-import type { BatchRow } from "./batch-row.ts";
+import type { CheckedRow } from "./batch-row.ts";
 import { type RowState, rowStateOf } from "./row-state.ts";
 
 /** A row with its state after earlier runs. */
-export interface PlannedRow extends BatchRow, Attempted {
+export interface PlannedRow extends CheckedRow, Attempted {
   state: RowState;
   /**
    * Id of the attempt to submit again because it had failed, or its outcome was unknown, when this run was planned;
@@ -17,7 +17,7 @@ export interface PlannedRow extends BatchRow, Attempted {
 }
 
 /** A sum of documented costs, and the number of costs that are not documented. */
-export interface Cost {
+export interface TotalCost {
   rows: number;
   credits: number;
   /** Rows whose cost the service's document does not give. */
@@ -28,11 +28,11 @@ export interface Cost {
 export interface BatchPlan {
   /** Charged and unfinished rows first. */
   rows: PlannedRow[];
-  toSubmit: Cost;
+  toSubmit: TotalCost;
   /** What may have been charged for these rows in earlier runs. */
-  charged: Cost;
+  charged: TotalCost;
   /** What may have been charged for rows since removed from the manifest. */
-  chargedForOthers: Cost;
+  chargedForOthers: TotalCost;
   /** The names of all claims that these costs are of. */
   claimed: ReadonlySet<string>;
 }
@@ -52,10 +52,10 @@ export interface PlanDeps {
 }
 
 /** Plans a run: reads every row's state from the ledger. */
-export async function planBatch(rows: readonly BatchRow[], deps: PlanDeps): Promise<BatchPlan> {
+export async function planBatch(rows: readonly CheckedRow[], deps: PlanDeps): Promise<BatchPlan> {
   const tasks = await deps.claims.load();
   const claimed = new Set(
-    [...tasks].flatMap(([row, attempts]) => [...attempts.keys()].map((at) => claimName(row, at + 1))),
+    [...tasks].flatMap(([row, attempts]) => [...attempts.keys()].map((at) => attemptName(row, at + 1))),
   );
   const charged = noCost();
   const toSubmit = noCost();
@@ -76,10 +76,10 @@ export async function planBatch(rows: readonly BatchRow[], deps: PlanDeps): Prom
 
 /** The cost of rows since removed from the manifest: the budget covers the whole batch, not only its current rows. */
 async function chargesOfOthers(
-  rows: readonly BatchRow[],
+  rows: readonly CheckedRow[],
   tasks: ReadonlyMap<string, string[]>,
   deps: PlanDeps,
-): Promise<Cost> {
+): Promise<TotalCost> {
   const charged = noCost();
   const { countsKey } = deps;
   if (countsKey === null) return charged;
@@ -99,7 +99,7 @@ async function chargesOfOthers(
 async function addCharges(
   row: Attempted,
   credits: number | null,
-  charged: Cost,
+  charged: TotalCost,
   deps: PlanDeps,
 ): Promise<NamedAttempt> {
   let last: NamedAttempt = { id: null, entry: null };
@@ -152,12 +152,12 @@ function isReadable({ kind }: NonNullable<Attempt>): boolean {
   return kind === "task" || kind === "stub";
 }
 
-export function noCost(): Cost {
+export function noCost(): TotalCost {
   return { rows: 0, credits: 0, undocumented: 0 };
 }
 
 /** Adds one request's cost. @param credits null if it is not documented */
-export function add(cost: Cost, credits: number | null): void {
+export function add(cost: TotalCost, credits: number | null): void {
   cost.rows += 1;
   if (credits === null) cost.undocumented += 1;
   else cost.credits += credits;

@@ -10,7 +10,7 @@ import { AdmittedService } from "../limits/admission.ts";
 import { requireSameAccount } from "../task/account.ts";
 import { dismissTask, recordNotSent } from "../task/dismiss.ts";
 import { reportOf } from "../task/report.ts";
-import { finishOwned, type ResumeDeps, type ResumeOptions, resumeFound } from "../task/resume.ts";
+import { finishOwned, type ResumeDeps, type ResumeSpec, resumeFound } from "../task/resume.ts";
 import { destinationOf, folderOf, movedDestination } from "./batch-row.ts";
 import type { PlannedRow } from "./plan.ts";
 import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";
@@ -118,7 +118,7 @@ async function dismissToResubmit(record: TaskRecord, { deps }: BatchContext): Pr
  */
 async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const report = reportOf(record);
-  const moved = movedDestination(row, record, run.place);
+  const moved = movedDestination(row, record, run.output);
   const files = await Promise.all(report.files.map((file) => findFile(file, record, moved)));
   if (files.every((file) => file !== null)) return savedEarlier(row, { ...report, files });
   return resultOf(row, await resumeFound(record, resumeOptions(row, record, run), resumeDeps(run)), false);
@@ -143,9 +143,9 @@ async function isThere(file: string | null): Promise<boolean> {
   return file !== null && (await nameIsTaken(file).catch(() => false));
 }
 
-function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, place }: BatchContext): ResumeOptions {
-  const destination = movedDestination(row, record, place);
-  return { wait, destination, fallback: () => destinationOf(row, place) };
+function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, output }: BatchContext): ResumeSpec {
+  const destination = movedDestination(row, record, output);
+  return { wait, destination, fallback: () => destinationOf(row, output) };
 }
 
 /** Tasks of earlier runs share the batch's rate limiter. */

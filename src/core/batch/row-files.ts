@@ -4,7 +4,7 @@ import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { isBelow } from "../../lib/is-below.ts";
 import { prepareDestination } from "../images/destination.ts";
-import { type BatchRow, destinationOf, type OutputFolder } from "./batch-row.ts";
+import { type CheckedRow, destinationOf, type OutputFolder } from "./batch-row.ts";
 import type { ManifestProblem } from "./check-rows.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
@@ -24,14 +24,14 @@ export async function realFolder(folder: string): Promise<string> {
 
 /** A plan, and the rows whose output file cannot be used. */
 export async function planWithFiles(
-  rows: readonly BatchRow[],
-  place: OutputFolder,
+  rows: readonly CheckedRow[],
+  base: OutputFolder,
   deps: PlanDeps,
 ): Promise<{ plan: BatchPlan; misplaced: ManifestProblem[] }> {
   let suspects = new Set<number>();
   for (;;) {
     const plan = await planBatch(rows, deps);
-    const found = await findMisplaced(plan.rows, place);
+    const found = await findMisplaced(plan.rows, base);
     // Another process may have just saved the file for this very row; then the next plan has the row as saved.
     const misplaced = found.filter(({ line }) => suspects.has(line));
     if (found.length === 0 || misplaced.length > 0) return { plan, misplaced };
@@ -42,27 +42,27 @@ export async function planWithFiles(
 /** Rows whose exact file exists already, or whose folder is outside the output folder. */
 export async function findMisplaced(
   rows: readonly PlannedRow[],
-  place: OutputFolder,
+  base: OutputFolder,
 ): Promise<ManifestProblem[]> {
-  const problems = await mapConcurrent(rows, FILES_AT_ONCE, (row) => misplaced(row, place));
+  const problems = await mapConcurrent(rows, FILES_AT_ONCE, (row) => misplaced(row, base));
   return problems.filter((problem) => problem !== null);
 }
 
-async function misplaced(row: PlannedRow, place: OutputFolder): Promise<ManifestProblem | null> {
+async function misplaced(row: PlannedRow, base: OutputFolder): Promise<ManifestProblem | null> {
   const { line, output, state } = row;
   if (output === null) return null;
-  const file = path.join(place.folder, output);
+  const file = path.join(base.folder, output);
   const folder = await realFolder(path.dirname(file));
-  if (!isBelow(folder, place.folder))
-    return { line, message: `output ${JSON.stringify(output)} is outside ${place.folder}.` };
-  if (state !== "new" || place.overwrite || !(await promises.lstat(file).catch(() => null))) return null;
+  if (!isBelow(folder, base.folder))
+    return { line, message: `output ${JSON.stringify(output)} is outside ${base.folder}.` };
+  if (state !== "new" || base.overwrite || !(await promises.lstat(file).catch(() => null))) return null;
   return { line, message: `output ${JSON.stringify(output)} exists already.` };
 }
 
 /** Checks that images can be written to every folder that rows are saved in. @throws SaveFailedError */
-export async function prepareFolders(rows: readonly BatchRow[], place: OutputFolder): Promise<void> {
-  const folders = new Map<string, BatchRow>();
+export async function prepareFolders(rows: readonly CheckedRow[], base: OutputFolder): Promise<void> {
+  const folders = new Map<string, CheckedRow>();
   for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
   // One after the other, so that an unusable folder leaves no other check unfinished.
-  for (const row of folders.values()) await prepareDestination(destinationOf(row, place));
+  for (const row of folders.values()) await prepareDestination(destinationOf(row, base));
 }

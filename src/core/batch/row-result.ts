@@ -83,7 +83,7 @@ class NotSentError extends ImggenError {
 }
 
 /** A row whose task another process is still working on. */
-export function stillHeld(row: PlannedRow): RowResult {
+export function rowStillHeld(row: PlannedRow): RowResult {
   const error = new PendingError("Another process is working on this row.", { charged: "unknown" });
   return endedWithout("waiting", row, error);
 }

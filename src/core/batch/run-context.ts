@@ -9,7 +9,7 @@ import type { RowResult } from "./row-result.ts";
 
 /** What all rows of a run share. */
 export interface BatchContext {
-  place: OutputFolder;
+  output: OutputFolder;
   wait: WaitSettings;
   claims: BatchClaims;
   admission: Admission;

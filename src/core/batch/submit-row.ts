@@ -17,7 +17,7 @@ export async function submitRow(row: PlannedRow, begun: string | null, run: Batc
   const pass = await admission.admit(deps.signal);
   if (pass === null) return notSent(row, admission.stopped ?? run.outage.error);
   try {
-    const spec = { checked: row.checked, destination: destinationOf(row, run.place), wait: run.wait };
+    const spec = { checked: row.checked, destination: destinationOf(row, run.output), wait: run.wait };
     const owned = await beginRow(row, begun, intentOf(spec, deps), run);
     if (owned === "taken") return "again";
     const connection = { ...deps.connection, service: pass };

@@ -5,7 +5,7 @@ import { whileInUse } from "../../lib/while-in-use.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { DownloadedImage } from "./download-image.ts";
 import { numberedPath } from "./file-name.ts";
-import { claimName } from "./reserve-name.ts";
+import { reserveName } from "./reserve-name.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
 /** Publishes under the first free number; with `--overwrite`, under the image's own number. */
@@ -37,7 +37,7 @@ async function publishAs(
   spec: SaveSpec,
   deps: TaskDeps,
 ): Promise<"published" | "exists"> {
-  const reserve = (name: string) => claimName(name, deps.ledger.processes);
+  const reserve = (name: string) => reserveName(name, deps.ledger.processes);
   if (!spec.destination.overwrite) return publish(temporary, file, reserve);
   // Without the reservation, two processes that both find an old file would replace each other's image.
   const giveUp = await reserve(file);

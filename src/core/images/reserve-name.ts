@@ -14,7 +14,7 @@ const PREFIX = ".imggen-";
  * names its owner, so that one left behind by a dead process is ignored.
  * @returns releases the reservation; null while another process has it
  */
-export async function claimName(file: string, processes: Processes): Promise<(() => Promise<void>) | null> {
+export async function reserveName(file: string, processes: Processes): Promise<(() => Promise<void>) | null> {
   const digest = createHash("sha256").update(foldedName(file)).digest("hex").slice(0, 16);
   const result = await takeClaim(path.dirname(file), `${PREFIX}${digest}`, null, patient(processes));
   return result.held ? null : () => result.claim.release();

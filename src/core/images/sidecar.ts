@@ -13,7 +13,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import { areSentFields, isJsonObject } from "../../task/request-fields.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
-import { claimName } from "./reserve-name.ts";
+import { reserveName } from "./reserve-name.ts";
 
 /** What is known of a task that makes its images' sidecars. */
 export interface SidecarFacts {
@@ -79,7 +79,7 @@ export async function writeSidecar(
     if (place.overwrite && (await published.take(target, place.submittedMs)))
       await whileInUse(() => promises.rename(place.temporary, target));
     else {
-      const result = await publish(place.temporary, target, (name) => claimName(name, ledger.processes));
+      const result = await publish(place.temporary, target, (name) => reserveName(name, ledger.processes));
       // A process that ended after it wrote the sidecar, and before it recorded the image, wrote the same.
       if (result === "exists" && (await readSidecar(place.image))?.sha256 !== file.sha256)
         return `No sidecar was written: ${target} exists already.`;

@@ -1,6 +1,6 @@
 import { highestCost } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
-import type { BatchPlan, Cost } from "../batch/plan.ts";
+import type { BatchPlan, TotalCost } from "../batch/plan.ts";
 import { BudgetExceededError } from "../errors.ts";
 
 /**
@@ -39,6 +39,6 @@ const OVERSPENT = "Nothing was sent. Raise the cap: charges for rows that were t
  * The most that requests are likely to cost, in credits: an undocumented cost counts as the highest documented one.
  * Used only to decide whether to ask for confirmation.
  */
-export function likelyCredits({ credits, undocumented }: Cost, matrix: Matrix): number {
+export function likelyCredits({ credits, undocumented }: TotalCost, matrix: Matrix): number {
   return credits + undocumented * highestCost(matrix);
 }

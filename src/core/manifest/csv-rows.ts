@@ -1,12 +1,12 @@
 import { editDistance } from "../../models/edit-distance.ts";
 import { REQUEST_FIELDS } from "../../task/request-fields.ts";
-import { COLUMN_LIST, type Column, isColumn, nearestColumn, type RawValues } from "./columns.ts";
+import { COLUMN_LIST, isColumn, type ManifestColumn, nearestColumn, type RawValues } from "./columns.ts";
 import { type CsvRecord, readRecords } from "./csv.ts";
 import type { Found, ReadOptions } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
 import { quoted } from "./quoted.ts";
 import { checkValues } from "./row-values.ts";
-import { namesIn, type OtherColumns } from "./template.ts";
+import { type OtherColumns, placeholdersIn } from "./template.ts";
 
 /** A header that names the columns in any order, then one record for each row. An empty cell is not set. */
 export async function* readCsv(
@@ -41,11 +41,11 @@ function headerProblems(columns: readonly string[], { template }: ReadOptions): 
 
 /** Whether a template asks for a column that the manifest does not have. */
 function lacking(columns: readonly string[], template: string): boolean {
-  return namesIn(template).some((name) => !columns.includes(name));
+  return placeholdersIn(template).some((name) => !columns.includes(name));
 }
 
 function lackingProblems(columns: readonly string[], template: string): string[] {
-  return namesIn(template)
+  return placeholdersIn(template)
     .filter((name) => !columns.includes(name))
     .map((name) => {
       const mostSlips = Math.min(2, Math.floor(name.length / 3));
@@ -108,7 +108,7 @@ function otherColumns(cells: readonly string[], columns: readonly string[]): Oth
   return new Map(unknown);
 }
 
-function cellValue(column: Column, cell: string): unknown {
+function cellValue(column: ManifestColumn, cell: string): unknown {
   if (cell === "") return undefined;
   const isList = column !== "output" && REQUEST_FIELDS[column] === "texts";
   return isList ? cell.split(/\s+/) : cell;

@@ -6,7 +6,7 @@ import {
   type GivenValue,
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
-import { type Column, isColumn, type RawValues } from "./columns.ts";
+import { isColumn, type ManifestColumn, type RawValues } from "./columns.ts";
 import type { ReadOptions, RowValues } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
 import { quoted } from "./quoted.ts";
@@ -74,7 +74,7 @@ class ValueReader {
   }
 
   /** A column's value; undefined if it is not set or not valid. */
-  read<Value>(column: Column, { as, takes }: Reader<Value>): Value | undefined {
+  read<Value>(column: ManifestColumn, { as, takes }: Reader<Value>): Value | undefined {
     const raw = this.#raw[column] ?? undefined;
     if (raw === undefined) return undefined;
     const value = as(raw);

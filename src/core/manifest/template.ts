@@ -4,7 +4,7 @@ export type OtherColumns = ReadonlyMap<string, string>;
 const NAME_IN_BRACES = /\{([^{}]*)\}/g;
 
 /** The names that a template asks for, each once. */
-export function namesIn(template: string): string[] {
+export function placeholdersIn(template: string): string[] {
   return [...new Set([...template.matchAll(NAME_IN_BRACES)].map(([, name = ""]) => name.trim()))];
 }
 
@@ -17,7 +17,7 @@ export function fillTemplate(
   template: string,
   textOf: (name: string) => string | undefined,
 ): { text: string } | { missing: string[] } {
-  const missing = namesIn(template).filter((name) => (textOf(name) ?? "").trim() === "");
+  const missing = placeholdersIn(template).filter((name) => (textOf(name) ?? "").trim() === "");
   if (missing.length > 0) return { missing };
   return { text: template.replace(NAME_IN_BRACES, (_all, name: string) => textOf(name.trim()) ?? "") };
 }

@@ -6,7 +6,7 @@ import type { ImggenError } from "../../lib/errors.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { PollingSchedule } from "./index.ts";
 
-export interface WaitOptions {
+export interface WaitSpec {
   schedule: PollingSchedule;
   /** How long to wait from now, milliseconds. The last poll comes at the end of the wait. */
   timeoutMs: number;
@@ -39,7 +39,7 @@ type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" 
  * Polls until the task is completed or failed (the client rule of section 3) or the time is up. A failed poll never
  * ends the wait; a definite error does.
  */
-export async function waitForTask(taskId: string, options: WaitOptions, deps: WaitDeps): Promise<WaitResult> {
+export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitDeps): Promise<WaitResult> {
   const { clock } = deps;
   const start = clock.monotonicMs();
   // After a clock was set back the age would be negative.

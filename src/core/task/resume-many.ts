@@ -7,7 +7,7 @@ import { awaitTask, leftUnfinished } from "./finish.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import {
   type ResumeDeps,
-  type ResumeOptions,
+  type ResumeSpec,
   reported,
   resumeNamed,
   resumeRecord,
@@ -37,7 +37,7 @@ export interface ResumeTarget {
  */
 export async function resumeMany(
   targets: readonly ResumeTarget[],
-  options: ResumeOptions,
+  options: ResumeSpec,
   deps: ResumeDeps,
   onEnd: (report: TaskReport, target: ResumeTarget) => Promise<void>,
 ): Promise<TaskReport[]> {
@@ -78,7 +78,7 @@ export function withRateLimitedPolls(deps: ResumeDeps): ResumeDeps {
 }
 
 interface Run {
-  options: ResumeOptions;
+  options: ResumeSpec;
   deps: ResumeDeps;
   saves: Slots;
 }

@@ -16,7 +16,7 @@ import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
 import { requireId, settledUnknownId } from "./unknown-id.ts";
 
-export interface ResumeOptions {
+export interface ResumeSpec {
   wait: WaitSettings;
   /** Where to save what is finished now, in place of where the task itself says. */
   destination: Destination | null;
@@ -31,7 +31,7 @@ export interface ResumeDeps {
 }
 
 /** Finishes a task by its id, the service's or the ledger's. Never throws an expected error: it is in the report. */
-export async function resumeById(id: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+export async function resumeById(id: string, options: ResumeSpec, deps: ResumeDeps): Promise<TaskReport> {
   return resumeNamed(id, await deps.ledger.find(id), options, deps);
 }
 
@@ -39,7 +39,7 @@ export async function resumeById(id: string, options: ResumeOptions, deps: Resum
 export async function resumeNamed(
   id: string,
   record: TaskRecord | null,
-  options: ResumeOptions,
+  options: ResumeSpec,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   if (record) return resumeFound(record, options, deps);
@@ -53,7 +53,7 @@ export async function resumeNamed(
  */
 export async function resumeFound(
   record: TaskRecord,
-  options: ResumeOptions,
+  options: ResumeSpec,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   const { state } = record;
@@ -72,7 +72,7 @@ export async function resumeFound(
  */
 export function resumeRecord(
   record: TaskRecord,
-  options: ResumeOptions,
+  options: ResumeSpec,
   deps: ResumeDeps,
   seen: WaitResult | null = null,
 ): Promise<TaskReport> {
@@ -102,7 +102,7 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
  */
 export async function finishOwned(
   owned: OwnedTask,
-  options: ResumeOptions,
+  options: ResumeSpec,
   deps: ResumeDeps,
   seen: WaitResult | null = null,
 ): Promise<TaskReport> {
@@ -156,7 +156,7 @@ export function stillHeld(record: TaskRecord): TaskReport {
 async function askAgain(
   record: TaskRecord,
   state: Extract<TaskState, { name: "failed" }>,
-  options: ResumeOptions,
+  options: ResumeSpec,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   if (!(await deps.ledger.isFinished(record.id))) {
@@ -180,7 +180,7 @@ async function askAgain(
 async function saveUnowned(
   record: TaskRecord,
   { taskId, acceptedAt }: { taskId: string; acceptedAt: string },
-  options: ResumeOptions,
+  options: ResumeSpec,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(record.intent.service, taskId);
@@ -191,7 +191,7 @@ async function saveUnowned(
 }
 
 /** Polls a task that the ledger does not have, and saves it. */
-async function adopt(taskId: string, options: ResumeOptions, deps: ResumeDeps): Promise<TaskReport> {
+async function adopt(taskId: string, options: ResumeSpec, deps: ResumeDeps): Promise<TaskReport> {
   requireId(taskId);
   const taskDeps = await deps.depsFor(null, taskId);
   const destination = options.destination ?? options.fallback();

@@ -17,7 +17,7 @@ import {
 import { reportOf, type TaskReport } from "./report.ts";
 import { recoveryDestination, resumeFound, stillHeld } from "./resume.ts";
 
-export interface ReuseOptions {
+export interface ReuseSpec {
   /** null leaves an unfinished task as it is. */
   wait: WaitSettings | null;
   /** Where to save the images even if they are saved elsewhere; null: leave them where they are. */
@@ -36,7 +36,7 @@ const READ_AGAIN_MS = 100;
  */
 export async function reuseEarlier(
   request: GenerationRequest,
-  { wait, destination }: ReuseOptions,
+  { wait, destination }: ReuseSpec,
   deps: TaskDeps,
 ): Promise<TaskReport | null> {
   const { clock, ledger } = deps;
@@ -84,7 +84,7 @@ function beginNew(spec: GenerateSpec, deps: TaskDeps): Promise<OwnedTask | null>
   });
 }
 
-async function reused(record: TaskRecord, { wait, destination }: ReuseOptions, deps: TaskDeps) {
+async function reused(record: TaskRecord, { wait, destination }: ReuseSpec, deps: TaskDeps) {
   const report = reportOf(record);
   if (record.state.name === "intent" && isSubmitting(record, deps.ledger)) return stillHeld(record);
   if (isUnknown(record) || isSubmitting(record, deps.ledger)) return report;

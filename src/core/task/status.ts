@@ -11,7 +11,7 @@ import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
 import { type ResumeDeps, resumeNamed } from "./resume.ts";
 import { requireId, settledUnknownId } from "./unknown-id.ts";
 
-export interface StatusOptions {
+export interface StatusSpec {
   /** null: poll once. */
   wait: WaitSettings | null;
   /** Where to save a completed task's images; null saves nothing. */
@@ -19,7 +19,7 @@ export interface StatusOptions {
 }
 
 /** Reports a task's status. Never throws an expected error: it is in the report. */
-export async function taskStatus(id: string, options: StatusOptions, deps: ResumeDeps): Promise<TaskReport> {
+export async function taskStatus(id: string, options: StatusSpec, deps: ResumeDeps): Promise<TaskReport> {
   return statusOf(id, await deps.ledger.find(id), options, deps);
 }
 
@@ -27,7 +27,7 @@ export async function taskStatus(id: string, options: StatusOptions, deps: Resum
 export async function statusOf(
   id: string,
   record: TaskRecord | null,
-  options: StatusOptions,
+  options: StatusSpec,
   deps: ResumeDeps,
 ): Promise<TaskReport> {
   const known = record ? reportOf(record) : reportOfId(id);

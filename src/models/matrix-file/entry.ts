@@ -55,7 +55,7 @@ const FIELDS = someOf<Model>({
 });
 
 /** Takes one entry. @throws MatrixProblem */
-export const readEntry: Form<MatrixEntry> = (value, at) => {
+export const readMatrixEntry: Form<MatrixEntry> = (value, at) => {
   const { id, ...cells } = FIELDS(value, at);
   if (id === undefined) throw new MatrixProblem(`${at}.id`, "is missing");
   return { id, ...cells };

@@ -1,5 +1,5 @@
 import { type Matrix, MODELS, type Model, model } from "../matrix.ts";
-import { type MatrixEntry, readEntry } from "./entry.ts";
+import { type MatrixEntry, readMatrixEntry } from "./entry.ts";
 import { MatrixProblem, shownValue } from "./problem.ts";
 
 /**
@@ -14,7 +14,7 @@ export function mergeMatrix(document: unknown): Matrix {
   const places = new Map<string, string>();
   document.forEach((value, index) => {
     const at = `models[${index}]`;
-    const entry = readEntry(value, at);
+    const entry = readMatrixEntry(value, at);
     requireOwnId(entry, at, places);
     const merged = mergedModel(entry, models.get(entry.id));
     requireDefaults(merged, entry, at);

@@ -5,7 +5,7 @@ import type { Labels } from "../labels.ts";
 import type { Matrix, Model } from "../matrix.ts";
 
 /** What a rule checks. */
-export interface Subject {
+export interface RuleInput {
   input: RequestInput;
   model: Model;
   /** All models, for those that a hint names. */
@@ -32,7 +32,7 @@ export interface Warning {
 export type Finding = Refusal | Warning;
 
 /** One rule of the service. It says at most one thing: the first that the user has to change. */
-export type Rule = (subject: Subject) => Finding | undefined;
+export type Rule = (subject: RuleInput) => Finding | undefined;
 
 /** @param limit of the model, where a value is not among those that it takes */
 export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {

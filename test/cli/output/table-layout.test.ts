@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { columnsOf, cutTo } from "../../../src/cli/output/columns.ts";
-import { type Column, layOut, type TableCell } from "../../../src/cli/output/table-layout.ts";
+import { layOut, type TableCell, type TableColumn } from "../../../src/cli/output/table-layout.ts";
 
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },
   { heading: "RATIO" },
   { heading: "PROMPT" },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { advance, lineOf, newView } from "../../../src/cli/output/task-view.ts";
+import { lineOf, newView, showInView } from "../../../src/cli/output/task-view.ts";
 import type { TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
 
 const FACTS = { request: { prompt: "a fox", model: "gamma-image-2", quality: "2K" }, credits: 4 };
@@ -8,7 +8,7 @@ const ACCEPTED = { type: "accepted", taskId: "task-1" } as const;
 /** The spinner's line so many milliseconds after the last of these events. */
 function line(events: readonly TaskProgressEvent[], ageMs: number, columns = 100, facts = FACTS): string {
   const view = newView();
-  for (const event of events) advance(view, event, 0);
+  for (const event of events) showInView(view, event, 0);
   return lineOf(view, ageMs, facts, columns);
 }
 
@@ -37,8 +37,8 @@ describe("the spinner of one task", () => {
 
   it("counts from the acceptance on, not from the first poll", () => {
     const view = newView();
-    advance(view, ACCEPTED, 1000);
-    advance(view, { type: "waiting", taskId: "task-1", usualMs: 5000 }, 2000);
+    showInView(view, ACCEPTED, 1000);
+    showInView(view, { type: "waiting", taskId: "task-1", usualMs: 5000 }, 2000);
     expect(view.sinceMs).toBe(1000);
   });
 

@@ -3,8 +3,8 @@ import path from "node:path";
 import { expect } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
-import { type RunOptions, runRows } from "../../../src/core/batch/run-batch.ts";
 import type { BatchContext } from "../../../src/core/batch/run-context.ts";
+import { type RunRowsSpec, runRows } from "../../../src/core/batch/run-rows.ts";
 import { Admission } from "../../../src/core/limits/admission.ts";
 import { fixedSchedule } from "../../../src/core/polling/index.ts";
 import { intentOf } from "../../../src/core/task/generate.ts";
@@ -35,7 +35,7 @@ export async function newRun(script: ServiceScript = {}) {
   const claims = new BatchClaims(deps.ledger.folder, "0123456789abcdef", clock);
   const admission = new Admission(deps.connection.service, { clock, random: () => 0, onOutage: () => {} });
   const run: BatchContext = {
-    place: { folder: world.output, template: "{slug}.{ext}", overwrite: false },
+    output: { folder: world.output, template: "{slug}.{ext}", overwrite: false },
     wait: { timeoutMs: 10_000, schedule: fixedSchedule(1000) },
     claims,
     admission,
@@ -45,7 +45,7 @@ export async function newRun(script: ServiceScript = {}) {
   };
   const ends: RowResult[] = [];
   const started: PlannedRow[] = [];
-  const go = (rows: readonly PlannedRow[], options: Partial<RunOptions> = {}) =>
+  const go = (rows: readonly PlannedRow[], options: Partial<RunRowsSpec> = {}) =>
     runRows(
       rows,
       {
@@ -85,7 +85,7 @@ export async function begunByOther(
   row: PlannedRow,
 ): Promise<OwnedTask> {
   const id = await claims.claim(row.key, 1, other.deps.ledger.newId());
-  const destination = { kind: "folder", ...run.place } as const;
+  const destination = { kind: "folder", ...run.output } as const;
   const task = await other.deps.ledger.beginAs(
     id,
     intentOf({ checked: row.checked, destination, wait: null }, other.deps),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BatchRow } from "../../../src/core/batch/batch-row.ts";
+import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
 import {
   checkRows,
   isRow,
@@ -30,7 +30,7 @@ async function* entriesOf(values: readonly (RowValues | string)[]): AsyncGenerat
 }
 
 async function checked(values: readonly (RowValues | string)[], defaults: Partial<RowDefaults> = {}) {
-  const rows: BatchRow[] = [];
+  const rows: CheckedRow[] = [];
   const problems: ManifestProblem[] = [];
   for await (const each of checkRows(entriesOf(values), { ...DEFAULTS, ...defaults })) {
     if (isRow(each)) rows.push(each);

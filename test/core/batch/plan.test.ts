@@ -1,7 +1,7 @@
 import { appendFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { BatchRow } from "../../../src/core/batch/batch-row.ts";
+import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
 import { planBatch } from "../../../src/core/batch/plan.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
@@ -24,7 +24,7 @@ async function newBatch() {
   const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
   /** An attempt at a row that has come so far. */
   const attempt = async (
-    row: BatchRow | undefined,
+    row: CheckedRow | undefined,
     number: number,
     intent: Partial<Intent>,
     ...events: TaskEvent[]
@@ -39,7 +39,7 @@ async function newBatch() {
       : task.release());
     return { id, file: task.file.path };
   };
-  const plan = (rows: readonly BatchRow[], resubmitUnknown = false, retryFailed = false) =>
+  const plan = (rows: readonly CheckedRow[], resubmitUnknown = false, retryFailed = false) =>
     planBatch(rows, { claims, ledger, resubmitUnknown, retryFailed, countsKey: () => true });
   return { ledger, claims, attempt, plan, processes, state };
 }
@@ -114,8 +114,8 @@ describe("a batch's plan", () => {
     const { attempt, plan } = await newBatch();
     const [fox, hen] = rowsOf("a fox", "a hen");
     await attempt(fox, 1, { credits: null }, accepted);
-    const unpriced = { ...hen, checked: { ...hen?.checked, credits: null } } as BatchRow;
-    const { toSubmit, charged } = await plan([fox as BatchRow, unpriced]);
+    const unpriced = { ...hen, checked: { ...hen?.checked, credits: null } } as CheckedRow;
+    const { toSubmit, charged } = await plan([fox as CheckedRow, unpriced]);
     expect([toSubmit, charged]).toEqual([
       { rows: 1, credits: 0, undocumented: 1 },
       { rows: 1, credits: 0, undocumented: 1 },
@@ -125,14 +125,14 @@ describe("a batch's plan", () => {
   it("submits what was only claimed: its process ended before it wrote down anything to send", async () => {
     const { claims, ledger, plan } = await newBatch();
     const rows = rowsOf("a fox");
-    const id = await claimedOnly(claims, ledger, rows[0] as BatchRow, identity(1));
+    const id = await claimedOnly(claims, ledger, rows[0] as CheckedRow, identity(1));
     expect((await plan(rows)).rows).toMatchObject([{ state: "new", attempts: [id] }]);
   });
 
   it("uses the claims where finished tasks were removed from the ledger", async () => {
     const { claims, ledger, plan, state } = await newBatch();
     const rows = rowsOf("saved", "failed", "refused", "running", "replaced");
-    const begun = async (row: BatchRow | undefined, ...events: TaskEvent[]) => {
+    const begun = async (row: CheckedRow | undefined, ...events: TaskEvent[]) => {
       const task = await ledger.beginAs(ledger.newId(), INTENT, claims.attempt(row?.key ?? "", 1));
       if (task === "taken") throw new Error("taken");
       for (const event of events) await task.file.record(event);

@@ -357,7 +357,7 @@ describe("a row that was turned away with 429", () => {
     const row = newRow();
     const spec = {
       checked: row.checked,
-      destination: { kind: "folder", ...run.place },
+      destination: { kind: "folder", ...run.output },
       wait: null,
     } as const;
     const claim = claims.attempt(row.key, 1);

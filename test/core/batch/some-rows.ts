@@ -1,11 +1,11 @@
-import { type BatchRow, RowKeys } from "../../../src/core/batch/batch-row.ts";
+import { type CheckedRow, RowKeys } from "../../../src/core/batch/batch-row.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import { rowDigest } from "../../../src/core/batch/shard.ts";
 import type { TaskReport } from "../../../src/core/task/report.ts";
 
 /** Rows of a manifest, one for each prompt, at 2 credits each. */
-export function rowsOf(...prompts: string[]): BatchRow[] {
+export function rowsOf(...prompts: string[]): CheckedRow[] {
   const keys = new RowKeys();
   return prompts.map((prompt, index) => {
     const request = { prompt, model: "gamma-image-2" };

@@ -1,14 +1,14 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { claimName, sweepReservations } from "../../../src/core/images/reserve-name.ts";
+import { reserveName, sweepReservations } from "../../../src/core/images/reserve-name.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function newFolder() {
   const folder = await temporaryFolder();
   const processes = someProcesses(1, 2);
-  const claim = (pid: number, name = "fox.png") => claimName(path.join(folder, name), processes.as(pid));
+  const claim = (pid: number, name = "fox.png") => reserveName(path.join(folder, name), processes.as(pid));
   return { folder, processes, claim };
 }
 
@@ -33,7 +33,7 @@ it("a reservation of a process that has ended is passed over, and removed with t
 it("a reservation of another machine is respected", async () => {
   const { folder, processes, claim } = await newFolder();
   const elsewhere = { self: { ...identity(3), host: "elsewhere" }, isAlive: () => false };
-  expect(await claimName(path.join(folder, "fox.png"), elsewhere)).not.toBeNull();
+  expect(await reserveName(path.join(folder, "fox.png"), elsewhere)).not.toBeNull();
   expect(await claim(1)).toBeNull();
   await sweepReservations(folder, processes.as(1));
   expect(await readdir(folder)).toHaveLength(1);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Cost } from "../../../src/core/batch/plan.ts";
+import type { TotalCost } from "../../../src/core/batch/plan.ts";
 import { BudgetExceededError } from "../../../src/core/errors.ts";
 import { checkBatchBudget, likelyCredits } from "../../../src/core/limits/batch-budget.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 
-const cost = (credits: number, undocumented = 0): Cost => ({ rows: 3, credits, undocumented });
+const cost = (credits: number, undocumented = 0): TotalCost => ({ rows: 3, credits, undocumented });
 const chargedForOthers = cost(0);
 
 describe("a batch's budget", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultSchedule, fixedSchedule, type PollingSchedule } from "../../../src/core/polling/index.ts";
-import { type WaitOptions, waitForTask } from "../../../src/core/polling/wait.ts";
+import { type WaitSpec, waitForTask } from "../../../src/core/polling/wait.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, failure, response, success } from "../../support/scripted-server.ts";
@@ -14,7 +14,7 @@ const NOT_YET = failure("image_generation.error.unknown_error");
 /** Waits for a task, without real time passing. Polls get these answers in turn, and then the last one again and again. */
 async function waiting(
   answers: (Buffer | Behaviour)[],
-  options: Partial<WaitOptions> = {},
+  options: Partial<WaitSpec> = {},
   more: TaskWorldOptions & { interruptAfter?: number } = {},
 ) {
   const pollTimes: number[] = [];

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/index.ts";
 import type { ResumeDeps } from "../../../src/core/task/resume.ts";
-import { type StatusOptions, taskStatus } from "../../../src/core/task/status.ts";
+import { type StatusSpec, taskStatus } from "../../../src/core/task/status.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { png } from "../../support/images.ts";
@@ -20,7 +20,7 @@ const answering = (bytes: Buffer): ServiceScript => ({
 
 async function looking(
   script: ServiceScript = {},
-  options: Partial<StatusOptions> = {},
+  options: Partial<StatusSpec> = {},
   events: TaskEvent[] = [],
   baseUrl?: string,
 ) {

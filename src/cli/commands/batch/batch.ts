@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { summaryJson } from "../../../client/batch-json.ts";
-import type { BatchRow } from "../../../core/batch/batch-row.ts";
+import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { RowDefaults } from "../../../core/batch/check-rows.ts";
-import type { BatchResult } from "../../../core/batch/execute.ts";
+import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
-import { COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
+import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
@@ -15,16 +15,16 @@ import {
   againOf,
   allowanceOf,
   type BatchFlags,
+  batchDestination,
   concurrencyOf,
-  placeOf,
 } from "../../flags/batch-flags.ts";
 import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { type ManifestSource, manifestSource } from "../../input/manifest-source.ts";
 import { eachRow } from "./each-row.ts";
-import { runShown } from "./execute.ts";
 import { showRow } from "./row-output.ts";
+import { runShown } from "./run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "./summary.ts";
 
 interface BatchOptions extends RequestFlags, BatchFlags {
@@ -44,7 +44,7 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .description(
-      `${command.description()}\nColumns or keys of a manifest: ${COLUMNS.join(" ")}.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
+      `${command.description()}\nColumns or keys of a manifest: ${MANIFEST_COLUMNS.join(" ")}.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
     )
     .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
   addRequestOptions(command).option(
@@ -69,7 +69,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const defaults = { matrix, values, labels, names: FLAG_NAMES, validate, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null }, session.context);
   const spec = {
-    place: await placeOf(flags, session, { takesColumns: true }),
+    output: await batchDestination(flags, session, { takesColumns: true }),
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     ...againOf(flags),
@@ -77,7 +77,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     budgetOf: "folder" as const,
     ...allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
-    nameOf: ({ line }: BatchRow) => `line ${line}`,
+    nameOf: ({ line }: CheckedRow) => `line ${line}`,
     onCutOff: (result: BatchResult) => showResult(result, session),
   };
   if (flags.dryRun) {
@@ -91,7 +91,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     await showRow(end, session);
   });
   const sheet = flags.sheet
-    ? await (await import("./sheet.ts")).makeSheet(ends, spec.place, session)
+    ? await (await import("./sheet.ts")).makeSheet(ends, spec.output, session)
     : undefined;
   await showResult(result, session, sheet);
   return exitCodeOfBatch(result);
@@ -110,8 +110,8 @@ async function readRows(
   source: ManifestSource,
   defaults: RowDefaults,
   session: Session,
-): Promise<BatchRow[]> {
-  const rows: BatchRow[] = [];
+): Promise<CheckedRow[]> {
+  const rows: CheckedRow[] = [];
   const unused = await eachRow(source, defaults, (row) => rows.push(row));
   for (const name of unused) await session.console.warn(unknownName(name));
   for (const { checked } of rows) for (const warning of checked.warnings) await session.console.warn(warning);

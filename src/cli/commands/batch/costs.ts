@@ -1,5 +1,5 @@
 import { isRepeat } from "../../../core/batch/batch-row.ts";
-import type { BatchPlan, Cost } from "../../../core/batch/plan.ts";
+import type { BatchPlan, TotalCost } from "../../../core/batch/plan.ts";
 import { BudgetExceededError } from "../../../core/errors.ts";
 import { likelyCredits } from "../../../core/limits/batch-budget.ts";
 import { highestCost } from "../../../models/cost.ts";
@@ -18,7 +18,7 @@ export interface Allowance {
 }
 
 /** `1160 credits`, with the undocumented costs. */
-export function costText({ rows, credits, undocumented }: Cost): string {
+export function costText({ rows, credits, undocumented }: TotalCost): string {
   if (undocumented === 0) return creditsText(credits);
   if (undocumented === rows) return "cost unknown";
   return `${creditsText(credits)}, and ${undocumented === 1 ? "1 row" : `${undocumented} rows`} of unknown cost`;
@@ -72,7 +72,7 @@ function planText({ rows, toSubmit, charged }: BatchPlan): string {
 }
 
 /** How the question whether to spend that much counts undocumented costs; empty if there are none. */
-function estimateText(toSubmit: Cost, matrix: Matrix): string {
+function estimateText(toSubmit: TotalCost, matrix: Matrix): string {
   if (toSubmit.undocumented === 0) return "";
   const most = highestCost(matrix);
   return ` A row of unknown cost counts as ${most} credits, so ${likelyCredits(toSubmit, matrix)} in all.`;

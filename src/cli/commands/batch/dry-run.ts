@@ -1,6 +1,6 @@
 import { isRepeat } from "../../../core/batch/batch-row.ts";
 import type { RowDefaults } from "../../../core/batch/check-rows.ts";
-import { add, type Cost, noCost } from "../../../core/batch/plan.ts";
+import { add, noCost, type TotalCost } from "../../../core/batch/plan.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
 import { unknownName } from "../../../core/manifest/columns.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
@@ -60,7 +60,7 @@ export async function dryRun(
 interface Kind {
   model: string;
   quality: string | undefined;
-  cost: Cost;
+  cost: TotalCost;
 }
 
 function kindOf({ model, quality }: GenerationRequest, kinds: Map<string, Kind>): Kind {
@@ -88,6 +88,6 @@ async function showKinds(kinds: readonly Kind[], session: Session): Promise<void
   if (rows.length > 1) await showTable(COLUMNS, rows, session);
 }
 
-function documented({ credits, undocumented }: Cost): number | null {
+function documented({ credits, undocumented }: TotalCost): number | null {
   return undocumented > 0 ? null : credits;
 }

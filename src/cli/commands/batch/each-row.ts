@@ -1,4 +1,4 @@
-import type { BatchRow } from "../../../core/batch/batch-row.ts";
+import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../../../core/batch/check-rows.ts";
 import { ManifestError } from "../../../core/batch/manifest-error.ts";
 import type { ManifestSource } from "../../input/manifest-source.ts";
@@ -14,7 +14,7 @@ const MOST_NAMED = 10;
 export async function eachRow(
   source: ManifestSource,
   defaults: RowDefaults,
-  take: (row: BatchRow) => unknown,
+  take: (row: CheckedRow) => unknown,
 ): Promise<string[]> {
   const unused = new Set<string>();
   const problems: ManifestProblem[] = [];

@@ -1,4 +1,4 @@
-import type { BatchSpec, BatchWatcher } from "../../../core/batch/execute.ts";
+import type { BatchSpec, BatchWatcher } from "../../../core/batch/execute-batch.ts";
 import { foreignFolder } from "../../../core/batch/foreign-folder.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
@@ -10,7 +10,7 @@ import { canAsk, confirmed } from "../../input/confirm.ts";
  *   UsageError if the user declines
  */
 export function foreignFolderQuestion(
-  spec: Pick<BatchSpec, "place" | "shard"> & { yes: boolean },
+  spec: Pick<BatchSpec, "output" | "shard"> & { yes: boolean },
   session: Session,
 ): BatchWatcher["agreeOnFolder"] {
   const agreed = new Set<string | null>();

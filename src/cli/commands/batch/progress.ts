@@ -1,11 +1,11 @@
-import type { BatchRow } from "../../../core/batch/batch-row.ts";
+import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
-import type { Paint, Style } from "../../output/colors.ts";
+import type { Paint, TextStyle } from "../../output/colors.ts";
 import type { Console } from "../../output/console.ts";
 import { eventProgress, rowLine } from "../../output/event-lines.ts";
 import { createStatusLine } from "../../output/status-line.ts";
@@ -32,7 +32,7 @@ const REDRAW_MS = 1_000;
 /** @param nameOf what each row is called */
 export async function createBatchProgress(
   session: Session,
-  nameOf: (row: BatchRow) => string,
+  nameOf: (row: CheckedRow) => string,
 ): Promise<BatchProgress> {
   const { console, context } = session;
   if (console.events) return eventLines(console);
@@ -148,7 +148,7 @@ class LiveView {
 const DONE_ROWS = new RegExp(`^${BAR.done}+`);
 const LEFT_ROWS = new RegExp(`${BAR.left}+`);
 
-function barPaint(style: Style): Paint {
+function barPaint(style: TextStyle): Paint {
   return (line, at) => {
     if (at > 0) return style("detail", line);
     return line

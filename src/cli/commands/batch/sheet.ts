@@ -3,7 +3,7 @@ import path from "node:path";
 import type { OutputFolder } from "../../../core/batch/batch-row.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { numberedPath } from "../../../core/images/file-name.ts";
-import { claimName } from "../../../core/images/reserve-name.ts";
+import { reserveName } from "../../../core/images/reserve-name.ts";
 import { contactSheet } from "../../../graphics/contact-sheet.ts";
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import { removeIfPossible } from "../../../lib/durable.ts";
@@ -68,7 +68,7 @@ export async function makeSheet(
 }
 
 async function publishNumbered(temporary: string, target: string, { context }: Session): Promise<string> {
-  const reserve = (name: string) => claimName(name, context.processes);
+  const reserve = (name: string) => reserveName(name, context.processes);
   for (let number = 1; ; number++) {
     const file = numberedPath(target, number);
     if ((await publish(temporary, file, reserve)) === "published") return file;

@@ -1,7 +1,7 @@
-import { rowsText } from "../../../client/batch-json.ts";
+import { rowCount } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
-import type { BatchResult } from "../../../core/batch/execute.ts";
+import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import type { ErrorType, ImggenError } from "../../../lib/errors.ts";
 import type { Session } from "../../app/session.ts";
 import { costText } from "./costs.ts";
@@ -17,11 +17,11 @@ export function summaryLines({ counts, rows, stopped }: BatchResult, session: Se
     pending > 0 && `${pending} charged and unfinished`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
-  const lines = [`${rowsText(rows)}: ${parts.join(", ")}. ${spentText(counts)}`];
+  const lines = [`${rowCount(rows)}: ${parts.join(", ")}. ${spentText(counts)}`];
   // The others were printed as they happened.
   for (const { error, names, count } of counts.errors.filter(({ count }) => count > MOST_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
-  for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${rowsText(count)})`);
+  for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${rowCount(count)})`);
   if (stopped) lines.push(stoppedText(stopped), ...remedies(stopped));
   return [...lines, ...nextSteps(counts, session)];
 }
@@ -38,7 +38,7 @@ function spentText({ cost, uncertain }: BatchCounts): string {
   if (uncertain.rows === 0) return `Charged in this run: ${costText(cost)}.`;
   if (uncertain.rows === cost.rows) return `May have been charged in this run: ${costText(cost)}.`;
   if (uncertain.credits === 0)
-    return `Charged in this run: ${costText(cost)}; ${rowsText(uncertain.rows)} may not have been charged.`;
+    return `Charged in this run: ${costText(cost)}; ${rowCount(uncertain.rows)} may not have been charged.`;
   const certain = cost.credits - uncertain.credits;
   return `Charged in this run: ${certain === 0 ? "up to" : `${certain} to`} ${costText(cost)}.`;
 }

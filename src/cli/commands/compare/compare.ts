@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
-import type { BatchResult } from "../../../core/batch/execute.ts";
+import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
@@ -17,8 +17,8 @@ import {
   againOf,
   allowanceOf,
   type BatchFlags,
+  batchDestination,
   concurrencyOf,
-  placeOf,
 } from "../../flags/batch-flags.ts";
 import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
@@ -26,7 +26,7 @@ import { collect } from "../../flags/values.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { showTable } from "../../output/table.ts";
 import { costText } from "../batch/costs.ts";
-import { runShown } from "../batch/execute.ts";
+import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
 import { skippedLines } from "./skipped.ts";
 import { COLUMNS, cellLabel, comparedRows, PLAN_COLUMNS, plannedRows } from "./table.ts";
@@ -79,7 +79,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   if (flags.dryRun) return dryRun(comparison, flags, session);
   const spec = {
     rows: comparison.rows,
-    place: await placeOf(flags, session, { template: TEMPLATE }),
+    output: await batchDestination(flags, session, { template: TEMPLATE }),
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     ...againOf(flags),
@@ -96,7 +96,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   const result = await runShown(spec, session, async (end) => void ends.push(end));
   ends.sort((a, b) => a.row.row - b.row.row);
   const sheet = flags.sheet
-    ? await (await import("../batch/sheet.ts")).makeSheet(ends, spec.place, session)
+    ? await (await import("../batch/sheet.ts")).makeSheet(ends, spec.output, session)
     : undefined;
   await showCompared({ comparison, ends, result, sheet }, session);
   return exitCodeOfBatch(result);

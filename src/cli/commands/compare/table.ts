@@ -1,18 +1,18 @@
-import type { BatchRow } from "../../../core/batch/batch-row.ts";
+import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { Comparison } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
-import type { Column, TableCell } from "../../output/table-layout.ts";
+import type { TableCell, TableColumn } from "../../output/table-layout.ts";
 import { rowWord } from "../batch/row-word.ts";
 
-export const PLAN_COLUMNS: readonly Column[] = [
+export const PLAN_COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },
   { heading: "RATIO", whole: true },
   { heading: "QUALITY", whole: true },
   { heading: "CREDITS", whole: true },
 ];
 
-export const COLUMNS: readonly Column[] = [
+export const COLUMNS: readonly TableColumn[] = [
   ...PLAN_COLUMNS,
   { heading: "SECONDS", spare: true, whole: true },
   { heading: "SIZE", spare: true, whole: true },
@@ -20,7 +20,7 @@ export const COLUMNS: readonly Column[] = [
 ];
 
 /** A cell as its row is spoken of. */
-export function cellLabel({ checked: { request } }: Pick<BatchRow, "checked">): string {
+export function cellLabel({ checked: { request } }: Pick<CheckedRow, "checked">): string {
   return [request.model, request.ratio, request.quality].filter(Boolean).join(" ");
 }
 

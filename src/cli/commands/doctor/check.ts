@@ -29,7 +29,7 @@ export type Asked =
   | ({ kind: "answered"; url: URL; label: string } & ProbeReply);
 
 /** What every check is given. */
-export interface Subject {
+export interface CheckSpec {
   session: Session;
   /** What the service answers, asked once for all checks. */
   asked: () => Promise<Asked>;
@@ -38,7 +38,7 @@ export interface Subject {
 /** One check. An ImggenError that it throws is its result: failed. */
 export interface Check {
   name: string;
-  run: (subject: Subject) => CheckResult | Promise<CheckResult>;
+  run: (subject: CheckSpec) => CheckResult | Promise<CheckResult>;
   /** The next step where an error names none. */
   next?: string;
 }
@@ -66,7 +66,7 @@ export class NotChecked extends Error {}
 const LONGEST_CHECK_MS = 5_500;
 
 /** Makes a check. Everything but a bug in imggen is a result. @throws InterruptedError on a signal */
-export async function make(check: Check, subject: Subject): Promise<CheckResult> {
+export async function make(check: Check, subject: CheckSpec): Promise<CheckResult> {
   const { signal, clock } = subject.session.context;
   const ended = new AbortController();
   const timeUp = clock.sleep(LONGEST_CHECK_MS, AbortSignal.any([signal, ended.signal]));
@@ -84,7 +84,7 @@ export async function make(check: Check, subject: Subject): Promise<CheckResult>
   }
 }
 
-async function runAsync(check: Check, subject: Subject): Promise<CheckResult> {
+async function runAsync(check: Check, subject: CheckSpec): Promise<CheckResult> {
   return check.run(subject);
 }
 

@@ -5,8 +5,8 @@ import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/errors.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { StateFolderError } from "../../../store/errors.ts";
-import { type CheckResult, failed, ok, type Subject, warning } from "./check.ts";
-import { bytesText, modeText, type Place, placeOf } from "./place.ts";
+import { type CheckResult, type CheckSpec, failed, ok, warning } from "./check.ts";
+import { bytesText, type FolderFacts, folderFacts, modeText } from "./place.ts";
 import { knownFolders } from "./settings.ts";
 
 const WRITABLE_BY_OTHERS = 0o022;
@@ -17,9 +17,9 @@ const LEAST_FREE_BYTES = MIB;
 const LITTLE_FREE_BYTES = 100 * MIB;
 
 /** Where the ledger is: a request is only submitted once it is on disk there. */
-export async function checkState({ session }: Subject): Promise<CheckResult> {
+export async function checkState({ session }: CheckSpec): Promise<CheckResult> {
   const { state } = knownFolders(session);
-  const place = await placeOf(state);
+  const place = await folderFacts(state);
   const problem = place.problem ?? (await problemBelow(state));
   if (problem !== null) {
     const hint = "Nothing can be submitted. Fix its permissions, or set IMGGEN_HOME to another folder.";
@@ -31,13 +31,13 @@ export async function checkState({ session }: Subject): Promise<CheckResult> {
 /** Where imggen was once run as root, for example, folders of the ledger belong to another user. */
 async function problemBelow(state: string): Promise<unknown> {
   for (const name of ["tasks", path.join("tasks", "open"), path.join("tasks", "done")]) {
-    const { problem } = await placeOf(path.join(state, name));
+    const { problem } = await folderFacts(path.join(state, name));
     if (problem !== null) return problem;
   }
   return null;
 }
 
-function ofRoom(state: string, place: Place): CheckResult | null {
+function ofRoom(state: string, place: FolderFacts): CheckResult | null {
   const { freeBytes } = place;
   if (freeBytes === null || freeBytes >= LITTLE_FREE_BYTES) return null;
   const message = `The disk of ${state} has only ${bytesText(freeBytes)} left.`;
@@ -50,7 +50,7 @@ function ofRoom(state: string, place: Place): CheckResult | null {
   return warning(message, "Free some space.", factsOf(state, place));
 }
 
-function ofMode(state: string, place: Place): CheckResult | null {
+function ofMode(state: string, place: FolderFacts): CheckResult | null {
   if (place.mode === null || (place.mode & WRITABLE_BY_OTHERS) === 0) return null;
   return warning(
     `Other users can write to ${state} (mode ${modeText(place.mode)}).`,
@@ -59,7 +59,7 @@ function ofMode(state: string, place: Place): CheckResult | null {
   );
 }
 
-function described(folder: string, { exists, mode, freeBytes }: Place): string {
+function described(folder: string, { exists, mode, freeBytes }: FolderFacts): string {
   const parts = [
     folder,
     !exists && "not there yet",
@@ -69,12 +69,12 @@ function described(folder: string, { exists, mode, freeBytes }: Place): string {
   return parts.filter((part) => part !== false).join(", ");
 }
 
-function factsOf(folder: string, { exists, mode, freeBytes }: Place) {
+function factsOf(folder: string, { exists, mode, freeBytes }: FolderFacts) {
   return { folder, exists, mode: mode === null ? null : modeText(mode), freeBytes };
 }
 
 /** Compiled code that Node keeps between runs. It only saves time, so its absence is no fault. */
-export async function checkCache({ session }: Subject): Promise<CheckResult> {
+export async function checkCache({ session }: CheckSpec): Promise<CheckResult> {
   const inUse = cacheInUse();
   if (inUse !== null) return ok(inUse, { folder: inUse });
   const { state } = knownFolders(session);
@@ -99,15 +99,15 @@ async function whyNoCache(state: string, disabled: string | undefined): Promise<
   if (disabled) return "NODE_DISABLE_COMPILE_CACHE";
   if (platform() === "win32") return "not used on Windows";
   if (!("enableCompileCache" in module)) return "Node 22.1 or later keeps one";
-  return (await placeOf(state)).exists ? null : "begins with the first task";
+  return (await folderFacts(state)).exists ? null : "begins with the first task";
 }
 
 /** Where images go without `--output`. */
-export async function checkFolder({ session }: Subject): Promise<CheckResult> {
+export async function checkFolder({ session }: CheckSpec): Promise<CheckResult> {
   const hint = "Change to another folder, or save elsewhere with --output.";
   try {
     const folder = session.context.resolvePath(".");
-    const { problem } = await placeOf(folder);
+    const { problem } = await folderFacts(folder);
     if (problem === null) return ok(folder, { folder });
     return warning(`No image can be saved in ${folder}: ${errorText(problem)}.`, hint, { folder });
   } catch (error) {

@@ -1,7 +1,7 @@
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import { errorCode } from "../../../lib/error-code.ts";
 import { VERSION } from "../../../lib/version.ts";
-import { type CheckResult, failed, ok, type Subject, warning } from "./check.ts";
+import { type CheckResult, type CheckSpec, failed, ok, warning } from "./check.ts";
 
 /** The oldest Node that imggen is tested with, as package.json says too. */
 export const OLDEST_NODE = "20.19";
@@ -10,7 +10,7 @@ export function checkImggen(): CheckResult {
   return ok(VERSION, { version: VERSION });
 }
 
-export function checkNode({ session }: Subject): CheckResult {
+export function checkNode({ session }: CheckSpec): CheckResult {
   const { nodeVersion: version } = session.context;
   const facts = { version, required: OLDEST_NODE };
   if (isAtLeast(version, OLDEST_NODE)) return ok(version, facts);

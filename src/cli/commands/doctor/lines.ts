@@ -1,12 +1,12 @@
 import type { Session } from "../../app/session.ts";
-import type { Paint, StyleName } from "../../output/colors.ts";
+import type { Paint, TextStyleName } from "../../output/colors.ts";
 import { pieces } from "../../output/fold.ts";
 import { hasSymbols } from "../../output/symbols.ts";
 import { roomOn, wrapWords } from "../../output/wrap.ts";
 import type { CheckResult, CheckStatus } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 
-const STATUSES: Readonly<Record<CheckStatus, { symbol: string; style: StyleName }>> = {
+const STATUSES: Readonly<Record<CheckStatus, { symbol: string; style: TextStyleName }>> = {
   ok: { symbol: "✓", style: "saved" },
   warning: { symbol: "!", style: "warning" },
   failed: { symbol: "✗", style: "error" },

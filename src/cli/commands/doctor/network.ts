@@ -2,11 +2,11 @@ import { promises } from "node:fs";
 import { proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
-import { type CheckResult, NotChecked, ok, type Subject, warning } from "./check.ts";
+import { type CheckResult, type CheckSpec, NotChecked, ok, warning } from "./check.ts";
 import { settingOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
-export async function checkProxy({ session }: Subject): Promise<CheckResult> {
+export async function checkProxy({ session }: CheckSpec): Promise<CheckResult> {
   if (session.options.sandbox) return ok("none for the embedded sandbox", { url: null });
   const proxies = proxiesFromEnvironment(session.context.env);
   if (proxies === undefined) return ok("none", { url: null });
@@ -22,7 +22,7 @@ export async function checkProxy({ session }: Subject): Promise<CheckResult> {
 }
 
 /** Which certificates are trusted. */
-export async function checkTls({ session }: Subject): Promise<CheckResult> {
+export async function checkTls({ session }: CheckSpec): Promise<CheckResult> {
   const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = session.context.env;
   const facts = { extraCertificates: extra || null };
   if (rejects === "0")

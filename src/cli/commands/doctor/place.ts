@@ -4,7 +4,7 @@ import path from "node:path";
 import { errorCode } from "../../../lib/error-code.ts";
 
 /** What is known of a folder that imggen keeps something in. Nothing is created to find out. */
-export interface Place {
+export interface FolderFacts {
   exists: boolean;
   /** Its permission bits; null if it does not exist, or the platform has none. */
   mode: number | null;
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** A folder that need not exist: it would be created in the nearest one above it that does. */
-export async function placeOf(folder: string): Promise<Place> {
+export async function folderFacts(folder: string): Promise<FolderFacts> {
   try {
     const { existing, stats } = await nearest(folder);
     const exists = existing === folder;

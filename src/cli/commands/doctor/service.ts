@@ -9,10 +9,10 @@ import { maskKey } from "../../../lib/redact.ts";
 import {
   type Asked,
   type CheckResult,
+  type CheckSpec,
   failed,
   NotChecked,
   ok,
-  type Subject,
   skipped,
   warning,
 } from "./check.ts";
@@ -21,7 +21,7 @@ import { settingOf, storeKey } from "./settings.ts";
 type Answered = Extract<Asked, { kind: "answered" }>;
 
 /** Whether the base URL leads to the service. */
-export async function checkService({ asked }: Subject): Promise<CheckResult> {
+export async function checkService({ asked }: CheckSpec): Promise<CheckResult> {
   const answer = await asked();
   if (answer.kind === "sandbox") return checkLoopback();
   const facts = { baseUrl: answer.url.href };
@@ -68,7 +68,7 @@ async function checkLoopback(): Promise<CheckResult> {
 }
 
 /** Whether the service takes the key. The service refuses a bad one also where the request costs nothing. */
-export async function checkKey({ session, asked }: Subject): Promise<CheckResult> {
+export async function checkKey({ session, asked }: CheckSpec): Promise<CheckResult> {
   if (session.options.sandbox) return ok("the sandbox's own", { key: null });
   const setting = await settingOf("apiKey", session);
   const key = maskKey(requireApiKey(setting));
@@ -99,7 +99,7 @@ function isRefused({ envelope, status }: Answered): boolean {
 const MOST_SKEW_MS = 60_000;
 
 /** This machine's clock, compared with the service's. */
-export async function checkClock({ session, asked }: Subject): Promise<CheckResult> {
+export async function checkClock({ session, asked }: CheckSpec): Promise<CheckResult> {
   const answer = await asked().catch(() => null);
   if (answer?.kind === "sandbox") throw new NotChecked("the embedded sandbox has this machine's clock");
   if (answer?.kind !== "answered") throw new NotChecked("the service could not be asked for its time");

@@ -14,12 +14,12 @@ import {
 } from "../../../store/settings-file.ts";
 import type { Session } from "../../app/session.ts";
 import { checkSetting } from "../config.ts";
-import { type CheckResult, failed, NotChecked, ok, type Subject, warning } from "./check.ts";
-import { modeText, placeOf } from "./place.ts";
+import { type CheckResult, type CheckSpec, failed, NotChecked, ok, warning } from "./check.ts";
+import { folderFacts, modeText } from "./place.ts";
 
 const OTHER_USERS = 0o077;
 
-export function checkProfile({ session }: Subject): CheckResult {
+export function checkProfile({ session }: CheckSpec): CheckResult {
   const { profile } = session;
   if (profile === null) return ok("none", { name: null, source: "default" });
   knownFolders(session);
@@ -28,12 +28,12 @@ export function checkProfile({ session }: Subject): CheckResult {
 }
 
 /** The settings file: valid, private, and in a folder that can be written to. */
-export async function checkConfig({ session }: Subject): Promise<CheckResult> {
+export async function checkConfig({ session }: CheckSpec): Promise<CheckResult> {
   const file = await settingsFileOf(session);
   await checkValues(readSettings(file), file, session);
   // Reading has narrowed the modes where it could.
   const stats = await promises.stat(file).catch(() => null);
-  const folder = await placeOf(path.dirname(file));
+  const folder = await folderFacts(path.dirname(file));
   const mode = stats === null || folder.mode === null ? null : stats.mode & 0o777;
   const facts = { file, exists: stats !== null, mode: mode === null ? null : modeText(mode) };
   if (mode !== null && (mode & OTHER_USERS) !== 0)
@@ -66,7 +66,7 @@ async function settingsFileOf(session: Session): Promise<string> {
 }
 
 /** The models that apply; the file that changes them, if there is one, is valid. */
-export async function checkModels({ session }: Subject): Promise<CheckResult> {
+export async function checkModels({ session }: CheckSpec): Promise<CheckResult> {
   await settingOf("matrix", session);
   const file = session.settings.matrixFile();
   const facts = { file: file?.value ?? null };

@@ -1,11 +1,11 @@
 import { openLedger } from "../../../client/open-ledger.ts";
 import { mayBeTask, tasksToResume } from "../../../client/resume-targets.ts";
 import { isUnknown, mayBeCharged } from "../../../task/record.ts";
-import { type CheckResult, ok, type Subject, warning } from "./check.ts";
+import { type CheckResult, type CheckSpec, ok, warning } from "./check.ts";
 import { knownFolders } from "./settings.ts";
 
 /** What the ledger has left to do. */
-export async function checkTasks({ session }: Subject): Promise<CheckResult> {
+export async function checkTasks({ session }: CheckSpec): Promise<CheckResult> {
   const { clock, processes } = session.context;
   const isSandbox = session.options.sandbox === true;
   const ledger = openLedger({ folders: knownFolders(session), clock, processes });

@@ -1,10 +1,10 @@
 import type { Protocol, Screen } from "../../../graphics/terminal.ts";
 import { findScreen } from "../../output/screen.ts";
 import { hasSymbols } from "../../output/symbols.ts";
-import { type CheckResult, ok, type Subject } from "./check.ts";
+import { type CheckResult, type CheckSpec, ok } from "./check.ts";
 
 /** What this terminal can show. No result is a warning or a failure. */
-export async function checkTerminal({ session }: Subject): Promise<CheckResult> {
+export async function checkTerminal({ session }: CheckSpec): Promise<CheckResult> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true)
     return ok("standard output is not a terminal", {

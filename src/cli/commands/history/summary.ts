@@ -5,10 +5,10 @@ import type { HistoryFilter } from "../../../core/task/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/task/history-summary.ts";
 import type { Session } from "../../app/session.ts";
 import { showTable } from "../../output/table.ts";
-import type { Column } from "../../output/table-layout.ts";
+import type { TableColumn } from "../../output/table-layout.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly TableColumn[] = [
   { heading: "DAY", whole: true },
   { heading: "MODEL", least: 16 },
   { heading: "TASKS", spare: true, whole: true },

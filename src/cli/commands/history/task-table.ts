@@ -2,14 +2,14 @@ import { historyStatus } from "../../../core/task/history-filter.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import type { Session } from "../../app/session.ts";
-import type { StyleName } from "../../output/colors.ts";
+import type { TextStyleName } from "../../output/colors.ts";
 import { shortIds } from "../../output/short-ids.ts";
 import { shortPath } from "../../output/short-path.ts";
 import { type CellStyle, showTable } from "../../output/table.ts";
-import type { Column } from "../../output/table-layout.ts";
+import type { TableColumn } from "../../output/table-layout.ts";
 
-const STATUS: Column = { heading: "STATUS", whole: true };
-const COLUMNS: readonly Column[] = [
+const STATUS: TableColumn = { heading: "STATUS", whole: true };
+const COLUMNS: readonly TableColumn[] = [
   { heading: "SUBMITTED", spare: true, whole: true },
   { heading: "TASK", keep: true },
   STATUS,
@@ -40,7 +40,7 @@ export async function showTasks(reports: readonly TaskReport[], session: Session
   await showTable(COLUMNS, rows, session, styleOf);
 }
 
-const STYLES: Readonly<Record<string, StyleName>> = {
+const STYLES: Readonly<Record<string, TextStyleName>> = {
   completed: "saved",
   unfinished: "warning",
   unknown: "warning",

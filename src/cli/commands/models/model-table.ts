@@ -2,11 +2,11 @@ import type { Model } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
 import { pieces } from "../../output/fold.ts";
 import { showTable } from "../../output/table.ts";
-import type { Column } from "../../output/table-layout.ts";
+import type { TableColumn } from "../../output/table-layout.ts";
 import { roomOn, wrapWords } from "../../output/wrap.ts";
 
-const REFERENCES: Column = { heading: "REFS" };
-const COLUMNS: readonly Column[] = [
+const REFERENCES: TableColumn = { heading: "REFS" };
+const COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },
   { heading: "KIND" },
   { heading: "RATIOS" },
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Explains the columns that are shown. */
-const legendOf = (leftOut: readonly Column[]): string[] => [
+const legendOf = (leftOut: readonly TableColumn[]): string[] => [
   `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
   "CREDITS: in the order of the qualities.",
   "One model in full: imggen models <model>",

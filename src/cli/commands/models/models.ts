@@ -25,7 +25,7 @@ Examples:
   $ imggen models --quality 4K --json | jq -r '.[].id'`;
 
 /** By what users call them: the table's words, and the service's. */
-export const KINDS: ReadonlyMap<string, Kind> = new Map([
+export const KIND_WORDS: ReadonlyMap<string, Kind> = new Map([
   ["text", "text-to-image"],
   ["text-to-image", "text-to-image"],
   ["edit", "edit"],
@@ -84,7 +84,7 @@ function refuse(refusal: Refusal | null): void {
 }
 
 function kindOf(word: string): Kind {
-  const kind = KINDS.get(word.toLowerCase());
+  const kind = KIND_WORDS.get(word.toLowerCase());
   if (kind === undefined) throw new UsageError(`--kind ${JSON.stringify(word)} is neither text nor edit.`);
   return kind;
 }

@@ -12,7 +12,7 @@ import {
 import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { dismissTask } from "../../../core/task/dismiss.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
-import type { ResumeDeps, ResumeOptions } from "../../../core/task/resume.ts";
+import type { ResumeDeps, ResumeSpec } from "../../../core/task/resume.ts";
 import { distinct, type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
 import { UsageError } from "../../../lib/errors.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
@@ -100,7 +100,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   return 0;
 }
 
-async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeOptions> {
+async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeSpec> {
   const { output, overwrite = false } = flags;
   const sidecar = await session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
@@ -115,7 +115,7 @@ async function resumeOptions(flags: ResumeFlags, session: Session): Promise<Resu
 /** Resumes tasks, and shows each as it ends; after a signal, all that are left at once. */
 async function resumeTargets(
   targets: readonly ResumeTarget[],
-  options: ResumeOptions,
+  options: ResumeSpec,
   session: Session,
   deps: ResumeDeps,
   progress: ResumeProgress,

@@ -10,7 +10,7 @@ import {
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps } from "../../../core/task/resume.ts";
 import { distinct, withRateLimitedPolls } from "../../../core/task/resume-many.ts";
-import { type StatusOptions, statusOf } from "../../../core/task/status.ts";
+import { type StatusSpec, statusOf } from "../../../core/task/status.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { TaskRecord } from "../../../task/record.ts";
@@ -95,7 +95,7 @@ interface Showing {
 /** Polls all tasks together, and shows them in the order in which they were named. @returns their exit codes */
 async function showEach(
   tasks: readonly NamedTask[],
-  options: StatusOptions,
+  options: StatusSpec,
   { deps, progress, session }: Showing,
   onShown: (report: TaskReport) => Promise<void>,
 ): Promise<number[]> {

@@ -1,4 +1,4 @@
-import { COLUMNS } from "../../../core/manifest/columns.ts";
+import { MANIFEST_COLUMNS } from "../../../core/manifest/columns.ts";
 import type { Topic } from "../topic.ts";
 
 export const TOPIC: Topic = [
@@ -8,7 +8,7 @@ export const TOPIC: Topic = [
   [".csv", "a header, then rows; several image URLs in a cell are separated by spaces"],
   ["-", "JSON lines, or plain prompts, from standard input"],
   "",
-  `Columns or keys: ${COLUMNS.join(" ")}. Only the prompt is needed. Flags are defaults for rows that do not set a value.`,
+  `Columns or keys: ${MANIFEST_COLUMNS.join(" ")}. Only the prompt is needed. Flags are defaults for rows that do not set a value.`,
   "",
   "Cost:",
   "  The whole manifest is checked before anything is sent, and the cost is shown. Above confirmAbove credits imggen asks; without a terminal it needs --yes or --max-credits. --max-credits is the budget of the whole batch, earlier runs included.",

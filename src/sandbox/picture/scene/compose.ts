@@ -1,8 +1,8 @@
 import type { Layer } from "../canvas/layer.ts";
 import { hexes } from "../canvas/rgb.ts";
 import { PROPS } from "../data/props.ts";
-import { type Part, SETTINGS } from "../data/settings.ts";
-import type { Subject } from "../data/subject.ts";
+import { type Part, SCENERIES } from "../data/scenery.ts";
+import type { PictureSubject } from "../data/subject.ts";
 import type { Brief } from "../words/brief.ts";
 import { type Place, paintDrawing, type Tones } from "./drawing.ts";
 import { forms } from "./forms.ts";
@@ -26,7 +26,7 @@ export function composeScene(brief: Brief, width: number, height: number): Scene
   const stage = buildStage(brief, width, height);
   const on = brief.subject?.on ?? "air";
   const fits = { grounded: on === "ground", "unless grounded": on !== "ground", afloat: on === "water" };
-  const all: readonly Part[] = SETTINGS[brief.setting];
+  const all: readonly Part[] = SCENERIES[brief.setting];
   const parts = all.filter((part) =>
     Object.entries(fits).every(([name, fit]) => fit || part.at(-1) !== name),
   );
@@ -89,7 +89,7 @@ function paintPart(stage: Stage, part: Part, index: number, crest: Crest, end: n
 }
 
 /** The subject, as large as there is room for; what floats has its reflection below. */
-function figure(stage: Stage, subject: Subject, x: number, y: number, size: number): Layer[] {
+function figure(stage: Stage, subject: PictureSubject, x: number, y: number, size: number): Layer[] {
   const { width, height, nearness, side, random, setting } = stage;
   const draw = random("figure");
   const tall = Math.min(size * nearness, y * 0.88, height * 0.9);
@@ -101,7 +101,7 @@ function figure(stage: Stage, subject: Subject, x: number, y: number, size: numb
   return [...paintDrawing(stage, subject.drawing, tones, [{ ...place, flipped: true }], 0, 0.4), ...upright];
 }
 
-function tonesOf({ random, land, accent }: Stage, { colors }: Subject, name: string): Tones {
+function tonesOf({ random, land, accent }: Stage, { colors }: PictureSubject, name: string): Tones {
   const draw = random(`tones ${name}`);
   const entries = colors.map(([tone, ...choice], i) => {
     const color = draw.pick(choice.length === 0 ? land.foliage : hexes(choice.join(" ")));
@@ -111,7 +111,7 @@ function tonesOf({ random, land, accent }: Stage, { colors }: Subject, name: str
 }
 
 /** A subject in the air, where it has a flock with small ones far behind it. */
-function hovering(stage: Stage, subject: Subject): Layer[] {
+function hovering(stage: Stage, subject: PictureSubject): Layer[] {
   const { width, horizon, height, unit, subjectX, nearness, random, setting } = stage;
   const draw = random("flock");
   const flock = (subject.hasFlock ? ["1", "2", "3"] : []).flatMap((name) => {

@@ -2,7 +2,7 @@ import { fill, fillFading, fillShaded } from "../canvas/fill.ts";
 import type { Layer } from "../canvas/layer.ts";
 import type { Contour, Outline, Point } from "../canvas/outline.ts";
 import { brighter, hex, mix, type Rgb } from "../canvas/rgb.ts";
-import type { Hill, Soil } from "../data/settings.ts";
+import type { Hill, Soil } from "../data/scenery.ts";
 import { fractal } from "../seed/noise.ts";
 import { SNOW } from "./drawing.ts";
 import { lit, type Stage } from "./stage.ts";

@@ -1,7 +1,7 @@
 import type { Layer } from "../canvas/layer.ts";
 import { brighter, hexes, mix, type Rgb } from "../canvas/rgb.ts";
 import { PLANTS, type PlantName } from "../data/plants.ts";
-import type { Plants } from "../data/settings.ts";
+import type { Plants } from "../data/scenery.ts";
 import { type Place, paintDrawing, SNOW } from "./drawing.ts";
 import type { Crest } from "./hill.ts";
 import { isExcluded, type Stage } from "./stage.ts";

@@ -4,8 +4,8 @@ import { LANDS, type Land, type LandName } from "../data/lands.ts";
 import { LIGHTS, type Light, type LightName } from "../data/lights.ts";
 import { handOf, type StyleName } from "../data/models.ts";
 import type { PlantName } from "../data/plants.ts";
-import type { SettingName } from "../data/settings.ts";
-import { readSubject, type Subject } from "../data/subject.ts";
+import type { SceneryName } from "../data/scenery.ts";
+import { type PictureSubject, readSubject } from "../data/subject.ts";
 import { SUBJECTS } from "../data/subjects.ts";
 import { type Random, seededRandom } from "../seed/random.ts";
 import * as table from "./vocabulary.ts";
@@ -33,8 +33,8 @@ export interface Brief {
   readonly accent: Rgb | undefined;
   readonly grade: Grade | undefined;
   readonly style: StyleName;
-  readonly setting: SettingName;
-  readonly subject: Subject | undefined;
+  readonly setting: SceneryName;
+  readonly subject: PictureSubject | undefined;
   readonly flower: PlantName | undefined;
   readonly weather: table.Weather | undefined;
   /** The moon is what the picture is about. */
@@ -46,7 +46,7 @@ export interface Brief {
 }
 
 /** Compositions of forms, for prompts that name nothing we can draw. */
-const UNKNOWN: readonly SettingName[] = ["forms", "forms", "forms", "sheets"];
+const UNKNOWN: readonly SceneryName[] = ["forms", "forms", "forms", "sheets"];
 
 export function readBrief(spec: PictureRequest): Brief {
   const { prompt, model, references, taskId, index } = spec;
@@ -58,7 +58,7 @@ export function readBrief(spec: PictureRequest): Brief {
   const flower = firstMeaning(wanted, table.FLOWER_WORDS);
   const named = name && readSubject(SUBJECTS[name]);
   const [home = "forms", ...homes] = named?.homes ?? (flower ? ["meadow"] : UNKNOWN);
-  const setting = settingOf(wanted) ?? draw.pick<SettingName>([home, ...homes]);
+  const setting = settingOf(wanted) ?? draw.pick<SceneryName>([home, ...homes]);
   const usual = setting === "space" && !excluded.has("planet") ? readSubject(SUBJECTS.planet) : undefined;
   const land = firstMeaning(wanted, table.LAND_WORDS) ?? draw.pick(["summer", "summer", "spring", "autumn"]);
   const light = firstMeaning(wanted, table.LIGHT_WORDS) ?? usualLight(setting, land, draw);
@@ -83,7 +83,7 @@ export function readBrief(spec: PictureRequest): Brief {
 }
 
 /** A lake in the mountains is both, so it is asked for first. */
-function settingOf(wanted: readonly string[]): SettingName | undefined {
+function settingOf(wanted: readonly string[]): SceneryName | undefined {
   const setting = firstMeaning(wanted, table.SETTING_WORDS);
   return setting === "mountains" && wanted.includes("lake") ? "lake" : setting;
 }
@@ -113,7 +113,7 @@ function accentOf(wanted: readonly string[]): Rgb | undefined {
   return first;
 }
 
-function usualLight(setting: SettingName, land: LandName, draw: Random): LightName {
+function usualLight(setting: SceneryName, land: LandName, draw: Random): LightName {
   if (setting === "space") return "night";
   if (setting === "city") return draw.pick(["dusk", "night", "dusk", "dawn"]);
   if (land === "winter") return draw.pick(["day", "day", "dawn", "dusk"]);

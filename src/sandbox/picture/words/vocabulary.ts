@@ -4,7 +4,7 @@ import type { LandName } from "../data/lands.ts";
 import type { LightName } from "../data/lights.ts";
 import type { StyleName } from "../data/models.ts";
 import type { PlantName } from "../data/plants.ts";
-import type { SettingName } from "../data/settings.ts";
+import type { SceneryName } from "../data/scenery.ts";
 import type { SubjectName } from "../data/subjects.ts";
 import { vocabulary } from "./words.ts";
 
@@ -54,7 +54,7 @@ export const STYLE_WORDS = vocabulary<StyleName>({
   poster: "poster flat vector minimalist minimalistic minimal screenprint travel woodcut linocut icon logo",
 });
 
-export const SETTING_WORDS = vocabulary<SettingName>({
+export const SETTING_WORDS = vocabulary<SceneryName>({
   sea: "sea ocean coast beach island wave harbor harbour bay shore lagoon",
   lake: "lake river pond fjord reflection",
   mountains: "mountain alp alps peak hill alpine summit valley volcano cliff highland",

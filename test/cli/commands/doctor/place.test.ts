@@ -1,34 +1,34 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { bytesText, modeText, placeOf } from "../../../../src/cli/commands/doctor/place.ts";
+import { bytesText, folderFacts, modeText } from "../../../../src/cli/commands/doctor/place.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 describe("a folder", () => {
   it("that exists has a mode and free space", async () => {
     const folder = await temporaryFolder();
     await chmod(folder, 0o750);
-    const place = await placeOf(folder);
+    const place = await folderFacts(folder);
     expect(place).toMatchObject({ exists: true, mode: 0o750, problem: null });
     expect(place.freeBytes).toBeGreaterThan(0);
   });
 
   it("that does not exist is as its nearest parent is", async () => {
     const folder = path.join(await temporaryFolder(), "a", "b");
-    expect(await placeOf(folder)).toMatchObject({ exists: false, mode: null, problem: null });
+    expect(await folderFacts(folder)).toMatchObject({ exists: false, mode: null, problem: null });
   });
 
   it("that would be below a file, or is one, cannot be used", async () => {
     const file = path.join(await temporaryFolder(), "file");
     await writeFile(file, "");
-    expect(await placeOf(file)).toMatchObject({ problem: { code: "ENOTDIR" } });
-    expect(await placeOf(path.join(file, "below"))).toMatchObject({ problem: { code: "ENOTDIR" } });
+    expect(await folderFacts(file)).toMatchObject({ problem: { code: "ENOTDIR" } });
+    expect(await folderFacts(path.join(file, "below"))).toMatchObject({ problem: { code: "ENOTDIR" } });
   });
 
   it.skipIf(process.getuid?.() === 0)("without permission to write cannot be used", async () => {
     const folder = path.join(await temporaryFolder(), "closed");
     await mkdir(folder, { mode: 0o500 });
-    expect(await placeOf(path.join(folder, "below"))).toMatchObject({ problem: { code: "EACCES" } });
+    expect(await folderFacts(path.join(folder, "below"))).toMatchObject({ problem: { code: "EACCES" } });
   });
 });
 

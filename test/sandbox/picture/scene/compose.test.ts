@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { blankRow, paintLayers } from "../../../../src/sandbox/picture/canvas/layer.ts";
-import { SETTINGS, type SettingName } from "../../../../src/sandbox/picture/data/settings.ts";
+import { SCENERIES, type SceneryName } from "../../../../src/sandbox/picture/data/scenery.ts";
 import { readSubject } from "../../../../src/sandbox/picture/data/subject.ts";
 import { SUBJECTS, type SubjectName } from "../../../../src/sandbox/picture/data/subjects.ts";
 import { composeScene } from "../../../../src/sandbox/picture/scene/compose.ts";
 import { type Brief, readBrief } from "../../../../src/sandbox/picture/words/brief.ts";
 import { orderFor } from "../order.ts";
 
-const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+const SETTING_NAMES = Object.keys(SCENERIES) as SceneryName[];
 const SUBJECT_NAMES = Object.keys(SUBJECTS) as SubjectName[];
 
 function paint(brief: Brief, width: number, height: number): Float32Array[] {
@@ -19,7 +19,7 @@ function paint(brief: Brief, width: number, height: number): Float32Array[] {
   });
 }
 
-const briefFor = (prompt: string, setting: SettingName, subject: SubjectName | undefined): Brief => ({
+const briefFor = (prompt: string, setting: SceneryName, subject: SubjectName | undefined): Brief => ({
   ...readBrief(orderFor(prompt)),
   setting,
   subject: subject && readSubject(SUBJECTS[subject]),

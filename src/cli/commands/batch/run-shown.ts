@@ -1,4 +1,4 @@
-import { type BatchResult, type BatchSpec, executeBatch } from "../../../core/batch/execute.ts";
+import { type BatchResult, type BatchSpec, executeBatch } from "../../../core/batch/execute-batch.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { Session } from "../../app/session.ts";

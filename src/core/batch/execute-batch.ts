@@ -10,22 +10,22 @@ import { checkDailyLimit } from "../limits/daily-limit.ts";
 import type { RateLimiterDeps } from "../limits/rate-limiter.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
 import { type FoundBatch, findBatch, identifyBatch } from "./batch-folder.ts";
-import { type BatchRow, batchId, type OutputFolder } from "./batch-row.ts";
+import { batchId, type CheckedRow, type OutputFolder } from "./batch-row.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import { BatchCounts } from "./counts.ts";
 import { noteEarlierImages } from "./earlier-images.ts";
 import { ManifestError } from "./manifest-error.ts";
-import type { BatchPlan, Cost, PlannedRow } from "./plan.ts";
+import type { BatchPlan, PlannedRow, TotalCost } from "./plan.ts";
 import { planWithFiles, prepareFolders } from "./row-files.ts";
 import type { RowResult } from "./row-result.ts";
-import { runRows } from "./run-batch.ts";
 import type { BatchContext } from "./run-context.ts";
+import { runRows } from "./run-rows.ts";
 import { inShard, type Shard } from "./shard.ts";
 
 /** Rows that were checked, and how they are to be run. */
 export interface BatchSpec {
-  rows: BatchRow[];
-  place: OutputFolder;
+  rows: CheckedRow[];
+  output: OutputFolder;
   wait: WaitSettings;
   concurrency: number;
   /** Whether rows of unknown outcome are submitted again. */
@@ -41,7 +41,7 @@ export interface BatchSpec {
   /** Whether requests without a documented cost may pass under a cap. */
   allowUndocumented: boolean;
   /** How messages for people name a row. */
-  nameOf: (row: BatchRow) => string;
+  nameOf: (row: CheckedRow) => string;
 }
 
 /** How a batch ended, or its state so far. */
@@ -49,7 +49,7 @@ export interface BatchResult {
   counts: BatchCounts;
   rows: number;
   /** What may have been charged in earlier runs. */
-  charged: Cost;
+  charged: TotalCost;
   /** Why it stopped early: an error of the account, or a signal. null if it did not. */
   stopped: ImggenError | null;
 }
@@ -83,23 +83,23 @@ export async function executeBatch(
   watcher: BatchWatcher,
   deps: TaskDeps,
 ): Promise<BatchResult> {
-  const { place, resubmitUnknown, retryFailed, cap, allowUndocumented, shard } = spec;
+  const { output, resubmitUnknown, retryFailed, cap, allowUndocumented, shard } = spec;
   const { connection, ledger, clock } = deps;
   const folders = new BatchFolders(ledger.folder);
-  const found = await findBatch(place.folder, folders);
+  const found = await findBatch(output.folder, folders);
   const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
   const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(spec) };
-  const { plan, misplaced } = await planWithFiles(spec.rows, place, planDeps);
+  const { plan, misplaced } = await planWithFiles(spec.rows, output, planDeps);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const agree = (batch: FoundBatch) => watcher.agreeOnFolder(batch, plan);
   await agree(found);
   await checkDailyLimit(plan.toSubmit, connection.identity.keyId, deps, allowUndocumented);
   if (cap !== null) checkBatchBudget(plan, cap, allowUndocumented);
   await watcher.agreeOnCosts(plan);
-  await prepareFolders(plan.rows, place);
+  await prepareFolders(plan.rows, output);
   const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
-  if (plan.rows.length > 0) await identifyBatch(place.folder, found, identifying);
-  if (place.overwrite) await noteEarlierImages(claims, deps);
+  if (plan.rows.length > 0) await identifyBatch(output.folder, found, identifying);
+  if (output.overwrite) await noteEarlierImages(claims, deps);
   const budget = cap === null || spec.budgetOf === "rows" ? null : new BudgetWatch(plan, cap, planDeps);
   return runPlanned(plan, { claims, budget }, spec, watcher, deps);
 }
@@ -107,7 +107,7 @@ export async function executeBatch(
 async function runPlanned(
   plan: BatchPlan,
   { claims, budget }: Pick<BatchContext, "claims" | "budget">,
-  { place, wait, concurrency, nameOf }: BatchSpec,
+  { output, wait, concurrency, nameOf }: BatchSpec,
   watcher: BatchWatcher,
   deps: TaskDeps,
 ): Promise<BatchResult> {
@@ -142,7 +142,7 @@ async function runPlanned(
       await watcher.onEnd(end, counts);
     },
   };
-  const run = { place, wait, claims, budget, admission, deps, outage: { error: null } };
+  const run = { output, wait, claims, budget, admission, deps, outage: { error: null } };
   for (const row of await runRows(plan.rows, options, run)) counts.leave(row);
   return result();
 }

@@ -47,7 +47,7 @@ const PEAKS = [
   ["peaks", 0.52, 0.2],
 ] as const;
 
-export const SETTINGS = {
+export const SCENERIES = {
   sea: [
     ["sky"],
     ["hill", 0.02, 0.09, 0.5, 4, 0.66, "far"],
@@ -154,4 +154,4 @@ export const SETTINGS = {
   ],
 } as const satisfies Record<string, readonly Part[]>;
 
-export type SettingName = keyof typeof SETTINGS;
+export type SceneryName = keyof typeof SCENERIES;

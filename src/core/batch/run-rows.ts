@@ -1,10 +1,10 @@
 import type { TaskDeps } from "../deps.ts";
 import type { PlannedRow } from "./plan.ts";
-import { type RowResult, stillHeld } from "./row-result.ts";
+import { type RowResult, rowStillHeld } from "./row-result.ts";
 import type { BatchContext } from "./run-context.ts";
 import { runRow } from "./run-row.ts";
 
-export interface RunOptions {
+export interface RunRowsSpec {
   /** Rows under way at once. */
   concurrency: number;
   /** How long to wait for rows that another process holds, after all others have ended, milliseconds. */
@@ -25,7 +25,7 @@ const LOOK_AGAIN_MS = 300;
  */
 export async function runRows(
   rows: readonly PlannedRow[],
-  options: RunOptions,
+  options: RunRowsSpec,
   run: BatchContext,
 ): Promise<PlannedRow[]> {
   const { clock, signal } = run.deps;
@@ -36,14 +36,14 @@ export async function runRows(
     left = await runOnce(left, { ...options, onStart: () => {} }, run);
   }
   if (signal.aborted) return left;
-  for (const row of left) await options.onEnd(stillHeld(row));
+  for (const row of left) await options.onEnd(rowStillHeld(row));
   return [];
 }
 
 /** Goes through the rows once. @returns those that were not reported */
 async function runOnce(
   rows: readonly PlannedRow[],
-  options: RunOptions,
+  options: RunRowsSpec,
   run: BatchContext,
 ): Promise<PlannedRow[]> {
   const left: PlannedRow[] = [];
@@ -68,7 +68,7 @@ async function runOnce(
 /** @returns whether the row has ended and was reported */
 async function runTold(
   row: PlannedRow,
-  { onStart, onEnd }: Pick<RunOptions, "onStart" | "onEnd">,
+  { onStart, onEnd }: Pick<RunRowsSpec, "onStart" | "onEnd">,
   run: BatchContext,
 ): Promise<boolean> {
   const { signal } = run.deps;
