@@ -1,7 +1,7 @@
 import { InterruptedError } from "../core/errors.ts";
 import { UsageError } from "../lib/errors.ts";
 import type { OptionNames } from "../lib/wording.ts";
-import { failedCall } from "./failed-call.ts";
+import { imggenFailureOf } from "./imggen-failure.ts";
 
 /** The calls of a client that are under way: each stops with its caller's signal, and all with the client. */
 export class Calls {
@@ -37,7 +37,7 @@ export class Calls {
     try {
       return await call;
     } catch (error) {
-      throw failedCall(error, this.#names);
+      throw imggenFailureOf(error, this.#names);
     } finally {
       this.#running.delete(call);
       anyStop.removeEventListener("abort", abort);

@@ -10,7 +10,7 @@ import { isResumable } from "../task/lifecycle.ts";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
 
 /** A failure as users and scripts see it. */
-export interface Failure {
+export interface DescribedFailure {
   type: ErrorType;
   key: string | null;
   message: string;
@@ -111,7 +111,7 @@ const COST: Record<Charged, string> = {
 };
 
 /** The one table from errors to what is shown of them. @param names how it names options */
-export function describeFailure(error: unknown, names: OptionNames, task?: TaskFacts): Failure {
+export function describeFailure(error: unknown, names: OptionNames, task?: TaskFacts): DescribedFailure {
   const expected = expectedError(error);
   const charged = task?.charged ?? expected.charged;
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;

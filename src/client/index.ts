@@ -10,7 +10,7 @@ export type { GenerationRequest } from "../task/request.ts";
 export type { SavedFile } from "../task/saved-file.ts";
 export type { Batch, Client } from "./client.ts";
 export { createClient } from "./create-client.ts";
-export { ImggenFailure } from "./failed-call.ts";
+export { ImggenFailure } from "./imggen-failure.ts";
 export type {
   BatchOptions,
   BatchRowOptions,

@@ -14,8 +14,8 @@ import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
 import type { CheckedRequest } from "../task/request.ts";
 import type { ClientContext } from "./context.ts";
-import { ImggenFailure } from "./failed-call.ts";
 import { HISTORY_LIMIT, historyEntry, historyFilter } from "./history.ts";
+import { ImggenFailure } from "./imggen-failure.ts";
 import type {
   BatchOptions,
   CallOptions,

@@ -1,8 +1,8 @@
 import { reportStatus, type TaskReport } from "../core/task/report.ts";
 import type { OptionNames } from "../lib/wording.ts";
-import type { Failure } from "./failure.ts";
+import type { DescribedFailure } from "./failure.ts";
 import { describeFailure } from "./failure.ts";
-import type { ErrorDetail, Failed, StatusResult, TaskFacts, TaskResult } from "./results.ts";
+import type { ErrorDetail, FailureJson, StatusResult, TaskFacts, TaskResult } from "./results.ts";
 
 /** A task's report as scripts get it: the success object, or the failure object. @param names how that names options */
 export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
@@ -31,7 +31,7 @@ export function statusJson(report: TaskReport, names: OptionNames): StatusResult
   return { ...reportJson(report, names), status: reportStatus(report), urls, files };
 }
 
-export function failureJson({ charged, taskId, resume, ...error }: Failure): Failed {
+export function failureJson({ charged, taskId, resume, ...error }: DescribedFailure): FailureJson {
   // The compiler does not follow that a type's exit code is its own; the table does.
   return { ok: false, error: error as ErrorDetail, taskId, charged, resume };
 }

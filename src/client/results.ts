@@ -23,7 +23,7 @@ export interface TaskFacts {
   completedAt: string | null;
 }
 
-/** What became of one task that went as it was asked to. */
+/** The result of a task that did what was asked. */
 export interface TaskSuccess extends TaskFacts {
   ok: true;
   elapsedMs: number | null;
@@ -47,7 +47,7 @@ export type ErrorDetail = {
   };
 }[ErrorType];
 
-export interface Failed {
+export interface FailureJson {
   ok: false;
   error: ErrorDetail;
   taskId: string | null;
@@ -56,8 +56,8 @@ export interface Failed {
   resume: string | null;
 }
 
-/** What became of one task that did not. */
-export interface TaskFailure extends Failed {
+/** The result of a task whose images were not all saved. */
+export interface TaskFailure extends FailureJson {
   /** The images that were saved before the failure. */
   files: SavedFile[];
   warnings: string[];
@@ -72,7 +72,7 @@ export type StatusResult = TaskResult & {
   urls: string[];
 };
 
-/** What became of one row of a batch. */
+/** The result of one row of a batch. */
 export type BatchRow = TaskResult & {
   /** 1 for the first. */
   row: number;
@@ -105,7 +105,7 @@ export interface UnreadableFile {
   message: string;
 }
 
-/** What became of the tasks that were charged and not saved. */
+/** The result of the tasks that were charged and not saved. */
 export interface ResumeResult {
   /** Whether each is saved now. */
   ok: boolean;

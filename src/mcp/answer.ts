@@ -1,4 +1,4 @@
-import { failedCall, type ImggenFailure } from "../client/failed-call.ts";
+import { type ImggenFailure, imggenFailureOf } from "../client/imggen-failure.ts";
 import type { TaskResult } from "../client/results.ts";
 import { FLAG_NAMES } from "../lib/wording.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -29,7 +29,7 @@ export function shownFile({ path, mediaType, bytes, width, height }: SavedFile):
   return { path, mediaType, bytes, width, height };
 }
 
-/** What became of a task. One that is still running is no error. */
+/** The result of a task. One that is still running is no error. */
 export function taskAnswer(task: TaskResult): Answer {
   const files = task.files.map(shownFile);
   const paths = task.files.flatMap(({ path }) => (path === null ? [] : [path]));
@@ -42,6 +42,6 @@ export function taskAnswer(task: TaskResult): Answer {
 
 /** The answer of a call that has failed, whatever was thrown. */
 export function failureAnswer(error: unknown): Answer {
-  const failure: ImggenFailure = failedCall(error, FLAG_NAMES);
+  const failure: ImggenFailure = imggenFailureOf(error, FLAG_NAMES);
   return taskAnswer(failure.toJSON());
 }

@@ -29,7 +29,7 @@ export async function takeClaim(
   for (let generation = 1; ; generation++) {
     const file = path.join(folder, `${id}.claim-${generation}`);
     if (await createClaim(file, processes.self)) {
-      return { held: false, claim: { release: () => letGo(folder, id, file) } };
+      return { held: false, claim: { release: () => releaseClaim(folder, id, file) } };
     }
     const owner = await holderOf(file, processes);
     // Released a moment ago: the number is free again, and skipping it could make two holders.
@@ -76,7 +76,7 @@ export function isAtWork(
  * Releases a claim. While it exists no other process can claim the resource, so all other claims are of dead processes.
  * They are removed first: a process that finds their numbers free takes the resource as released.
  */
-async function letGo(folder: string, id: string, own: string): Promise<void> {
+async function releaseClaim(folder: string, id: string, own: string): Promise<void> {
   const claims = readdirSync(folder).filter((name) => isClaimOn(id, name));
   for (const name of claims) if (path.join(folder, name) !== own) removeIfPresent(path.join(folder, name));
   removeIfPresent(own);

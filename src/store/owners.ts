@@ -8,12 +8,12 @@ export const LONGEST_SUBMIT_MS = 150_000;
 const heldHere = new Map<string, number>();
 
 /** Records that this process is working on a task; called before its file is visible, so that it never looks abandoned. */
-export function hold(file: string): void {
+export function startHolding(file: string): void {
   heldHere.set(file, (heldHere.get(file) ?? 0) + 1);
 }
 
 /** Records that it no longer is. Two ledgers of one process may want to begin the same task. */
-export function letGo(file: string): void {
+export function stopHolding(file: string): void {
   const times = heldHere.get(file) ?? 0;
   if (times > 1) heldHere.set(file, times - 1);
   else heldHere.delete(file);

@@ -1,10 +1,10 @@
-import type { Failure } from "../../client/failure.ts";
+import type { DescribedFailure } from "../../client/failure.ts";
 
 /**
  * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
  * @param which of several tasks it is of, to begin with
  */
-export function failureLines(failure: Failure, which = ""): string[] {
+export function failureLines(failure: DescribedFailure, which = ""): string[] {
   const key = failure.key === null || failure.message.includes(failure.key) ? "" : ` [${failure.key}]`;
   const text = `error: ${which}${failure.message}${key}`;
   const lines = failure.problems ? text.split("\n") : [text];

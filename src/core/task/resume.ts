@@ -109,9 +109,9 @@ export async function finishOwned(
   const { record } = owned;
   const { state, intent } = record;
   const report = reportOf(record);
-  const letGo = () => new TaskWriter(deps.ledger, owned, () => {}).release();
+  const release = () => new TaskWriter(deps.ledger, owned, () => {}).release();
   if (isUnknown(record)) {
-    await letGo();
+    await release();
     return report;
   }
   if (state.name === "rate_limited") return recordNotSent(owned, deps.ledger);
@@ -125,7 +125,7 @@ export async function finishOwned(
   try {
     taskDeps = await deps.depsFor(intent.service, taskId);
   } catch (error) {
-    await letGo();
+    await release();
     throw error;
   }
   const onLedgerWarning = (message: string) => taskDeps.onProgress({ type: "ledger_warning", message });

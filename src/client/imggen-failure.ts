@@ -35,7 +35,7 @@ export class ImggenFailure extends Error implements TaskFailure {
 }
 
 /** Any error as the failure of a call. @param names how it names options */
-export function failedCall(error: unknown, names: OptionNames): ImggenFailure {
+export function imggenFailureOf(error: unknown, names: OptionNames): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
   return new ImggenFailure({ ...failureJson(describeFailure(error, names)), files: [], warnings: [] }, error);
 }
@@ -45,6 +45,6 @@ export function orFailure<Result>(work: () => Result, names: OptionNames): Resul
   try {
     return work();
   } catch (error) {
-    throw failedCall(error, names);
+    throw imggenFailureOf(error, names);
   }
 }
