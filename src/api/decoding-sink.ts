@@ -1,19 +1,24 @@
-import { finished } from "node:stream/promises";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { type ByteSink, type Flow, TransportError } from "./transport.ts";
 
 type Decoder = ReturnType<typeof createGunzip | typeof createBrotliDecompress>;
 
-/** By the Content-Encoding header. Bytes of any other encoding are taken as they are. */
-const DECODERS: Readonly<Record<string, () => Decoder>> = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
-
 /** The first byte of every gzip file. No image begins with it. */
 const GZIP_BYTE = 0x1f;
+
+/** Makes a decoder, given the first byte; null for bytes that are not encoded after all. */
+type MakeDecoder = (first: number) => Decoder | null;
+
+const gunzip: MakeDecoder = (first) => (first === GZIP_BYTE ? createGunzip() : null);
+
+/** By the name of the encoding. Bytes of any other one are taken as they are. */
+const DECODERS: ReadonlyMap<string, MakeDecoder> = new Map<string, MakeDecoder>([
+  ["gzip", gunzip],
+  ["x-gzip", gunzip],
+  // `deflate` means zlib's format, but some servers send raw deflate; the first half byte distinguishes them.
+  ["deflate", (first) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw())],
+  ["br", () => createBrotliDecompress()],
+]);
 
 /**
  * Decompresses a download on its way to a sink. None is requested compressed, but some servers and proxies do it anyway.
@@ -21,10 +26,10 @@ const GZIP_BYTE = 0x1f;
  */
 export class DecodingSink implements ByteSink {
   readonly #sink: ByteSink;
-  #encoding = "";
+  #makeDecoder: MakeDecoder | undefined;
   #decoder: Decoder | null = null;
   #hasBegun = false;
-  #ended: Promise<void> | null = null;
+  #isHeldBack = false;
   #failure: Error | null = null;
 
   constructor(sink: ByteSink) {
@@ -33,14 +38,16 @@ export class DecodingSink implements ByteSink {
 
   /** Says how the bytes are encoded that will be written. @param header Content-Encoding */
   decode(header: string | string[] | undefined): void {
-    this.#encoding = String(header ?? "")
-      .trim()
-      .toLowerCase();
+    const names = String(header ?? "")
+      .toLowerCase()
+      .split(",");
+    const applied = names.map((name) => name.trim()).filter((name) => name !== "" && name !== "identity");
+    this.#makeDecoder = applied.length === 1 ? DECODERS.get(applied[0] ?? "") : undefined;
   }
 
   /** @throws why the bytes before these could not be decompressed, or what the sink has thrown */
   write(chunk: Buffer, flow: Flow): void {
-    if (!this.#hasBegun) this.#begin(chunk[0]);
+    if (!this.#hasBegun) this.#begin(chunk[0] ?? 0);
     if (this.#failure !== null) throw this.#failure;
     if (this.#decoder === null) this.#sink.write(chunk, flow);
     else if (!this.#decoder.write(chunk)) this.#holdBack(this.#decoder, flow);
@@ -48,8 +55,13 @@ export class DecodingSink implements ByteSink {
 
   /** Waits until the sink has the last byte. @throws TransportError whose cause is what `write` would throw */
   async finish(): Promise<void> {
-    this.#decoder?.end();
-    await this.#ended;
+    const decoder = this.#decoder;
+    if (decoder !== null && !decoder.destroyed) {
+      await new Promise<void>((resolve) => {
+        decoder.once("end", resolve).once("close", resolve);
+        decoder.end();
+      });
+    }
     const cause = this.#failure;
     if (cause !== null) throw new TransportError(cause.message, { sent: true, cause });
   }
@@ -59,10 +71,9 @@ export class DecodingSink implements ByteSink {
     this.#decoder?.destroy();
   }
 
-  #begin(first: number | undefined): void {
+  #begin(first: number): void {
     this.#hasBegun = true;
-    if (this.#encoding.endsWith("gzip") && first !== GZIP_BYTE) return;
-    const decoder = DECODERS[this.#encoding]?.() ?? null;
+    const decoder = this.#makeDecoder?.(first) ?? null;
     if (decoder === null) return;
     this.#decoder = decoder;
     const flow = { pause: () => void decoder.pause(), resume: () => void decoder.resume() };
@@ -70,26 +81,26 @@ export class DecodingSink implements ByteSink {
       try {
         this.#sink.write(chunk, flow);
       } catch (error) {
-        this.#failure ??= asError(error);
+        this.#failure ??= error instanceof Error ? error : new Error(String(error));
         decoder.destroy();
       }
     });
-    this.#ended = finished(decoder).catch((error: unknown) => {
-      this.#failure ??= new Error(`it could not be decompressed (${asError(error).message})`);
+    // It comes before `close`, at which the sender continues and must learn of it.
+    decoder.on("error", ({ message }) => {
+      this.#failure ??= new Error(`it could not be decompressed (${message})`);
     });
   }
 
   /** Holds the sender back until the decoder has caught up, or has failed, which the next write says. */
   #holdBack(decoder: Decoder, flow: Flow): void {
+    if (this.#isHeldBack || decoder.destroyed) return;
+    this.#isHeldBack = true;
     flow.pause();
     const resume = () => {
       decoder.off("drain", resume).off("close", resume);
+      this.#isHeldBack = false;
       flow.resume();
     };
     decoder.on("drain", resume).on("close", resume);
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -5,6 +5,11 @@ export class PendingError extends ImggenError {
   readonly type = "pending";
 }
 
+/** Another process is working on the task. */
+export class HeldError extends ImggenError {
+  readonly type = "pending";
+}
+
 /** Another process took the task over because this one's claim had run out. This process has submitted nothing since. */
 export class TakenOverError extends ImggenError {
   readonly type = "pending";

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -7,7 +8,7 @@ import { accepts } from "../support/batch-world.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { CANARY, PENDING, programWorld, SAVED } from "../support/program-world.ts";
+import { CANARY, PENDING, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
 import { failure, response, success } from "../support/scripted-server.ts";
 import {
   completedAt,
@@ -17,6 +18,7 @@ import {
   replies,
   silence,
   stillRunning,
+  taskIs,
   together,
 } from "../support/scripts.ts";
 import { startedUntil } from "../support/started.ts";
@@ -88,6 +90,56 @@ it("--reuse beside a submit whose process is killed: unknown, and nothing is spe
   const { code, stdout } = await second;
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 9, charged: "unknown" });
   expect(server.submits()).toHaveLength(1);
+});
+
+it.each([
+  ["after --no-wait", async (world: ProgramWorld) => void (await world.generate(["--no-wait"]))],
+  [
+    "beside resume",
+    async (world: ProgramWorld) => {
+      await world.generate(["--no-wait"]);
+      void world.resume(["task-1"]);
+    },
+  ],
+])("three generations with --reuse at once, %s: all of them return the one image", async (_when, begin) => {
+  const poll = inTurn(...Array(8).fill(stillRunning), completedAt("/1.png"));
+  const server = await liveService(PICTURE, { poll });
+  const world = await programWorld(server);
+  await begin(world);
+  const runs = await Promise.all([world, world, world].map((same) => same.generate(["--reuse"])));
+  expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect(server.submits()).toHaveLength(1);
+  expect(await world.files()).toEqual(["a-fox-task1.png"]);
+});
+
+it("three generations with --reuse at once, and the service cannot finish the task: one submit", async () => {
+  const failed = late(300, taskIs({ status: "failed", errorCode: "content_policy" }));
+  const server = await liveService(PICTURE, { poll: failed });
+  const world = await programWorld(server);
+  const runs = await Promise.all([world, world, world].map((same) => same.generate(["--reuse"])));
+  expect(runs.map(({ code }) => code)).toEqual([5, 5, 5]);
+  expect(server.submits()).toHaveLength(1);
+});
+
+it("Ctrl-C while --reuse waits for another process: the task's id, and what is charged", async () => {
+  const server = await liveService(PICTURE, { poll: stillRunning });
+  const world = await programWorld(server);
+  const first = world.start(world.generateArgs());
+  const end = finished(first);
+  while (server.requests.length < 2) await pause(10);
+  const second = world.start(world.generateArgs(["--reuse"]));
+  const secondEnd = finished(second);
+  await once(second.stderr ?? second, "data");
+  second.kill("SIGINT");
+  const { code, stdout } = await secondEnd;
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+    code: 130,
+    taskId: "task-1",
+    charged: "yes",
+    error: { type: "interrupted" },
+  });
+  first.kill("SIGKILL");
+  await end;
 });
 
 it("--reuse beside a process that waits for the task's images: pending where the timeout is short", async () => {

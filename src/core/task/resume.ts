@@ -6,7 +6,7 @@ import type { ServiceIdentity } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
-import { PendingError } from "../errors.ts";
+import { HeldError } from "../errors.ts";
 import { isWhole } from "../images/save-images.ts";
 import type { WaitResult } from "../polling/wait.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
@@ -149,7 +149,7 @@ export function recoveryDestination(destination: Destination): Destination {
 export function stillHeld(record: TaskRecord): TaskReport {
   const report = reportOf(record);
   const message = `Another process is working on task ${report.taskId ?? record.id}.`;
-  return { ...report, error: new PendingError(message, { charged: report.charged }) };
+  return { ...report, error: new HeldError(message, { charged: report.charged }) };
 }
 
 /** Polls a failed task again, and saves it if the service has completed it since. */

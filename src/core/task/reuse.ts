@@ -5,6 +5,7 @@ import { STATES } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
+import { HeldError, interruptedError } from "../errors.ts";
 import { prepareDestination } from "../images/destination.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import {
@@ -29,30 +30,33 @@ const READ_AGAIN_MS = 100;
 
 /**
  * Reuses an earlier task for the same request: finishes it if it is unfinished, and downloads its images again if the
- * files are gone. Waits for another process that is submitting the request or finishing its task. Submits nothing. If
- * the only earlier task has an unknown outcome, the report says so.
+ * files are gone. Waits for another process that is submitting the request or finishing its task, and shares what
+ * becomes of it. Submits nothing. If the only earlier task has an unknown outcome, the report says so.
  * @returns null if the request was never charged
- * @throws the signal's reason, while another process is waited for
  */
 export async function reuseEarlier(
   request: GenerationRequest,
-  { wait, destination }: ReuseSpec,
+  spec: ReuseSpec,
   deps: TaskDeps,
 ): Promise<TaskReport | null> {
   const { clock, ledger } = deps;
+  const { wait } = spec;
   const endMs = clock.monotonicMs() + (wait ? waitTimeoutMs(wait, request) : PATIENCE_WITHOUT_WAIT_MS);
-  const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
-  const isHeld = (record: TaskRecord) =>
-    isSubmitting(record, ledger) || (wait && isFinishing(record, ledger));
+  let isFirst = true;
   let record = await findReusable(request, deps);
-  while (record !== null && isHeld(record) && leftMs() > 0) {
-    deps.onProgress({ type: "held", id: reportOf(record).taskId ?? record.id });
-    await whileHeld(record, isHeld, leftMs, deps);
-    record = await findReusable(request, deps);
+  while (record !== null) {
+    const leftMs = Math.max(0, endMs - clock.monotonicMs());
+    const report = await reused(record, { ...spec, wait: wait && { ...wait, timeoutMs: leftMs } }, deps);
+    if (!(report.error instanceof HeldError) || leftMs === 0) return { ...report, reused: true };
+    if (isFirst) deps.onProgress({ type: "held", id: report.taskId ?? record.id });
+    isFirst = false;
+    if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
+      return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
+    const entry = await ledger.read(record.id);
+    const isShared = entry?.kind === "task" && (isReusable(entry.record, ledger) || hasFailed(entry.record));
+    record = isShared ? entry.record : await findReusable(request, deps);
   }
-  if (record === null) return null;
-  const left = wait && { ...wait, timeoutMs: leftMs() };
-  return { ...(await reused(record, { wait: left, destination }, deps)), reused: true };
+  return null;
 }
 
 /**
@@ -84,30 +88,32 @@ function beginNew(spec: GenerateSpec, deps: TaskDeps): Promise<OwnedTask | null>
   });
 }
 
-async function reused(record: TaskRecord, { wait, destination }: ReuseSpec, deps: TaskDeps) {
+async function reused(
+  record: TaskRecord,
+  { wait, destination }: ReuseSpec,
+  deps: TaskDeps,
+): Promise<TaskReport> {
   const report = reportOf(record);
-  if (record.state.name === "intent" && isSubmitting(record, deps.ledger)) return stillHeld(record);
-  if (isUnknown(record) || isSubmitting(record, deps.ledger)) return report;
+  const { ledger } = deps;
+  if (ledger.isUnderWay(record)) return stillHeld(record);
+  if (isUnknown(record) || isSubmitting(record, ledger) || hasFailed(record)) return report;
   if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
   const fallback = recoveryDestination(record.intent.destination);
   // Bytes that went to standard output are nowhere now.
   const gone = report.files.some(({ path }) => path === null);
   const options = { wait, destination: destination ?? (gone ? fallback : null), fallback: () => fallback };
   // It is a task of the same account.
-  return resumeFound(record, options, { ledger: deps.ledger, depsFor: async () => deps });
+  return resumeFound(record, options, { ledger, depsFor: async () => deps });
 }
 
-/** Waits until no other process has the task. */
-async function whileHeld(
-  { id }: TaskRecord,
-  isHeld: (record: TaskRecord) => boolean | null,
-  leftMs: () => number,
-  { clock, ledger, signal }: TaskDeps,
-): Promise<void> {
-  while (leftMs() > 0) {
-    await clock.sleep(Math.min(READ_AGAIN_MS, leftMs()), signal);
-    const entry = await ledger.read(id);
-    if (entry?.kind !== "task" || !isHeld(entry.record)) return;
+/** @returns false if a signal came */
+async function pause(ms: number, { clock, signal }: TaskDeps): Promise<boolean> {
+  try {
+    await clock.sleep(ms, signal);
+    return true;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return false;
   }
 }
 
@@ -117,11 +123,14 @@ function isSubmitting(record: TaskRecord, ledger: Ledger): boolean {
   return state.name === "rate_limited" ? !state.isOwnerGone : ledger.isUnderWay(record);
 }
 
-/** Whether the process that submitted it is waiting for its images. */
-function isFinishing(record: TaskRecord, ledger: Ledger): boolean {
-  return (
-    STATES[record.state.name].isOpen && STATES[record.state.name].charged === "yes" && ledger.isHeld(record)
-  );
+function isReusable(record: TaskRecord, ledger: Ledger): boolean {
+  const { charged } = STATES[record.state.name];
+  return charged === "yes" || isUnknown(record) || isSubmitting(record, ledger);
+}
+
+/** The service could not finish it. An earlier one does not count, but whoever waited for it has asked for no other. */
+function hasFailed({ state }: TaskRecord): boolean {
+  return state.name === "failed";
 }
 
 /** The newest task that was accepted, else the newest that may be. */
@@ -132,7 +141,7 @@ async function findReusable(
   let maybe: TaskRecord | null = null;
   for await (const record of ledger.sameRequest(request, connection.identity)) {
     if (STATES[record.state.name].charged === "yes") return record;
-    if (isUnknown(record) || isSubmitting(record, ledger)) maybe ??= record;
+    if (isReusable(record, ledger)) maybe ??= record;
   }
   return maybe;
 }
