@@ -20,7 +20,8 @@ export function excerptOf(body: string, maskKey: (text: string) => string): stri
 export function refusedBody({ cause }: TransportError): string {
   const text = String(refusedPacket(cause) ?? "");
   const end = text.indexOf(END_OF_HEAD);
-  return end === -1 ? text : text.slice(end + END_OF_HEAD.length);
+  if (end !== -1) return text.slice(end + END_OF_HEAD.length);
+  return text.startsWith("HTTP/") ? "" : text;
 }
 
 /** As Node's parser gives it with its error, or undici's. */

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { buildConnector, Pool } from "undici";
+import type { Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
@@ -11,17 +11,18 @@ import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
   readonly #closing = new AbortController();
-  readonly #connector: buildConnector.connector;
+  readonly #factory: ReturnType<typeof heldClients>;
 
   constructor(connect: Connector) {
     // Every connection that is being made adds a listener, so a large number is not a leak.
     setMaxListeners(0, this.#closing.signal);
-    this.#connector = skippingInterim(({ protocol, host }, callback) => {
+    const connector = skippingInterim(({ protocol, host }, callback) => {
       connect(new URL(`${protocol}//${host}`), this.#closing.signal).then(
         (socket) => callback(null, socket),
         (error) => callback(error, null),
       );
     });
+    this.#factory = heldClients(connector);
   }
 
   dispatch(request: OutgoingRequest, exchange: Exchange): void {
@@ -34,8 +35,7 @@ export class SharedConnections implements Sender {
   }
 
   #pool(origin: string): Pool {
-    const factory = heldClients(this.#connector);
-    const pool = this.#pools.get(origin) ?? new UndiciPool(origin, { ...DISPATCHER, factory });
+    const pool = this.#pools.get(origin) ?? new UndiciPool(origin, { ...DISPATCHER, factory: this.#factory });
     this.#pools.set(origin, pool);
     return pool;
   }

@@ -16,8 +16,9 @@ export class ImggenFailure extends Error implements TaskFailure {
   readonly resume: string | null;
   readonly files: SavedFile[];
   readonly warnings: string[];
+  declare readonly reused?: true;
 
-  constructor({ error, taskId, charged, resume, files, warnings }: TaskFailure, cause?: unknown) {
+  constructor({ error, taskId, charged, resume, files, warnings, reused }: TaskFailure, cause?: unknown) {
     super(error.message, cause === undefined ? undefined : { cause });
     this.error = error;
     this.taskId = taskId;
@@ -25,12 +26,13 @@ export class ImggenFailure extends Error implements TaskFailure {
     this.resume = resume;
     this.files = files;
     this.warnings = warnings;
+    if (reused) this.reused = reused;
   }
 
   /** The same document that the command line prints. */
   toJSON(): TaskFailure {
-    const { ok, error, taskId, charged, resume, files, warnings } = this;
-    return { ok, error, taskId, charged, resume, files, warnings };
+    const { ok, error, taskId, charged, resume, files, warnings, reused } = this;
+    return { ok, error, taskId, charged, resume, files, warnings, ...(reused && { reused }) };
   }
 }
 

@@ -6,12 +6,10 @@ import type { ErrorDetail, FailureJson, StatusResult, TaskFacts, TaskResult } fr
 
 /** A task's report as scripts get it: the success object, or the failure object. @param names how that names options */
 export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
-  if (report.error) {
-    const { files, warnings } = report;
-    return { ...failureJson(describeFailure(report.error, names, report)), files, warnings };
-  }
-  const { elapsedMs, warnings, reused } = report;
-  return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...(reused && { reused: true }) };
+  const { elapsedMs, files, warnings, reused, error } = report;
+  const more = reused && { reused };
+  if (error) return { ...failureJson(describeFailure(error, names, report)), files, warnings, ...more };
+  return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...more };
 }
 
 /** What is known of a task, in the order in which scripts get it. */

@@ -61,6 +61,8 @@ export interface TaskFailure extends FailureJson {
   /** The images that were saved before the failure. */
   files: SavedFile[];
   warnings: string[];
+  /** It is an earlier task: nothing was charged now. */
+  reused?: true;
 }
 
 export type TaskResult = TaskSuccess | TaskFailure;

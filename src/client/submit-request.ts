@@ -23,7 +23,8 @@ export interface SubmitSpec extends GenerateSpec {
 }
 
 /**
- * Warns about an unfinished task for the same request unless it is to be reused, checks the daily limit, uploads reference images, and generates.
+ * Warns about an unfinished task for the same request unless it is to be reused, checks the daily limit, uploads
+ * reference images, and generates.
  * @throws BudgetExceededError if the day's limit would be passed, or what `ReferenceImages.ready` and `generate` throw;
  *   nothing was sent
  */
@@ -45,7 +46,8 @@ export async function submitRequest(
     await say(twinWarning(twin));
   }
   const { credits } = checked;
-  const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
+  // What is reused costs nothing; before a new one is sent, its cost is checked in any case.
+  const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
   await checkDailyLimit(cost, connection.identity.keyId, deps, allowUndocumented);
   const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
   const final = { ...spec, checked: { ...checked, request, warnings } };

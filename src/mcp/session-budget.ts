@@ -58,7 +58,8 @@ export class SessionBudget {
       if (result.reused) this.#count(estimate, -1);
       return result;
     } catch (error) {
-      if (error instanceof ImggenFailure && error.charged === "no") this.#count(estimate, -1);
+      if (error instanceof ImggenFailure && (error.charged === "no" || error.reused))
+        this.#count(estimate, -1);
       throw error;
     }
   }

@@ -38,14 +38,18 @@ export async function takeClaim(
   }
 }
 
-const WAIT_FOR_OTHERS_MS = 5_000;
-
 /**
- * Claims a resource that processes have in turn, each for a few milliseconds. It has no owner beside its claims.
- * @throws Error that names the process that still has it after 5 s
+ * Claims a resource that processes have in turn, each for a short time. It has no owner beside its claims.
+ * @throws Error that names the process that still has it after `mostMs`; or the signal's reason
  */
-export async function claimInTurn(folder: string, id: string, processes: Processes): Promise<Claim> {
-  for (const end = performance.now() + WAIT_FOR_OTHERS_MS; ; ) {
+export async function claimInTurn(
+  folder: string,
+  id: string,
+  processes: Processes,
+  { mostMs, signal }: { mostMs: number; signal?: AbortSignal | undefined },
+): Promise<Claim> {
+  for (const end = performance.now() + mostMs; ; ) {
+    signal?.throwIfAborted();
     const turn = await takeClaim(folder, id, null, processes);
     if (!turn.held) return turn.claim;
     if (performance.now() > end) throw new Error(`process ${turn.by.pid} is using it`);

@@ -38,10 +38,14 @@ export class DoneTasks {
     }
   }
 
-  /** Every task whose name `wanted` is true of, newest first, each read only when it is asked for. */
-  async *newestFirst(wanted: (name: string) => boolean): AsyncGenerator<LedgerEntry> {
+  /**
+   * Every task whose name `wanted` is true of, newest first, each read only when it is asked for.
+   * @param since an id: none that is older
+   */
+  async *newestFirst(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     for (const day of listFolder(this.#folder).reverse()) {
       for await (const { folder, name } of this.#namesOf(day)) {
+        if (name < since) return;
         if (!wanted(name)) continue;
         const entry = await readEntry(folder, name);
         if (entry) yield entry;

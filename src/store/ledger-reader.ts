@@ -104,11 +104,11 @@ export class LedgerReader {
     return this.#newestFirst(() => true);
   }
 
-  /** @param wanted which finished tasks to read, by their names */
-  async *#newestFirst(wanted: (name: string) => boolean): AsyncGenerator<LedgerEntry> {
+  /** @param wanted which finished tasks to read, by their names @param since an id: no finished task that is older */
+  async *#newestFirst(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     const open = (await this.unfinished()).reverse();
     const idAt = (entry: LedgerEntry) => idOfName(path.basename(entry.file)) ?? path.basename(entry.file);
-    const done = this.done.newestFirst(wanted);
+    const done = this.done.newestFirst(wanted, since);
     for (let next = await this.#nextOf(done); next; next = await this.#nextOf(done)) {
       // A task that was moved between the two listings is in both.
       if (open[0] && idAt(open[0]) === idAt(next)) open.shift();
@@ -152,12 +152,20 @@ export class LedgerReader {
     return findTasksOfFiles(sha256s, (wanted) => this.#newestFirst(wanted));
   }
 
-  /** Every task for the very same request of the same account, newest first. */
-  sameRequest(request: GenerationRequest, service: ServiceIdentity): AsyncGenerator<TaskRecord, undefined> {
+  /**
+   * Every task for the very same request of the same account, newest first.
+   * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
+   */
+  sameRequest(
+    request: GenerationRequest,
+    service: ServiceIdentity,
+    sinceMs = 0,
+  ): AsyncGenerator<TaskRecord, undefined> {
     const tag = requestTag(request, service);
     return this.#search(
       (name) => hasTag(name, tag),
       ({ intent }) => isSameRequest(intent, { request, service }),
+      timeOfId(sinceMs),
     );
   }
 
@@ -200,8 +208,9 @@ export class LedgerReader {
   async *#search(
     wanted: (name: string) => boolean,
     matches: (record: TaskRecord) => boolean,
+    since = "",
   ): AsyncGenerator<TaskRecord, undefined> {
-    for await (const entry of this.#newestFirst(wanted)) {
+    for await (const entry of this.#newestFirst(wanted, since)) {
       if (entry.kind === "task" && matches(entry.record)) yield entry.record;
     }
   }

@@ -27,6 +27,9 @@ import { releaseReserve } from "./reserve-file.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
 
+/** How long to wait for other processes that do the same: each takes milliseconds, on a slow disk perhaps a second. */
+const MOST_WAIT_MS = 60_000;
+
 /** The ledger for processes that submit, finish and resume tasks. */
 export class Ledger extends LedgerReader {
   readonly #starter = new TaskStarter(this.folder, this.done, this.clock, this.processes);
@@ -62,15 +65,20 @@ export class Ledger extends LedgerReader {
 
   /**
    * Runs `work` while no other caller on this machine does so for the same request: to search the ledger for a task and
-   * to begin one is a single step then. @throws StateFolderError, or what `work` throws
+   * to begin one is a single step then. @throws StateFolderError, the signal's reason, or what `work` throws
    */
   async alone<Result>(
     { request, service }: Pick<Intent, "request" | "service">,
     work: () => Promise<Result>,
+    signal?: AbortSignal,
   ): Promise<Result> {
     const claim = await usingStateFolder(this.folder, "Nothing was sent.", async () => {
       await makeFolder(this.openFolder, 0o700);
-      return claimInTurn(this.openFolder, `request-${requestTag(request, service)}`, this.processes);
+      const id = `request-${requestTag(request, service)}`;
+      return claimInTurn(this.openFolder, id, this.processes, { mostMs: MOST_WAIT_MS, signal });
+    }).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
     });
     try {
       return await work();

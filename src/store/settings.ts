@@ -10,6 +10,8 @@ import { SettingsError } from "./errors.ts";
 import { readObject, readSettings, type SettingName, type Settings, settingsFile } from "./settings-file.ts";
 import { leftoversOf, probeOf } from "./settings-leftovers.ts";
 
+const WAIT_FOR_OTHERS_MS = 5_000;
+
 /** The settings file as login, logout and config change it: through conf. */
 export class SettingsStore {
   readonly file: string;
@@ -49,7 +51,7 @@ export class SettingsStore {
     const folder = path.dirname(this.file);
     try {
       await makeFolder(folder, 0o700);
-      const claim = await claimInTurn(folder, "config", this.#processes);
+      const claim = await claimInTurn(folder, "config", this.#processes, { mostMs: WAIT_FOR_OTHERS_MS });
       try {
         for (const leftover of leftoversOf(this.file)) removeIfPresent(leftover);
         await work();

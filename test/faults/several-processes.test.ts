@@ -118,6 +118,7 @@ it("three generations with --reuse at once, and the service cannot finish the ta
   const world = await programWorld(server);
   const runs = await Promise.all([world, world, world].map((same) => same.generate(["--reuse"])));
   expect(runs.map(({ code }) => code)).toEqual([5, 5, 5]);
+  expect(runs.filter(({ stdout }) => JSON.parse(stdout).reused)).toHaveLength(2);
   expect(server.submits()).toHaveLength(1);
 });
 

@@ -1,7 +1,8 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, writeSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import { platform } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -348,6 +349,32 @@ it("a first SIGINT ends -o - whose output is not read: no temporary file stays, 
   expect((await world.resume()).code).toBe(0);
   expect(server.submits()).toHaveLength(1);
 });
+
+it.each(SIGNALS)(
+  "%s ends a program whose output goes to a pipe that others have filled",
+  async (signal, exit) => {
+    if (platform() !== "linux") return;
+    const world = await programWorld(null);
+    const fifo = path.join(world.folder, "full");
+    await promisify(execFile)("mkfifo", [fifo]);
+    const full = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(full));
+    expect(() => {
+      for (;;) writeSync(full, Buffer.alloc(4096));
+    }).toThrow("EAGAIN");
+    const through = ["sh", "-c", 'exec "$@" > "$FULL"', "sh"];
+    const program = world.start(["models"], { through, env: { FULL: fifo } });
+    onTestFinished(() => void program.kill("SIGKILL"));
+    const end = once(program, "exit");
+    await handlesSignals(program);
+    await pause(500);
+    const sentMs = performance.now();
+    program.kill(signal);
+    const [code, endedBy] = await end;
+    expect([exit, signal]).toContain(code ?? endedBy);
+    expect(performance.now() - sentMs).toBeLessThan(2_000);
+  },
+);
 
 it("a killed -o -: resume removes its temporary file", async () => {
   const world = await programWorld(await liveService(LARGE));

@@ -93,6 +93,16 @@ describe("work on one request at a time", () => {
     expect(await as(1).alone(INTENT, async () => "done")).toBe("done");
   });
 
+  it("waits no longer than the signal allows, and throws its reason", async () => {
+    const { as, open } = await newLedger(2);
+    void as(2).alone(INTENT, () => new Promise<never>(() => {}));
+    while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
+    const interruption = new AbortController();
+    const waiting = as(1).alone(INTENT, async () => "done", interruption.signal);
+    interruption.abort(new Error("Ctrl-C"));
+    await expect(waiting).rejects.toThrow("Ctrl-C");
+  });
+
   it("leaves nothing that counts as a task, and what a killed process left is swept", async () => {
     const { as, world, ledger, open } = await newLedger(2);
     void as(2).alone(INTENT, () => new Promise<never>(() => {}));
@@ -434,6 +444,8 @@ describe("finding a task", () => {
     const { record } = await taskWith(ledger, accepted);
     const found = ledger.sameRequest({ model: "gamma-image-2", prompt: "a fox" }, INTENT.service);
     expect((await all(found)).map(({ id }) => id)).toEqual([record.id, older]);
+    const recent = ledger.sameRequest(INTENT.request, INTENT.service, clock.now() - 30_000);
+    expect((await all(recent)).map(({ id }) => id)).toEqual([record.id]);
     const elsewhere = { ...INTENT.service, keyId: "fedcba9876543210" };
     expect((await ledger.sameRequest(INTENT.request, elsewhere).next()).done).toBe(true);
   });

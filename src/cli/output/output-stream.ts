@@ -1,4 +1,4 @@
-import { fstatSync, type Stats, write, writeSync } from "node:fs";
+import { constants, fstatSync, openSync, type Stats, write, writeSync } from "node:fs";
 import { platform } from "node:os";
 import { errorCode } from "../../lib/error-code.ts";
 
@@ -15,9 +15,11 @@ export interface OutputStream {
   write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;
 }
 
-/** Any pipe holds so much: what goes beyond may have to wait for the reader, which must not hold everything else up. */
+/** An empty pipe holds so much: what goes beyond may have to wait for the reader, which must not hold everything else up. */
 const PIPE_BYTES = 16 * 1024;
 const BUSY_PIPE_PAUSE_MS = 5;
+
+const WITHOUT_WAITING = constants.O_WRONLY | constants.O_NONBLOCK;
 
 /**
  * Standard output or error as its file descriptor, where that is a file, a pipe or a socket: Node's own stream
@@ -26,6 +28,7 @@ const BUSY_PIPE_PAUSE_MS = 5;
 export function fdStream(fd: 1 | 2): OutputStream | null {
   const kind = plainKind(fd);
   if (kind === null) return null;
+  const writeNow = kind.isFIFO() ? withoutWaiting(fd) : writeSync;
   let under: Promise<void> | null = null;
   let writtenBytes = 0;
   return {
@@ -33,7 +36,7 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
     write(data, done) {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
       writtenBytes += bytes.length;
-      const writeOn = writtenBytes > PIPE_BYTES ? writeSome : writeSync;
+      const writeOn = writtenBytes > PIPE_BYTES ? writeSome : writeNow;
       // Written synchronously if no write is pending, so that the output is visible before the next step.
       const written =
         under === null ? writeAll(fd, bytes, writeOn) : under.then(() => writeAll(fd, bytes, writeOn));
@@ -117,6 +120,28 @@ function isMemoryDevice(kind: Stats): boolean {
 }
 
 type Write = (fd: number, bytes: Uint8Array) => number | Promise<number>;
+
+/**
+ * Writes to a pipe at once if it has room, and in the background if not: other programs may have filled it, and a write
+ * that waits would keep signals from being handled. Where the system does not open a pipe again (it is not Linux), an
+ * empty one has to be enough.
+ */
+function withoutWaiting(fd: 1 | 2): Write {
+  let same: number | null = null;
+  try {
+    same = openSync(`/proc/self/fd/${fd}`, WITHOUT_WAITING);
+  } catch {
+    return writeSync;
+  }
+  return (_fd, bytes) => {
+    try {
+      return writeSync(same, bytes);
+    } catch (error) {
+      if (errorCode(error) !== "EAGAIN") throw error;
+      return writeSome(fd, bytes);
+    }
+  };
+}
 
 async function writeAll(fd: number, bytes: Uint8Array, writeOn: Write): Promise<void> {
   for (let at = 0; at < bytes.length; ) {

@@ -67,25 +67,33 @@ export async function reuseEarlier(
 export async function generateOrReuse(spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport> {
   const { checked, destination, wait } = spec;
   await prepareDestination(destination, deps.ledger.processes);
+  // Bytes for standard output are wanted there, wherever the other process saves them.
+  const reuse = { wait, destination: destination.kind === "stdout" ? destination : null };
   for (;;) {
     deps.signal.throwIfAborted();
-    const owned = await beginNew(spec, deps);
-    if (owned !== null) return submitAndFinish(owned, spec, deps);
-    // Bytes for standard output are wanted there, wherever the other process saves them.
-    const own = destination.kind === "stdout" ? destination : null;
-    const earlier = await reuseEarlier(checked.request, { wait, destination: own }, deps);
+    const searchedMs = deps.clock.now();
+    const earlier = await reuseEarlier(checked.request, reuse, deps);
     if (earlier !== null) return earlier;
+    const owned = await beginNew(spec, searchedMs, deps);
+    if (owned !== null) return submitAndFinish(owned, spec, deps);
   }
 }
 
-/** Begins a task, unless there is one to reuse: then null. */
-function beginNew(spec: GenerateSpec, deps: TaskDeps): Promise<OwnedTask | null> {
-  const { ledger } = deps;
+/** Clocks are corrected now and then. */
+const CLOCK_MARGIN_MS = 60_000;
+
+/**
+ * Begins a task, unless there is one to reuse by now: then null.
+ * @param searchedMs when the whole ledger was searched: only what was begun since is searched again
+ */
+function beginNew(spec: GenerateSpec, searchedMs: number, deps: TaskDeps): Promise<OwnedTask | null> {
+  const { ledger, signal } = deps;
   const intent = intentOf(spec, deps);
-  return ledger.alone(intent, async () => {
-    if ((await findReusable(intent.request, deps)) !== null) return null;
-    return ledger.begin(intent, firstAttemptMs(deps));
-  });
+  const begin = async () => {
+    const found = await findReusable(intent.request, deps, searchedMs - CLOCK_MARGIN_MS);
+    return found === null ? ledger.begin(intent, firstAttemptMs(deps)) : null;
+  };
+  return ledger.alone(intent, begin, signal);
 }
 
 async function reused(
@@ -133,13 +141,14 @@ function hasFailed({ state }: TaskRecord): boolean {
   return state.name === "failed";
 }
 
-/** The newest task that was accepted, else the newest that may be. */
+/** The newest task that was accepted, else the newest that may be. @param sinceMs as of `sameRequest` */
 async function findReusable(
   request: GenerationRequest,
   { connection, ledger }: Pick<TaskDeps, "connection" | "ledger">,
+  sinceMs?: number,
 ): Promise<TaskRecord | null> {
   let maybe: TaskRecord | null = null;
-  for await (const record of ledger.sameRequest(request, connection.identity)) {
+  for await (const record of ledger.sameRequest(request, connection.identity, sinceMs)) {
     if (STATES[record.state.name].charged === "yes") return record;
     if (isReusable(record, ledger)) maybe ??= record;
   }
