@@ -1,5 +1,4 @@
-import { spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -7,9 +6,9 @@ import { expect, it, onTestFinished } from "vitest";
 import { accepts } from "../support/batch-world.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { finished } from "../support/program.ts";
+import { finished, type ProgramResult } from "../support/program.ts";
 import { CANARY, PENDING, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
-import { failure, response, success } from "../support/scripted-server.ts";
+import { type Behaviour, failure, response, success } from "../support/scripted-server.ts";
 import {
   completedAt,
   inTurn,
@@ -65,15 +64,17 @@ it("four generations with --reuse at once: one submit, and all of them return it
 });
 
 it("--reuse beside a submit that is refused: the request is submitted again", async () => {
-  const refusal = failure("my_credits.no_credits_description");
-  const server = await liveService(PICTURE, { submit: inTurn(late(500, replies(refusal)), accepts) });
+  const hasWaited = new Gate();
+  const server = await liveService(PICTURE, {
+    submit: inTurn(hasWaited.before(replies(failure("my_credits.no_credits_description"))), accepts),
+  });
   const world = await programWorld(server);
   const first = world.generate();
   while (server.submits().length === 0) await pause(10);
-  const second = await world.generate(["--reuse"]);
+  const [second] = await waitingGenerations(world, 1);
+  hasWaited.open();
   expect((await first).code).toBe(4);
-  expect(second.code).toBe(0);
-  expect(second.stderr).toContain("Waiting for another process");
+  expect((await second)?.code).toBe(0);
   expect(server.submits()).toHaveLength(2);
 });
 
@@ -112,13 +113,18 @@ it.each([
   expect(await world.files()).toEqual(["a-fox-task1.png"]);
 });
 
-it("three generations with --reuse at once, and the service cannot finish the task: one submit", async () => {
-  const failed = late(300, taskIs({ status: "failed", errorCode: "content_policy" }));
-  const server = await liveService(PICTURE, { poll: failed });
+it("two generations with --reuse beside one whose task the service cannot finish: one submit", async () => {
+  const failed = taskIs({ status: "failed", errorCode: "content_policy" });
+  const haveWaited = new Gate();
+  const server = await liveService(PICTURE, { poll: haveWaited.before(failed) });
   const world = await programWorld(server);
-  const runs = await Promise.all([world, world, world].map((same) => same.generate(["--reuse"])));
+  const first = world.generate(["--reuse"]);
+  while (server.submits().length === 0) await pause(10);
+  const others = await waitingGenerations(world, 2);
+  haveWaited.open();
+  const runs = await Promise.all([first, ...others]);
   expect(runs.map(({ code }) => code)).toEqual([5, 5, 5]);
-  expect(runs.filter(({ stdout }) => JSON.parse(stdout).reused)).toHaveLength(2);
+  expect(runs.map(({ stdout }) => JSON.parse(stdout).reused)).toEqual([undefined, true, true]);
   expect(server.submits()).toHaveLength(1);
 });
 
@@ -128,11 +134,8 @@ it("Ctrl-C while --reuse waits for another process: the task's id, and what is c
   const first = world.start(world.generateArgs());
   const end = finished(first);
   while (server.requests.length < 2) await pause(10);
-  const second = world.start(world.generateArgs(["--reuse"]));
-  const secondEnd = finished(second);
-  await once(second.stderr ?? second, "data");
-  second.kill("SIGINT");
-  const { code, stdout } = await secondEnd;
+  const [second] = await waitingGenerations(world, 1, (program) => program.kill("SIGINT"));
+  const { code = null, stdout = "" } = (await second) ?? {};
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({
     code: 130,
     taskId: "task-1",
@@ -142,6 +145,40 @@ it("Ctrl-C while --reuse waits for another process: the task's id, and what is c
   first.kill("SIGKILL");
   await end;
 });
+
+/** What a service answers only once a test has opened it. */
+class Gate {
+  open = () => {};
+  readonly #opened = new Promise<void>((resolve) => {
+    this.open = resolve;
+  });
+
+  before(behave: Behaviour): Behaviour {
+    return async (request, socket) => {
+      await this.#opened;
+      await behave(request, socket);
+    };
+  }
+}
+
+/** Starts generations with --reuse. @returns their ends, once all of them wait for another process */
+async function waitingGenerations(
+  world: ProgramWorld,
+  count: number,
+  onWaiting: (program: ChildProcess) => void = () => {},
+): Promise<Promise<ProgramResult>[]> {
+  const programs = Array.from({ length: count }, () => world.start(world.generateArgs(["--reuse"])));
+  const ends = programs.map(finished);
+  await Promise.all(
+    programs.map(async (program) => {
+      let said = "";
+      program.stderr?.on("data", (chunk: Buffer) => (said += chunk));
+      while (!said.includes("Waiting for another process")) await pause(10);
+      onWaiting(program);
+    }),
+  );
+  return ends;
+}
 
 it("--reuse beside a process that waits for the task's images: pending where the timeout is short", async () => {
   const server = await liveService(PICTURE, { poll: stillRunning });
