@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 const { main } = require("../dist/main.cjs");
 
-// Until the program has said how it ended, it has not ended well.
+// If nothing is left to do before main() has resolved, that is a failure.
 process.exitCode = 1;
 
 main(process.argv.slice(2)).then((exitCode) => {

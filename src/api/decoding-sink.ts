@@ -15,7 +15,7 @@ const gunzip: MakeDecoder = (first) => (first === GZIP_BYTE ? createGunzip() : n
 const DECODERS: ReadonlyMap<string, MakeDecoder> = new Map<string, MakeDecoder>([
   ["gzip", gunzip],
   ["x-gzip", gunzip],
-  // `deflate` means zlib's format, but some servers send raw deflate; the first half byte distinguishes them.
+  // `deflate` means zlib's format, but some servers send raw deflate. In zlib's the low four bits of the first byte are 8.
   ["deflate", (first) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw())],
   ["br", () => createBrotliDecompress()],
 ]);

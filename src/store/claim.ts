@@ -38,6 +38,12 @@ export async function takeClaim(
   }
 }
 
+/** How long to wait for a claim, milliseconds, and what ends the wait earlier. */
+export interface ClaimLimits {
+  mostMs: number;
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * Claims a resource that processes have in turn, each for a short time. It has no owner beside its claims.
  * @throws Error that names the process that still has it after `mostMs`; or the signal's reason
@@ -46,7 +52,7 @@ export async function claimInTurn(
   folder: string,
   id: string,
   processes: Processes,
-  { mostMs, signal }: { mostMs: number; signal?: AbortSignal | undefined },
+  { mostMs, signal }: ClaimLimits,
 ): Promise<Claim> {
   for (const end = performance.now() + mostMs; ; ) {
     signal?.throwIfAborted();

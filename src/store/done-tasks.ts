@@ -40,13 +40,13 @@ export class DoneTasks {
 
   /**
    * Every task whose name `wanted` is true of, newest first, each read only when it is asked for.
-   * @param since an id: none that is older
+   * @param since an id: none that is older; then `wanted` is true of tasks' names alone
    */
   async *newestFirst(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     for (const day of listFolder(this.#folder).reverse()) {
       for await (const { folder, name } of this.#namesOf(day)) {
-        if (name < since) return;
         if (!wanted(name)) continue;
+        if (name < since) return;
         const entry = await readEntry(folder, name);
         if (entry) yield entry;
       }

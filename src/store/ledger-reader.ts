@@ -159,13 +159,13 @@ export class LedgerReader {
   sameRequest(
     request: GenerationRequest,
     service: ServiceIdentity,
-    sinceMs = 0,
+    sinceMs?: number,
   ): AsyncGenerator<TaskRecord, undefined> {
     const tag = requestTag(request, service);
     return this.#search(
       (name) => hasTag(name, tag),
       ({ intent }) => isSameRequest(intent, { request, service }),
-      timeOfId(sinceMs),
+      sinceMs === undefined ? "" : timeOfId(sinceMs),
     );
   }
 

@@ -9,6 +9,7 @@ import type { TaskRecord } from "../task/record.ts";
 import { Announced } from "./announced.ts";
 import {
   type Claim,
+  type ClaimLimits,
   claimInTurn,
   hasClaims,
   isAtWork,
@@ -26,9 +27,6 @@ import { isOwnerGone, LONGEST_SUBMIT_MS, mayBeUnderWay, ownerOf, stopHolding } f
 import { releaseReserve } from "./reserve-file.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
-
-/** How long to wait for other processes that do the same: each takes milliseconds, on a slow disk perhaps a second. */
-const MOST_WAIT_MS = 60_000;
 
 /** The ledger for processes that submit, finish and resume tasks. */
 export class Ledger extends LedgerReader {
@@ -70,14 +68,14 @@ export class Ledger extends LedgerReader {
   async alone<Result>(
     { request, service }: Pick<Intent, "request" | "service">,
     work: () => Promise<Result>,
-    signal?: AbortSignal,
+    limits: ClaimLimits,
   ): Promise<Result> {
     const claim = await usingStateFolder(this.folder, "Nothing was sent.", async () => {
       await makeFolder(this.openFolder, 0o700);
       const id = `request-${requestTag(request, service)}`;
-      return claimInTurn(this.openFolder, id, this.processes, { mostMs: MOST_WAIT_MS, signal });
+      return claimInTurn(this.openFolder, id, this.processes, limits);
     }).catch((error: unknown) => {
-      signal?.throwIfAborted();
+      limits.signal?.throwIfAborted();
       throw error;
     });
     try {

@@ -8,7 +8,13 @@ import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished, type ProgramResult } from "../support/program.ts";
 import { CANARY, PENDING, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
-import { type Behaviour, failure, response, success } from "../support/scripted-server.ts";
+import {
+  type Behaviour,
+  failure,
+  response,
+  type ScriptedServer,
+  success,
+} from "../support/scripted-server.ts";
 import {
   completedAt,
   inTurn,
@@ -97,16 +103,19 @@ it.each([
   ["after --no-wait", async (world: ProgramWorld) => void (await world.generate(["--no-wait"]))],
   [
     "beside resume",
-    async (world: ProgramWorld) => {
+    async (world: ProgramWorld, server: ScriptedServer) => {
       await world.generate(["--no-wait"]);
-      void world.resume(["task-1"]);
+      const resume = world.start(["resume", "task-1", "--json", "--poll-interval", "100ms"]);
+      const end = finished(resume);
+      onTestFinished(async () => void (await end));
+      while (server.requests.length < 3) await pause(10);
     },
   ],
 ])("three generations with --reuse at once, %s: all of them return the one image", async (_when, begin) => {
   const poll = inTurn(...Array(8).fill(stillRunning), completedAt("/1.png"));
   const server = await liveService(PICTURE, { poll });
   const world = await programWorld(server);
-  await begin(world);
+  await begin(world, server);
   const runs = await Promise.all([world, world, world].map((same) => same.generate(["--reuse"])));
   expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(server.submits()).toHaveLength(1);

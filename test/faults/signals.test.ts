@@ -362,17 +362,24 @@ it.each(SIGNALS)(
     expect(() => {
       for (;;) writeSync(full, Buffer.alloc(4096));
     }).toThrow("EAGAIN");
-    const through = ["sh", "-c", 'exec "$@" > "$FULL"', "sh"];
-    const program = world.start(["models"], { through, env: { FULL: fifo } });
-    onTestFinished(() => void program.kill("SIGKILL"));
-    const end = once(program, "exit");
-    await handlesSignals(program);
-    await pause(500);
-    const sentMs = performance.now();
-    program.kill(signal);
-    const [code, endedBy] = await end;
-    expect([exit, signal]).toContain(code ?? endedBy);
-    expect(performance.now() - sentMs).toBeLessThan(2_000);
+    const env = { FULL: fifo };
+    for (const [args, redirected] of [
+      [["models"], '> "$FULL"'],
+      // It has ended by itself, but for its last message.
+      [["nosuch"], '2> "$FULL"'],
+      [["nosuch", "--json"], '> "$FULL"'],
+    ] as const) {
+      const program = world.start(args, { through: ["sh", "-c", `exec "$@" ${redirected}`, "sh"], env });
+      onTestFinished(() => void program.kill("SIGKILL"));
+      const end = once(program, "exit");
+      await handlesSignals(program);
+      await pause(500);
+      const sentMs = performance.now();
+      program.kill(signal);
+      const [code, endedBy] = await end;
+      expect([exit, signal]).toContain(code ?? endedBy);
+      expect(performance.now() - sentMs).toBeLessThan(2_000);
+    }
   },
 );
 

@@ -60,6 +60,15 @@ const claimed = async (ledger: Ledger, id: string): Promise<OwnedTask> => {
 };
 
 describe("work on one request at a time", () => {
+  const SOON = { mostMs: 5_000 };
+
+  it("gives up after the time that it is given, and names the process that has it", async () => {
+    const { as, open } = await newLedger(2);
+    void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
+    while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
+    await expect(as(1).alone(INTENT, async () => "done", { mostMs: 50 })).rejects.toThrow("process 2");
+  });
+
   it("waits for another caller's, in one process or in several, and takes the work's error as it is", async () => {
     const { as, open } = await newLedger(2);
     const said: string[] = [];
@@ -71,9 +80,9 @@ describe("work on one request at a time", () => {
     };
     const [one, two] = [as(1), as(2)];
     const ends = await Promise.allSettled([
-      one.alone(INTENT, work("a")),
-      one.alone(INTENT, work("b")),
-      two.alone(INTENT, work("c")),
+      one.alone(INTENT, work("a"), SOON),
+      one.alone(INTENT, work("b"), SOON),
+      two.alone(INTENT, work("c"), SOON),
     ]);
     expect(said).toHaveLength(6);
     for (const [at, line] of said.entries())
@@ -85,27 +94,28 @@ describe("work on one request at a time", () => {
   it("does not wait for another request's, nor for that of a process that was killed", async () => {
     const { as, world, open } = await newLedger(2);
     const forever = new Promise<never>(() => {});
-    void as(2).alone(INTENT, () => forever);
+    void as(2).alone(INTENT, () => forever, SOON);
     while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
     const other = { ...INTENT, request: { ...INTENT.request, prompt: "an owl" } };
-    expect(await as(1).alone(other, async () => "done")).toBe("done");
+    expect(await as(1).alone(other, async () => "done", SOON)).toBe("done");
     world.die(2);
-    expect(await as(1).alone(INTENT, async () => "done")).toBe("done");
+    expect(await as(1).alone(INTENT, async () => "done", SOON)).toBe("done");
   });
 
   it("waits no longer than the signal allows, and throws its reason", async () => {
     const { as, open } = await newLedger(2);
-    void as(2).alone(INTENT, () => new Promise<never>(() => {}));
+    void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
     while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
     const interruption = new AbortController();
-    const waiting = as(1).alone(INTENT, async () => "done", interruption.signal);
+    const limits = { ...SOON, signal: interruption.signal };
+    const waiting = as(1).alone(INTENT, async () => "done", limits);
     interruption.abort(new Error("Ctrl-C"));
     await expect(waiting).rejects.toThrow("Ctrl-C");
   });
 
   it("leaves nothing that counts as a task, and what a killed process left is swept", async () => {
     const { as, world, ledger, open } = await newLedger(2);
-    void as(2).alone(INTENT, () => new Promise<never>(() => {}));
+    void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
     while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
     world.die(2);
     expect(await ledger.unfinished()).toEqual([]);
@@ -435,7 +445,7 @@ describe("finding a task", () => {
   });
 
   it("finds every task for the very same request of the same account, newest first", async () => {
-    const { ledger, clock } = await newLedger();
+    const { ledger, clock, state } = await newLedger();
     const older = await finishedWith(ledger, accepted, completed, saved);
     clock.advance(60_000);
     const other = await ledger.begin({ ...INTENT, request: { ...INTENT.request, prompt: "a hare" } });
@@ -446,6 +456,12 @@ describe("finding a task", () => {
     expect((await all(found)).map(({ id }) => id)).toEqual([record.id, older]);
     const recent = ledger.sameRequest(INTENT.request, INTENT.service, clock.now() - 30_000);
     expect((await all(recent)).map(({ id }) => id)).toEqual([record.id]);
+    // Systems put hidden files into any folder, here into that of a later minute.
+    await plant(path.join(state, "tasks/done/2026-01-31/2359"), ".DS_Store", "");
+    const despite = ledger.sameRequest(INTENT.request, INTENT.service);
+    expect((await all(despite)).map(({ id }) => id)).toEqual([record.id, older]);
+    const since = ledger.sameRequest(INTENT.request, INTENT.service, clock.now() - 3_600_000);
+    expect((await all(since)).map(({ id }) => id)).toEqual([record.id, older]);
     const elsewhere = { ...INTENT.service, keyId: "fedcba9876543210" };
     expect((await ledger.sameRequest(INTENT.request, elsewhere).next()).done).toBe(true);
   });

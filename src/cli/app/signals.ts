@@ -82,8 +82,9 @@ export function isInForeground(): boolean {
  * that was given up) is not waited for. If nothing does, the process ends by itself before.
  */
 export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
-  const isInterrupted = reason instanceof InterruptedError && exitCode === exitCodeOf(reason);
-  setTimeout(() => leave(exitCode, isInterrupted ? reason.signal : null), LINGER_MS).unref();
+  // The command may have ended by itself, with a last message that nobody reads.
+  const signal = reason instanceof InterruptedError ? reason.signal : null;
+  setTimeout(() => leave(exitCode, signal), LINGER_MS).unref();
 }
 
 /**

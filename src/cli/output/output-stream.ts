@@ -15,11 +15,11 @@ export interface OutputStream {
   write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;
 }
 
-/** An empty pipe holds so much: what goes beyond may have to wait for the reader, which must not hold everything else up. */
+/** An empty pipe holds so much. A write beyond that may have to wait for the reader, so it is made in the background. */
 const PIPE_BYTES = 16 * 1024;
 const BUSY_PIPE_PAUSE_MS = 5;
 
-const WITHOUT_WAITING = constants.O_WRONLY | constants.O_NONBLOCK;
+const NON_BLOCKING = constants.O_WRONLY | constants.O_NONBLOCK;
 
 /**
  * Standard output or error as its file descriptor, where that is a file, a pipe or a socket: Node's own stream
@@ -28,7 +28,7 @@ const WITHOUT_WAITING = constants.O_WRONLY | constants.O_NONBLOCK;
 export function fdStream(fd: 1 | 2): OutputStream | null {
   const kind = plainKind(fd);
   if (kind === null) return null;
-  const writeNow = kind.isFIFO() ? withoutWaiting(fd) : writeSync;
+  const writeNow = kind.isFIFO() ? nonBlockingWrite(fd) : writeSync;
   let under: Promise<void> | null = null;
   let writtenBytes = 0;
   return {
@@ -123,19 +123,20 @@ type Write = (fd: number, bytes: Uint8Array) => number | Promise<number>;
 
 /**
  * Writes to a pipe at once if it has room, and in the background if not: other programs may have filled it, and a write
- * that waits would keep signals from being handled. Where the system does not open a pipe again (it is not Linux), an
- * empty one has to be enough.
+ * that blocks would keep signals from being handled. Only Linux opens a pipe again, for writes that never block;
+ * elsewhere the first 16 KiB block if the pipe is full.
  */
-function withoutWaiting(fd: 1 | 2): Write {
-  let same: number | null = null;
+function nonBlockingWrite(fd: 1 | 2): Write {
+  if (platform() !== "linux") return writeSync;
+  let reopened: number;
   try {
-    same = openSync(`/proc/self/fd/${fd}`, WITHOUT_WAITING);
+    reopened = openSync(`/proc/self/fd/${fd}`, NON_BLOCKING);
   } catch {
     return writeSync;
   }
   return (_fd, bytes) => {
     try {
-      return writeSync(same, bytes);
+      return writeSync(reopened, bytes);
     } catch (error) {
       if (errorCode(error) !== "EAGAIN") throw error;
       return writeSome(fd, bytes);

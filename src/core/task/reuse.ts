@@ -30,8 +30,8 @@ const READ_AGAIN_MS = 100;
 
 /**
  * Reuses an earlier task for the same request: finishes it if it is unfinished, and downloads its images again if the
- * files are gone. Waits for another process that is submitting the request or finishing its task, and shares what
- * becomes of it. Submits nothing. If the only earlier task has an unknown outcome, the report says so.
+ * files are gone. Waits for another process that is submitting the request or finishing its task, and returns the same
+ * result. Submits nothing. If the only earlier task has an unknown outcome, the report says so.
  * @returns null if the request was never charged
  */
 export async function reuseEarlier(
@@ -79,6 +79,9 @@ export async function generateOrReuse(spec: GenerateSpec, deps: TaskDeps): Promi
   }
 }
 
+/** How long to wait while other processes search and begin: each takes milliseconds, on a slow disk perhaps a second. */
+const MOST_WAIT_MS = 60_000;
+
 /** Clocks are corrected now and then. */
 const CLOCK_MARGIN_MS = 60_000;
 
@@ -89,11 +92,12 @@ const CLOCK_MARGIN_MS = 60_000;
 function beginNew(spec: GenerateSpec, searchedMs: number, deps: TaskDeps): Promise<OwnedTask | null> {
   const { ledger, signal } = deps;
   const intent = intentOf(spec, deps);
+  const patienceMs = spec.wait ? waitTimeoutMs(spec.wait, intent.request) : PATIENCE_WITHOUT_WAIT_MS;
   const begin = async () => {
     const found = await findReusable(intent.request, deps, searchedMs - CLOCK_MARGIN_MS);
     return found === null ? ledger.begin(intent, firstAttemptMs(deps)) : null;
   };
-  return ledger.alone(intent, begin, signal);
+  return ledger.alone(intent, begin, { mostMs: Math.min(MOST_WAIT_MS, patienceMs), signal });
 }
 
 async function reused(
@@ -136,7 +140,7 @@ function isReusable(record: TaskRecord, ledger: Ledger): boolean {
   return charged === "yes" || isUnknown(record) || isSubmitting(record, ledger);
 }
 
-/** The service could not finish it. An earlier one does not count, but whoever waited for it has asked for no other. */
+/** Whether it failed. A process that waited for it reports the failure, instead of submitting the request again. */
 function hasFailed({ state }: TaskRecord): boolean {
   return state.name === "failed";
 }
