@@ -116,7 +116,7 @@ const OWNERS: Record<string, string[]> = {
     "api/interim.ts",
     "api/proxy.ts",
     "api/shared-connections.ts",
-    "api/held-client.ts",
+    "api/pausable-client.ts",
     "api/undici-settings.ts",
     "api/undici.d.ts",
   ],

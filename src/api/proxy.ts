@@ -6,8 +6,8 @@ import UndiciProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import { CONNECT_TIMEOUT_MS, TRY_ADDRESSES } from "./connect.ts";
 import type { Sender } from "./exchange.ts";
-import { heldClients } from "./held-client.ts";
 import { skippingInterim } from "./interim.ts";
+import { pausableClients } from "./pausable-client.ts";
 import type { Proxies } from "./proxies.ts";
 import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 
@@ -33,7 +33,7 @@ export function throughProxies(proxies: Proxies, lookup: LookupFunction | undefi
     noProxy: proxies.except,
     clientFactory: poolOfProxy,
     factory: (origin: URL, options: PoolOptions) =>
-      new UndiciPool(origin, { ...options, factory: heldClients(connectorOf(options.connect)) }),
+      new UndiciPool(origin, { ...options, factory: pausableClients(connectorOf(options.connect)) }),
   });
   return {
     dispatch: (request, exchange) => void agent.dispatch(dispatchOptions(request, exchange), exchange),

@@ -3,15 +3,15 @@ import type { Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
-import { heldClients } from "./held-client.ts";
 import { skippingInterim } from "./interim.ts";
+import { pausableClients } from "./pausable-client.ts";
 import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 
 /** Sends requests on connections that many share, one after another. */
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
   readonly #closing = new AbortController();
-  readonly #factory: ReturnType<typeof heldClients>;
+  readonly #factory: ReturnType<typeof pausableClients>;
 
   constructor(connect: Connector) {
     // Every connection that is being made adds a listener, so a large number is not a leak.
@@ -22,7 +22,7 @@ export class SharedConnections implements Sender {
         (error) => callback(error, null),
       );
     });
-    this.#factory = heldClients(connector);
+    this.#factory = pausableClients(connector);
   }
 
   dispatch(request: OutgoingRequest, exchange: Exchange): void {

@@ -6,7 +6,7 @@ export class PendingError extends ImggenError {
 }
 
 /** Another process is working on the task. */
-export class HeldError extends ImggenError {
+export class ClaimedError extends ImggenError {
   readonly type = "pending";
 }
 

@@ -48,7 +48,7 @@ function messageOf(event: TaskProgressEvent): string {
   switch (event.type) {
     case "uploading":
       return `Uploading ${event.file}.`;
-    case "held":
+    case "claimed_elsewhere":
       return `Waiting for another process, which is working on ${event.id}.`;
     case "submitting":
       return "Submitting the request.";

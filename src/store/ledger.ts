@@ -23,7 +23,7 @@ import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./old-drafts.ts";
 import type { OwnedTask, TaskClaim } from "./owned-task.ts";
-import { isOwnerGone, LONGEST_SUBMIT_MS, mayBeUnderWay, ownerOf, stopHolding } from "./owners.ts";
+import { isOwnerGone, LONGEST_SUBMIT_MS, mayBeUnderWay, ownerOf, stopWork } from "./owners.ts";
 import { releaseReserve } from "./reserve-file.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
@@ -216,7 +216,7 @@ export class Ledger extends LedgerReader {
       await this.done.take(file.path, record);
     } finally {
       // Not before: another part of this process could claim it in between, and finish it a second time.
-      if (!claimed) stopHolding(file.path);
+      if (!claimed) stopWork(file.path);
     }
     if (claimed) await removeClaims(this.openFolder, record.id);
   }

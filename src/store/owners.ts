@@ -5,23 +5,23 @@ import type { TaskRecord } from "../task/record.ts";
 export const LONGEST_SUBMIT_MS = 150_000;
 
 /** The task files that this process is working on, in any open ledger, and how often. */
-const heldHere = new Map<string, number>();
+const atWorkHere = new Map<string, number>();
 
 /** Records that this process is working on a task; called before its file is visible, so that it never looks abandoned. */
-export function startHolding(file: string): void {
-  heldHere.set(file, (heldHere.get(file) ?? 0) + 1);
+export function startWork(file: string): void {
+  atWorkHere.set(file, (atWorkHere.get(file) ?? 0) + 1);
 }
 
 /** Records that it no longer is. Two ledgers of one process may want to begin the same task. */
-export function stopHolding(file: string): void {
-  const times = heldHere.get(file) ?? 0;
-  if (times > 1) heldHere.set(file, times - 1);
-  else heldHere.delete(file);
+export function stopWork(file: string): void {
+  const times = atWorkHere.get(file) ?? 0;
+  if (times > 1) atWorkHere.set(file, times - 1);
+  else atWorkHere.delete(file);
 }
 
 /** The process that began a task and may still be working on it; null if it is this one and has released it. */
 export function ownerOf({ owner }: TaskRecord, file: string, self: ProcessIdentity): ProcessIdentity | null {
-  return isSameProcess(owner, self) && !heldHere.has(file) ? null : owner;
+  return isSameProcess(owner, self) && !atWorkHere.has(file) ? null : owner;
 }
 
 /**

@@ -11,7 +11,7 @@ import type { DoneTasks } from "./done-tasks.ts";
 import { usingStateFolder } from "./errors.ts";
 import { openName, timeOfId } from "./ledger-name.ts";
 import type { OwnedTask, TaskClaim } from "./owned-task.ts";
-import { startHolding, stopHolding } from "./owners.ts";
+import { startWork, stopWork } from "./owners.ts";
 import { keepReserve, releaseReserve } from "./reserve-file.ts";
 import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
 
@@ -96,13 +96,13 @@ export class TaskStarter {
     begin: () => Promise<Begun>,
   ): Promise<Begun> {
     const file = this.#fileOf(id);
-    startHolding(file);
+    startWork(file);
     try {
       const begun = await usingStateFolder(this.#folder, NOT_BEGUN, begin);
-      if (begun === "taken") stopHolding(file);
+      if (begun === "taken") stopWork(file);
       return begun;
     } catch (error) {
-      stopHolding(file);
+      stopWork(file);
       throw error;
     }
   }
@@ -125,7 +125,7 @@ export class TaskStarter {
       throw error;
     }
     const release = async () => {
-      stopHolding(file.path);
+      stopWork(file.path);
       file.close();
     };
     const { type: _type, v: _v, id: _id, at: submittedAt, owner, until = null, ...intent } = line;

@@ -82,7 +82,7 @@ export function isInForeground(): boolean {
  * that was given up) is not waited for. If nothing does, the process ends by itself before.
  */
 export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
-  // The command may have ended by itself, with a last message that nobody reads.
+  // A command that ended with an error of its own may still be blocked in a write of its last message.
   const signal = reason instanceof InterruptedError ? reason.signal : null;
   setTimeout(() => leave(exitCode, signal), LINGER_MS).unref();
 }

@@ -2,7 +2,7 @@ import type { RowResult } from "../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { reportStatus } from "../../core/task/report.ts";
 import type { Console } from "./console.ts";
-import { heldText } from "./text.ts";
+import { claimedText } from "./text.ts";
 
 /** A line of `--progress json`, as `imggen help json` documents it. Fields may be added, none is changed or removed. */
 export type EventLine =
@@ -24,8 +24,8 @@ function eventLine(event: TaskProgressEvent): EventLine {
   switch (event.type) {
     case "uploading":
       return { type: "uploading", file: event.file, bytes: event.bytes };
-    case "held":
-      return { type: "note", message: heldText(event.id) };
+    case "claimed_elsewhere":
+      return { type: "note", message: claimedText(event.id) };
     case "submitting":
       return { type: "submitted" };
     case "submit_retry":

@@ -2,7 +2,7 @@ import { InterruptedError } from "../../core/errors.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/errors.ts";
 
-/** The error of a result that nobody read until a signal came. */
+/** The error for a result that was still waiting for its reader when a signal came. */
 export function unreadError(reason: InterruptedError): InterruptedError {
   return new InterruptedError(reason.signal, {
     hint: "Standard output was not read, so the result is incomplete. What was saved or stored is safe: imggen history shows it.",

@@ -3,7 +3,7 @@ import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Console } from "./console.ts";
 import type { TaskView } from "./task-view.ts";
-import { heldText } from "./text.ts";
+import { claimedText } from "./text.ts";
 
 const SLOW_MS = 60_000;
 const SLOW_TIMES = 2;
@@ -40,8 +40,8 @@ export class TaskNotes {
 
   #lineOf(event: TaskProgressEvent): string | null {
     switch (event.type) {
-      case "held":
-        return this.#isLive ? null : heldText(event.id);
+      case "claimed_elsewhere":
+        return this.#isLive ? null : claimedText(event.id);
       case "uploading":
         return this.#isLive ? null : `Uploading ${event.file}…`;
       case "submit_retry":

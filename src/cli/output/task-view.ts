@@ -28,7 +28,7 @@ export function showInView(view: TaskView, event: TaskProgressEvent, nowMs: numb
   switch (event.type) {
     case "uploading":
       return begin(view, "Uploading", nowMs);
-    case "held":
+    case "claimed_elsewhere":
       return begin(view, "Waiting for another process", nowMs);
     case "submitting":
       return begin(view, "Submitting", nowMs);

@@ -20,6 +20,6 @@ export function costsOf({ credits, elapsedMs, isSavedBefore }: TaskReport): stri
 }
 
 /** That a task is waited for which another process has. @param id the service's, or the ledger's own */
-export function heldText(id: string): string {
+export function claimedText(id: string): string {
   return `Waiting for another process, which is working on ${id}.`;
 }

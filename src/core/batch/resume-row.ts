@@ -5,7 +5,7 @@ import { StateFolderError } from "../../store/errors.ts";
 import type { Destination } from "../../task/destination.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { HeldError } from "../errors.ts";
+import { ClaimedError } from "../errors.ts";
 import { AdmittedService } from "../limits/admission.ts";
 import { requireSameAccount } from "../task/account.ts";
 import { dismissTask, recordNotSent } from "../task/dismiss.ts";
@@ -107,7 +107,7 @@ async function dismissToResubmit(record: TaskRecord, { deps }: BatchContext): Pr
     return true;
   } catch (error) {
     // Another process has dismissed it, or is about to.
-    if (error instanceof HeldError || error instanceof UsageError) return false;
+    if (error instanceof ClaimedError || error instanceof UsageError) return false;
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../
 import { type ErrorType, ImggenError } from "../../lib/errors.ts";
 import type { Wording } from "../../lib/wording.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { HeldError } from "../errors.ts";
+import { ClaimedError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
@@ -83,8 +83,8 @@ class NotSentError extends ImggenError {
 }
 
 /** A row whose task another process is still working on. */
-export function rowStillHeld(row: PlannedRow): RowResult {
-  const error = new HeldError("Another process is working on this row.", { charged: "unknown" });
+export function rowClaimedElsewhere(row: PlannedRow): RowResult {
+  const error = new ClaimedError("Another process is working on this row.", { charged: "unknown" });
   return endedWithout("waiting", row, error);
 }
 

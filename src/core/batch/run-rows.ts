@@ -1,6 +1,6 @@
 import type { TaskDeps } from "../deps.ts";
 import type { PlannedRow } from "./plan.ts";
-import { type RowResult, rowStillHeld } from "./row-result.ts";
+import { type RowResult, rowClaimedElsewhere } from "./row-result.ts";
 import type { BatchContext } from "./run-context.ts";
 import { runRow } from "./run-row.ts";
 
@@ -36,7 +36,7 @@ export async function runRows(
     left = await runOnce(left, { ...options, onStart: () => {} }, run);
   }
   if (signal.aborted) return left;
-  for (const row of left) await options.onEnd(rowStillHeld(row));
+  for (const row of left) await options.onEnd(rowClaimedElsewhere(row));
   return [];
 }
 

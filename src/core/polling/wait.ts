@@ -121,7 +121,7 @@ function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "
 }
 
 /** Waits. @returns false if the signal ended it */
-async function pause(ms: number, deps: Pick<TaskDeps, "clock" | "signal">): Promise<boolean> {
+export async function pause(ms: number, deps: Pick<TaskDeps, "clock" | "signal">): Promise<boolean> {
   try {
     await deps.clock.sleep(ms, deps.signal);
     return true;

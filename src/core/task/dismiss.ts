@@ -4,14 +4,14 @@ import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
-import { HeldError } from "../errors.ts";
+import { ClaimedError } from "../errors.ts";
 import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
 
 /**
  * Dismisses a request of unknown outcome at the user's request: it is no longer tracked.
  * @param reason `replacement`: the ledger id of the task that was submitted in its place
- * @throws UsageError if its outcome is known; HeldError while another process is working on it
+ * @throws UsageError if its outcome is known; ClaimedError while another process is working on it
  */
 export async function dismissTask(
   record: TaskRecord,
@@ -20,7 +20,7 @@ export async function dismissTask(
 ): Promise<TaskReport> {
   const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
   if (owned === "held")
-    throw new HeldError(`Another process is working on ${record.id}.`, { charged: "unknown" });
+    throw new ClaimedError(`Another process is working on ${record.id}.`, { charged: "unknown" });
   if (owned === "finished") throw outcomeIsKnown(record);
   if (!isUnknown(owned.record)) {
     await owned.release();

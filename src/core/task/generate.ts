@@ -4,7 +4,7 @@ import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Destination } from "../../task/destination.ts";
 import type { Intent } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
-import type { CheckedRequest } from "../../task/request.ts";
+import type { CheckedRequest, GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError, TakenOverError } from "../errors.ts";
 import { prepareDestination } from "../images/destination.ts";
@@ -24,7 +24,7 @@ export interface GenerateSpec {
 }
 
 // Without a wait there is no deadline to compare a Retry-After with.
-export const PATIENCE_WITHOUT_WAIT_MS = 180_000;
+const PATIENCE_WITHOUT_WAIT_MS = 180_000;
 
 /**
  * Submits one request and saves its images. The order of writes keeps money and files safe: intent on disk, submit,
@@ -66,14 +66,18 @@ export async function submitAndFinish(
     deps.onProgress({ type: "ledger_warning", message });
   });
   const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
-  const patienceMs = spec.wait ? waitTimeoutMs(spec.wait, request) : PATIENCE_WITHOUT_WAIT_MS;
   const attempts = new RecordedAttempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
   const onSent = spec.wait === null ? undefined : () => loadFinish(deps);
   const result: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
-    : await submitOnce(request, patienceMs, attempts, { ...deps, onSent });
+    : await submitOnce(request, patienceMs(spec.wait, request), attempts, { ...deps, onSent });
   const report = { ...factsOf(owned.record), warnings };
   return settle(result, spec, writer, report, deps);
+}
+
+/** How long to wait for a request, milliseconds: for its result, or without a wait for its acceptance. */
+export function patienceMs(wait: WaitSettings | null, request: GenerationRequest): number {
+  return wait ? waitTimeoutMs(wait, request) : PATIENCE_WITHOUT_WAIT_MS;
 }
 
 async function settle(

@@ -5,7 +5,7 @@ export type TaskProgressEvent =
   /** A reference image is uploaded by the user's command. `file` is as the user named it. */
   | { type: "uploading"; file: string; bytes: number }
   /** Another process is working on the task that is to be reused. `id`: the service's, or the ledger's own. */
-  | { type: "held"; id: string }
+  | { type: "claimed_elsewhere"; id: string }
   | { type: "submitting" }
   | { type: "submit_retry"; why: string; delayMs: number }
   /** A signal came while the reply to the submit was under way; its id is waited for, for a while. */

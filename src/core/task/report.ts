@@ -5,7 +5,7 @@ import { effectiveState, STATES, type StateName, type TaskState } from "../../ta
 import type { TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { HeldError } from "../errors.ts";
+import { ClaimedError } from "../errors.ts";
 
 /** The result of one task: the one shape that every command renders, whatever happened. */
 export interface TaskReport {
@@ -127,7 +127,7 @@ function errorOf({ id, state }: TaskRecord): ImggenError | null {
       return replyLost(id, state.excerpt);
     case "rate_limited":
       if (state.isOwnerGone) return neverSubmitted(id, ENDED_WHILE_BUSY);
-      return new HeldError(`Another process waits to submit request ${id} again: ${state.why}`, {
+      return new ClaimedError(`Another process waits to submit request ${id} again: ${state.why}`, {
         charged: "unknown",
       });
     case "not_sent":

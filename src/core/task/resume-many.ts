@@ -6,12 +6,12 @@ import { RateLimitedPolls } from "../polling/paced-polls.ts";
 import { awaitTask, leftUnfinished } from "./finish.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import {
+  claimedElsewhere,
   type ResumeDeps,
   type ResumeSpec,
   reported,
   resumeNamed,
   resumeRecord,
-  stillHeld,
 } from "./resume.ts";
 
 /** Each task that is saved holds a claim and some open files. */
@@ -95,7 +95,7 @@ function resumeOne({ id, record }: ResumeTarget, run: Run): Promise<TaskReport> 
 async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run): Promise<TaskReport> {
   const { state, intent } = record;
   if (!("acceptedAt" in state)) return reportOf(record);
-  if (deps.ledger.isHeld(record)) return stillHeld(record);
+  if (deps.ledger.isHeld(record)) return claimedElsewhere(record);
   const report = reportOf(record);
   return reported(report, async () => {
     const { taskId } = state;

@@ -6,7 +6,7 @@ import type { ServiceIdentity } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
-import { HeldError } from "../errors.ts";
+import { ClaimedError } from "../errors.ts";
 import { isWhole } from "../images/save-images.ts";
 import type { WaitResult } from "../polling/wait.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
@@ -79,7 +79,7 @@ export function resumeRecord(
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
     // Nothing is left to do for a saved task, even while the process that saved it is still running.
-    if (owned === "held") return record.state.name === "saved" ? reportOf(record) : stillHeld(record);
+    if (owned === "held") return record.state.name === "saved" ? reportOf(record) : claimedElsewhere(record);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
     return finishOwned(owned, options, deps, seen);
@@ -146,10 +146,10 @@ export function recoveryDestination(destination: Destination): Destination {
   return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
 }
 
-export function stillHeld(record: TaskRecord): TaskReport {
+export function claimedElsewhere(record: TaskRecord): TaskReport {
   const report = reportOf(record);
   const message = `Another process is working on task ${report.taskId ?? record.id}.`;
-  return { ...report, error: new HeldError(message, { charged: report.charged }) };
+  return { ...report, error: new ClaimedError(message, { charged: report.charged }) };
 }
 
 /** Polls a failed task again, and saves it if the service has completed it since. */

@@ -5,18 +5,13 @@ import { STATES } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
-import { HeldError, interruptedError } from "../errors.ts";
+import { ClaimedError, interruptedError } from "../errors.ts";
 import { prepareDestination } from "../images/destination.ts";
-import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
-import {
-  firstAttemptMs,
-  type GenerateSpec,
-  intentOf,
-  PATIENCE_WITHOUT_WAIT_MS,
-  submitAndFinish,
-} from "./generate.ts";
+import { pause } from "../polling/wait.ts";
+import type { WaitSettings } from "../polling/wait-settings.ts";
+import { firstAttemptMs, type GenerateSpec, intentOf, patienceMs, submitAndFinish } from "./generate.ts";
 import { reportOf, type TaskReport } from "./report.ts";
-import { recoveryDestination, resumeFound, stillHeld } from "./resume.ts";
+import { claimedElsewhere, recoveryDestination, resumeFound } from "./resume.ts";
 
 export interface ReuseSpec {
   /** null leaves an unfinished task as it is. */
@@ -41,14 +36,14 @@ export async function reuseEarlier(
 ): Promise<TaskReport | null> {
   const { clock, ledger } = deps;
   const { wait } = spec;
-  const endMs = clock.monotonicMs() + (wait ? waitTimeoutMs(wait, request) : PATIENCE_WITHOUT_WAIT_MS);
+  const endMs = clock.monotonicMs() + patienceMs(wait, request);
   let isFirst = true;
   let record = await findReusable(request, deps);
   while (record !== null) {
     const leftMs = Math.max(0, endMs - clock.monotonicMs());
     const report = await reused(record, { ...spec, wait: wait && { ...wait, timeoutMs: leftMs } }, deps);
-    if (!(report.error instanceof HeldError) || leftMs === 0) return { ...report, reused: true };
-    if (isFirst) deps.onProgress({ type: "held", id: report.taskId ?? record.id });
+    if (!(report.error instanceof ClaimedError) || leftMs === 0) return { ...report, reused: true };
+    if (isFirst) deps.onProgress({ type: "claimed_elsewhere", id: report.taskId ?? record.id });
     isFirst = false;
     if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
@@ -92,12 +87,12 @@ const CLOCK_MARGIN_MS = 60_000;
 function beginNew(spec: GenerateSpec, searchedMs: number, deps: TaskDeps): Promise<OwnedTask | null> {
   const { ledger, signal } = deps;
   const intent = intentOf(spec, deps);
-  const patienceMs = spec.wait ? waitTimeoutMs(spec.wait, intent.request) : PATIENCE_WITHOUT_WAIT_MS;
   const begin = async () => {
     const found = await findReusable(intent.request, deps, searchedMs - CLOCK_MARGIN_MS);
     return found === null ? ledger.begin(intent, firstAttemptMs(deps)) : null;
   };
-  return ledger.alone(intent, begin, { mostMs: Math.min(MOST_WAIT_MS, patienceMs), signal });
+  const mostMs = Math.min(MOST_WAIT_MS, patienceMs(spec.wait, intent.request));
+  return ledger.alone(intent, begin, { mostMs, signal });
 }
 
 async function reused(
@@ -107,7 +102,7 @@ async function reused(
 ): Promise<TaskReport> {
   const report = reportOf(record);
   const { ledger } = deps;
-  if (ledger.isUnderWay(record)) return stillHeld(record);
+  if (ledger.isUnderWay(record)) return claimedElsewhere(record);
   if (isUnknown(record) || isSubmitting(record, ledger) || hasFailed(record)) return report;
   if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
   const fallback = recoveryDestination(record.intent.destination);
@@ -116,17 +111,6 @@ async function reused(
   const options = { wait, destination: destination ?? (gone ? fallback : null), fallback: () => fallback };
   // It is a task of the same account.
   return resumeFound(record, options, { ledger, depsFor: async () => deps });
-}
-
-/** @returns false if a signal came */
-async function pause(ms: number, { clock, signal }: TaskDeps): Promise<boolean> {
-  try {
-    await clock.sleep(ms, signal);
-    return true;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return false;
-  }
 }
 
 /** Whether a process is submitting it, or waits to submit it again. */

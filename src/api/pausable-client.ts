@@ -4,8 +4,8 @@ import UndiciClient from "undici/lib/dispatcher/client.js";
 import type { DispatchOptions } from "./undici-settings.ts";
 
 /** Makes the clients of a pool. @param connect opens their connections */
-export function heldClients(connect: buildConnector.connector): NonNullable<Pool.Options["factory"]> {
-  return (origin, options) => new HeldClient(origin, { ...options, connect });
+export function pausableClients(connect: buildConnector.connector): NonNullable<Pool.Options["factory"]> {
+  return (origin, options) => new PausableClient(origin, { ...options, connect });
 }
 
 /**
@@ -13,12 +13,12 @@ export function heldClients(connect: buildConnector.connector): NonNullable<Pool
  * (7.30) throws from a socket event if the connection ends, and nothing can catch that. Here the connection is not read
  * from meanwhile, and undici learns of its end after the last byte.
  */
-class HeldClient extends UndiciClient {
-  readonly #reads: HeldReads;
+class PausableClient extends UndiciClient {
+  readonly #reads: PausableReads;
 
   constructor(origin: URL, { connect, ...options }: Client.Options & { connect: buildConnector.connector }) {
-    const reads = new HeldReads();
-    super(origin, { ...options, connect: reads.holding(connect) });
+    const reads = new PausableReads();
+    super(origin, { ...options, connect: reads.of(connect) });
     this.#reads = reads;
   }
 
@@ -29,34 +29,34 @@ class HeldClient extends UndiciClient {
 }
 
 /** The reads of one connection at a time: undici takes what has arrived with `read()`, at each `readable` event. */
-class HeldReads {
-  #isHeld = false;
+class PausableReads {
+  #isPaused = false;
   #socket: Socket | null = null;
 
-  /** A connector whose connections are held back here. */
-  holding(connect: buildConnector.connector): buildConnector.connector {
+  /** A connector whose connections are paused here. */
+  of(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...result: buildConnector.CallbackArgs) => {
         const [, socket] = result;
-        if (socket) this.#hold(socket);
+        if (socket) this.#watch(socket);
         callback(...result);
       });
   }
 
   pause(): void {
-    this.#isHeld = true;
+    this.#isPaused = true;
   }
 
   resume(): void {
-    if (!this.#isHeld) return;
-    this.#isHeld = false;
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     this.#socket?.emit("readable");
   }
 
-  #hold(socket: Socket): void {
+  #watch(socket: Socket): void {
     const read = socket.read.bind(socket);
-    socket.read = () => (this.#isHeld ? null : read());
+    socket.read = () => (this.#isPaused ? null : read());
     this.#socket = socket;
-    this.#isHeld = false;
+    this.#isPaused = false;
   }
 }
