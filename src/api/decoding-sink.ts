@@ -29,7 +29,7 @@ export class DecodingSink implements ByteSink {
   #makeDecoder: MakeDecoder | undefined;
   #decoder: Decoder | null = null;
   #hasBegun = false;
-  #isHeldBack = false;
+  #isPaused = false;
   #failure: Error | null = null;
 
   constructor(sink: ByteSink) {
@@ -50,7 +50,7 @@ export class DecodingSink implements ByteSink {
     if (!this.#hasBegun) this.#begin(chunk[0] ?? 0);
     if (this.#failure !== null) throw this.#failure;
     if (this.#decoder === null) this.#sink.write(chunk, flow);
-    else if (!this.#decoder.write(chunk)) this.#holdBack(this.#decoder, flow);
+    else if (!this.#decoder.write(chunk)) this.#pause(this.#decoder, flow);
   }
 
   /** Waits until the sink has the last byte. @throws TransportError whose cause is what `write` would throw */
@@ -91,14 +91,14 @@ export class DecodingSink implements ByteSink {
     });
   }
 
-  /** Holds the sender back until the decoder has caught up, or has failed, which the next write says. */
-  #holdBack(decoder: Decoder, flow: Flow): void {
-    if (this.#isHeldBack || decoder.destroyed) return;
-    this.#isHeldBack = true;
+  /** Pauses the sender until the decoder has caught up, or has failed, which the next write says. */
+  #pause(decoder: Decoder, flow: Flow): void {
+    if (this.#isPaused || decoder.destroyed) return;
+    this.#isPaused = true;
     flow.pause();
     const resume = () => {
       decoder.off("drain", resume).off("close", resume);
-      this.#isHeldBack = false;
+      this.#isPaused = false;
       flow.resume();
     };
     decoder.on("drain", resume).on("close", resume);

@@ -25,17 +25,17 @@ export function skippingInterim(connect: buildConnector.connector): buildConnect
 /** undici takes received bytes with `read()`: until a final response begins, this filters them. */
 function skipInterim(socket: Socket): void {
   const read = socket.read.bind(socket);
-  let held: Buffer = Buffer.alloc(0);
+  let pending: Buffer = Buffer.alloc(0);
   let hasBegun = false;
   socket.read = () => {
     if (hasBegun) return read();
     for (let chunk: Buffer | null = read(); chunk !== null; chunk = read()) {
-      const { rest, isFinal } = withoutInterim(Buffer.concat([held, chunk]));
+      const { rest, isFinal } = withoutInterim(Buffer.concat([pending, chunk]));
       if (isFinal) {
         hasBegun = true;
         return rest;
       }
-      held = rest;
+      pending = rest;
     }
     return null;
   };

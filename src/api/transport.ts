@@ -14,7 +14,7 @@ export interface HttpRequest {
   onSent?: (() => void) | undefined;
 }
 
-/** Holds back the bytes of a reply. */
+/** Pauses the bytes of a reply. */
 export interface Flow {
   pause(): void;
   resume(): void;

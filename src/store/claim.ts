@@ -8,8 +8,8 @@ import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 
-/** The holder of the resource, or the claim that this process now has on it. */
-export type ClaimResult = { held: true; by: ProcessIdentity } | { held: false; claim: Claim };
+/** The process that has the resource, or the claim that this process now has on it. */
+export type ClaimResult = { isTaken: true; by: ProcessIdentity } | { isTaken: false; claim: Claim };
 
 export interface Claim {
   release(): Promise<void>;
@@ -25,16 +25,16 @@ export async function takeClaim(
   firstOwner: ProcessIdentity | null,
   processes: Processes,
 ): Promise<ClaimResult> {
-  if (isAtWork(firstOwner, processes)) return { held: true, by: firstOwner };
+  if (isAtWork(firstOwner, processes)) return { isTaken: true, by: firstOwner };
   for (let generation = 1; ; generation++) {
     const file = path.join(folder, `${id}.claim-${generation}`);
     if (await createClaim(file, processes.self)) {
-      return { held: false, claim: { release: () => releaseClaim(folder, id, file) } };
+      return { isTaken: false, claim: { release: () => releaseClaim(folder, id, file) } };
     }
-    const owner = await holderOf(file, processes);
-    // Released a moment ago: the number is free again, and skipping it could make two holders.
+    const owner = await livingOwnerOf(file, processes);
+    // Released a moment ago: the number is free again, and skipping it could give it two owners.
     if (owner === "gone") generation -= 1;
-    else if (owner) return { held: true, by: owner };
+    else if (owner) return { isTaken: true, by: owner };
   }
 }
 
@@ -57,7 +57,7 @@ export async function claimInTurn(
   for (const end = performance.now() + mostMs; ; ) {
     signal?.throwIfAborted();
     const turn = await takeClaim(folder, id, null, processes);
-    if (!turn.held) return turn.claim;
+    if (!turn.isTaken) return turn.claim;
     if (performance.now() > end) throw new Error(`process ${turn.by.pid} is using it`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -68,7 +68,7 @@ export async function claimInTurn(
  * moment the claim is read and the moment the process is found dead, and another process may have its id by then. So the
  * claim is read again: it was never released only if it still names the dead process.
  */
-async function holderOf(file: string, processes: Processes): Promise<ProcessIdentity | "gone" | null> {
+async function livingOwnerOf(file: string, processes: Processes): Promise<ProcessIdentity | "gone" | null> {
   const owner = await readOwner(file);
   if (owner === "gone" || (owner && processes.isAlive(owner))) return owner;
   return isDeepStrictEqual(await readOwner(file), owner) ? null : "gone";
@@ -107,7 +107,7 @@ export async function sweepClaims(
     const [, id, draft] = /^(.+)\.claim-\d+(\.\w+)?$/.exec(name) ?? [];
     if (id === undefined || (draft === undefined && (await isTask(id)))) continue;
     const file = path.join(folder, name);
-    const owner = await holderOf(file, processes).catch(() => "unknown");
+    const owner = await livingOwnerOf(file, processes).catch(() => "unknown");
     if (owner === null) removeIfPossible(file);
   }
 }

@@ -118,7 +118,7 @@ export class Ledger extends LedgerReader {
    * Whether the process that began a task is still working on it. A process that has taken it over since is only found
    * when the task is claimed.
    */
-  isHeld(record: TaskRecord): boolean {
+  isClaimed(record: TaskRecord): boolean {
     const { self } = this.processes;
     if (mayBeUnderWay(record, self, this.clock.now())) return true;
     return isAtWork(ownerOf(record, this.fileOf(record.id), self), this.processes);
@@ -132,21 +132,21 @@ export class Ledger extends LedgerReader {
     return TaskFile.syncIfPossible(this.fileOf(id));
   }
 
-  /** Takes over an unfinished task whose process is gone. @returns "held" while its process lives, or "finished" */
-  async claim(record: TaskRecord): Promise<OwnedTask | "held" | "finished"> {
+  /** Takes over an unfinished task whose process is gone. @returns "elsewhere" while its process lives, or "finished" */
+  async claim(record: TaskRecord): Promise<OwnedTask | "elsewhere" | "finished"> {
     return this.guarded(async () => {
       const { self } = this.processes;
-      if (mayBeUnderWay(record, self, this.clock.now())) return "held";
+      if (mayBeUnderWay(record, self, this.clock.now())) return "elsewhere";
       // A process that has recorded an unknown outcome has released the task, even if it is still alive.
       const isLeft = record.state.name === "unknown";
       const owner = isLeft ? null : ownerOf(record, this.fileOf(record.id), self);
       const result = await takeClaim(this.openFolder, record.id, owner, this.processes);
-      if (result.held) return "held";
+      if (result.isTaken) return "elsewhere";
       const task = await this.#reopenClaimed(record.id, result.claim);
       // It was read before it was claimed, and an owner on another machine may have continued meanwhile.
       if (task === "finished" || !mayBeUnderWay(task.record, self, this.clock.now())) return task;
       await task.release();
-      return "held";
+      return "elsewhere";
     });
   }
 

@@ -16,26 +16,26 @@ async function leaveClaim(folder: string, content: string, agoMs: number): Promi
 }
 
 async function release(result: ClaimResult): Promise<void> {
-  if (!result.held) await result.claim.release();
+  if (!result.isTaken) await result.claim.release();
 }
 
 describe("claiming a thing", () => {
   it("is granted where there is no owner", async () => {
     const folder = await temporaryFolder();
-    expect(await takeClaim(folder, "task", null, someProcesses(1).as(1))).toMatchObject({ held: false });
+    expect(await takeClaim(folder, "task", null, someProcesses(1).as(1))).toMatchObject({ isTaken: false });
   });
 
   it("refuses what its first owner still holds, and leaves no trace", async () => {
     const folder = await temporaryFolder();
     const result = await takeClaim(folder, "task", identity(2), someProcesses(1, 2).as(1));
-    expect(result).toEqual({ held: true, by: identity(2) });
+    expect(result).toEqual({ isTaken: true, by: identity(2) });
     expect(await readdir(folder)).toEqual([]);
   });
 
   it("gives what a dead owner held", async () => {
     const folder = await temporaryFolder();
     expect(await takeClaim(folder, "task", identity(2), someProcesses(1).as(1))).toMatchObject({
-      held: false,
+      isTaken: false,
     });
   });
 
@@ -43,14 +43,14 @@ describe("claiming a thing", () => {
     const folder = await temporaryFolder();
     const world = someProcesses(1, 2);
     await takeClaim(folder, "task", null, world.as(2));
-    expect(await takeClaim(folder, "task", null, world.as(1))).toEqual({ held: true, by: identity(2) });
+    expect(await takeClaim(folder, "task", null, world.as(1))).toEqual({ isTaken: true, by: identity(2) });
     world.die(2);
-    expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ held: false });
+    expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ isTaken: false });
   });
 
   it.each([
-    ["and another has it", 3, { held: true, by: identity(3) }, ["task.claim-1"]],
-    ["and nobody has it", null, { held: false }, ["task.claim-1"]],
+    ["and another has it", 3, { isTaken: true, by: identity(3) }, ["task.claim-1"]],
+    ["and nobody has it", null, { isTaken: false }, ["task.claim-1"]],
   ])(
     "is not misled by an owner that lets go and ends while it is asked after, %s",
     async (_what, next, result, files) => {
@@ -75,28 +75,30 @@ describe("claiming a thing", () => {
     const folder = await temporaryFolder();
     const world = someProcesses(1, 2);
     await release(await takeClaim(folder, "task", null, world.as(2)));
-    expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ held: false });
+    expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ isTaken: false });
   });
 
   it("refuses even its own process a second time: two parts of it are two", async () => {
     const folder = await temporaryFolder();
     const self = someProcesses(1).as(1);
     await takeClaim(folder, "task", null, self);
-    expect(await takeClaim(folder, "task", null, self)).toMatchObject({ held: true });
+    expect(await takeClaim(folder, "task", null, self)).toMatchObject({ isTaken: true });
   });
 
   it("keeps different things apart", async () => {
     const folder = await temporaryFolder();
     const world = someProcesses(1, 2);
     await takeClaim(folder, "one", null, world.as(1));
-    expect(await takeClaim(folder, "other", null, world.as(2))).toMatchObject({ held: false });
+    expect(await takeClaim(folder, "other", null, world.as(2))).toMatchObject({ isTaken: false });
   });
 
   it("passes over a claim that names no process", async () => {
     const passesOver = async (content: string) => {
       const folder = await temporaryFolder();
       await leaveClaim(folder, content, 60_000);
-      expect(await takeClaim(folder, "task", null, someProcesses(1, 2).as(1))).toMatchObject({ held: false });
+      expect(await takeClaim(folder, "task", null, someProcesses(1, 2).as(1))).toMatchObject({
+        isTaken: false,
+      });
     };
     // All at once: each is waited for, because another process could still be writing it.
     await Promise.all(["", '{"pid":2,"ho', "null"].map(passesOver));
@@ -111,11 +113,11 @@ describe("claiming a thing", () => {
       const results = await Promise.all(
         [1, 2, 3, 4].map((pid) => takeClaim(folder, "task", dead, world.as(pid))),
       );
-      expect(results.filter(({ held }) => !held)).toHaveLength(1);
+      expect(results.filter(({ isTaken }) => !isTaken)).toHaveLength(1);
     }
   });
 
-  it("never has two holders, however often it changes hands", async () => {
+  it("never has two owners, however often it changes hands", async () => {
     const folder = await temporaryFolder();
     const pids = [1, 2, 3, 4];
     const world = someProcesses(...pids);
@@ -124,7 +126,7 @@ describe("claiming a thing", () => {
     const turns = pids.map(async (pid) => {
       for (let turn = 0; turn < 150; turn++) {
         const result = await takeClaim(folder, "task", null, world.as(pid));
-        if (result.held) continue;
+        if (result.isTaken) continue;
         holders += 1;
         most = Math.max(most, holders);
         await new Promise(setImmediate);

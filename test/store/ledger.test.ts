@@ -159,7 +159,7 @@ describe("claiming an unfinished task", () => {
   it("is refused while the process that began it is alive", async () => {
     const { ledger, as } = await newLedger(2);
     const { record } = await begin(ledger);
-    expect(await claim(as(2), record)).toBe("held");
+    expect(await claim(as(2), record)).toBe("elsewhere");
   });
 
   it("is granted when that process is dead, and goes on in the same file", async () => {
@@ -186,7 +186,7 @@ describe("claiming an unfinished task", () => {
       const { record } = await begin(ledger);
       world.die(1);
       const results = await Promise.all([claim(as(2), record), claim(as(3), record)]);
-      expect(results.filter((result) => result === "held")).toHaveLength(1);
+      expect(results.filter((result) => result === "elsewhere")).toHaveLength(1);
     }
   });
 
@@ -196,7 +196,7 @@ describe("claiming an unfinished task", () => {
     world.die(1);
     await (await claimed(as(2), record.id)).release();
     await claimed(as(3), record.id);
-    expect(await claim(as(4), record)).toBe("held");
+    expect(await claim(as(4), record)).toBe("elsewhere");
     world.die(3);
     await claimed(as(4), record.id);
   });

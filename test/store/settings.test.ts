@@ -143,7 +143,7 @@ describe("changing settings", () => {
     const { folder } = await storeWith('{"model":"z-image"}');
     const [first, second] = [processes.as(1), processes.as(2)];
     const turn = await takeClaim(folder, "config", null, first);
-    if (turn.held) throw new Error("nobody else can hold it");
+    if (turn.isTaken) throw new Error("nobody else can have it");
     await writeFile(path.join(folder, "config.json.tmp-1234567890abcdef"), "sk-1");
     const removal = new SettingsStore(folder, second).removeLeftovers();
     await new Promise((resolve) => setTimeout(resolve, 100));

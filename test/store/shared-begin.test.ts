@@ -55,7 +55,7 @@ describe("beginning a task under a name that several processes know", () => {
     while (seen === null) seen = await other.read(id);
     if (seen.kind !== "task") throw new Error(`it is ${seen.kind}`);
     expect(other.isUnderWay(seen.record)).toBe(true);
-    expect(await other.claim(seen.record)).toBe("held");
+    expect(await other.claim(seen.record)).toBe("elsewhere");
     await (await beginning).release();
     expect(other.isUnderWay(seen.record)).toBe(false);
   });

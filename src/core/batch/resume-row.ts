@@ -43,7 +43,7 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
 
 async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const owned = await run.deps.ledger.claim(record);
-  if (owned === "held") return "held";
+  if (owned === "elsewhere") return "elsewhere";
   if (owned === "finished") return finishedElsewhere(row, record, run);
   return resultOf(row, await finishOwned(owned, resumeOptions(row, record, run), resumeDeps(run)), false);
 }
@@ -62,10 +62,10 @@ async function finishedElsewhere(
   return isCutOff ? unreadable(row, entry, null) : "again";
 }
 
-/** A row whose process was killed while it waited after a 429 may be submitted; while that process lives, it is held. */
+/** A row whose process was killed while it waited after a 429 may be submitted; it has the row while it lives. */
 async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   const owned = await run.deps.ledger.claim(record);
-  if (owned === "held") return "held";
+  if (owned === "elsewhere") return "elsewhere";
   if (owned === "finished") return finishedElsewhere(row, record, run);
   if (owned.record.state.name === "rate_limited") await recordNotSent(owned, run.deps.ledger);
   else await owned.release();
@@ -81,7 +81,7 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext
   if (name === "unknown" && !resubmits) return leftUnknown(row, record);
   if (name !== "dismissed") {
     const owned = await run.deps.ledger.claim(record);
-    if (owned === "held") return "held";
+    if (owned === "elsewhere") return "elsewhere";
     if (owned === "finished") return finishedElsewhere(row, record, run);
     await owned.release().catch((error: unknown) => {
       throw new StateFolderError(run.deps.ledger.folder, error);

@@ -20,5 +20,5 @@ export interface BatchContext {
   outage: { error: ImggenError | null };
 }
 
-/** `held`: another process is working on the row. `again`: the row changed, so its next step is decided again. */
-export type Step = RowResult | "held" | "again";
+/** `elsewhere`: another process is working on the row. `again`: the row changed, so its next step is decided again. */
+export type Step = RowResult | "elsewhere" | "again";

@@ -31,14 +31,14 @@ function endsAll(error: ImggenError): boolean {
 
 /**
  * Runs one row to its end: submits it, or continues from its state after an earlier run.
- * @returns "held" while another process is working on it
+ * @returns "elsewhere" while another process is working on it
  * @throws the signal's reason, if nothing was begun
  */
-export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowResult | "held"> {
+export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowResult | "elsewhere"> {
   for (;;) {
     const step = await nextStep(row, run).catch((error: unknown) => failedRow(row, error, run));
     if (step === "again") continue;
-    if (step !== "held" && step.error && endsAll(step.error)) run.admission.stop(step.error);
+    if (step !== "elsewhere" && step.error && endsAll(step.error)) run.admission.stop(step.error);
     return step;
   }
 }
@@ -58,7 +58,7 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   const waits = entry?.kind === "task" && entry.record.state.name === "rate_limited";
   if (!waits && rowStateOf(entry) === "new") return submitRow(row, entry === null ? (id ?? null) : null, run);
   if (entry?.kind === "lost") {
-    if (entry.record !== null && ledger.isUnderWay(entry.record)) return "held";
+    if (entry.record !== null && ledger.isUnderWay(entry.record)) return "elsewhere";
     if (row.resubmit === row.attempts.at(-1)) return submitRow(row, null, run);
   }
   if (entry?.kind !== "task") return unreadable(row, entry, await sameRequest(row, run));

@@ -79,7 +79,7 @@ async function runTold(
     if (signal.aborted) return null;
     throw error;
   });
-  if (end === null || end === "held") return false;
+  if (end === null || end === "elsewhere") return false;
   await onEnd(end);
   return true;
 }

@@ -17,7 +17,7 @@ const PREFIX = ".imggen-";
 export async function reserveName(file: string, processes: Processes): Promise<(() => Promise<void>) | null> {
   const digest = createHash("sha256").update(foldedName(file)).digest("hex").slice(0, 16);
   const result = await takeClaim(path.dirname(file), `${PREFIX}${digest}`, null, patient(processes));
-  return result.held ? null : () => result.claim.release();
+  return result.isTaken ? null : () => result.claim.release();
 }
 
 /**

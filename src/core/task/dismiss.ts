@@ -19,7 +19,7 @@ export async function dismissTask(
   { ledger, clock }: { ledger: Ledger; clock: Pick<Clock, "now"> },
 ): Promise<TaskReport> {
   const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
-  if (owned === "held")
+  if (owned === "elsewhere")
     throw new ClaimedError(`Another process is working on ${record.id}.`, { charged: "unknown" });
   if (owned === "finished") throw outcomeIsKnown(record);
   if (!isUnknown(owned.record)) {

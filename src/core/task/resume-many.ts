@@ -95,7 +95,7 @@ function resumeOne({ id, record }: ResumeTarget, run: Run): Promise<TaskReport> 
 async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run): Promise<TaskReport> {
   const { state, intent } = record;
   if (!("acceptedAt" in state)) return reportOf(record);
-  if (deps.ledger.isHeld(record)) return claimedElsewhere(record);
+  if (deps.ledger.isClaimed(record)) return claimedElsewhere(record);
   const report = reportOf(record);
   return reported(report, async () => {
     const { taskId } = state;

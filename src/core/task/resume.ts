@@ -79,7 +79,8 @@ export function resumeRecord(
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
     // Nothing is left to do for a saved task, even while the process that saved it is still running.
-    if (owned === "held") return record.state.name === "saved" ? reportOf(record) : claimedElsewhere(record);
+    if (owned === "elsewhere")
+      return record.state.name === "saved" ? reportOf(record) : claimedElsewhere(record);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
     return finishOwned(owned, options, deps, seen);

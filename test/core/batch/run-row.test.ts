@@ -18,7 +18,7 @@ import { newRow } from "./some-rows.ts";
 
 async function ended(row: PlannedRow, run: BatchContext): Promise<RowResult> {
   const end = await runRow(row, run);
-  if (end === "held") throw new Error("held");
+  if (end === "elsewhere") throw new Error("another process has the row");
   return end;
 }
 
@@ -225,7 +225,8 @@ describe("a row of unknown outcome", () => {
     const elsewhere = { ...run, deps: other.deps };
     const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
     expect(server.submits()).toHaveLength(2);
-    for (const end of ends) expect(["saved", undefined]).toContain(end === "held" ? undefined : end.state);
+    for (const end of ends)
+      expect(["saved", undefined]).toContain(end === "elsewhere" ? undefined : end.state);
   });
 
   it("that the user has dismissed is still none that was saved", async () => {
@@ -303,7 +304,7 @@ describe("a row whose claim was damaged", () => {
     const { run, row, server, other, claims } = await damaged("");
     const elsewhere = { ...run, deps: other.deps };
     const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
-    expect(ends.some((end) => end !== "held" && end.state === "saved")).toBe(true);
+    expect(ends.some((end) => end !== "elsewhere" && end.state === "saved")).toBe(true);
     expect(server.submits()).toHaveLength(2);
     const attempts = (await claims.load()).get(row.key) ?? [];
     expect(await ended({ ...newRow(), attempts }, run)).toMatchObject({ isSkipped: true });
@@ -371,7 +372,7 @@ describe("a row that was turned away with 429", () => {
 
   it("is held while its owner lives, who is to submit it again", async () => {
     const { row, run, server } = await turnedAway(EVENTS.rate_limited);
-    expect(await runRow(row, run)).toBe("held");
+    expect(await runRow(row, run)).toBe("elsewhere");
     expect(server.submits()).toEqual([]);
   });
 
@@ -445,7 +446,7 @@ describe("a row that was submitted", () => {
     const batch = await newRun();
     const row = newRow();
     const task = await begunByOther(batch, row);
-    expect(await runRow(row, batch.run)).toBe("held");
+    expect(await runRow(row, batch.run)).toBe("elsewhere");
     expect(row.attempts).toEqual([task.record.id]);
     await task.release();
   });

@@ -11,7 +11,7 @@ export async function checkTasks({ session }: CheckSpec): Promise<CheckResult> {
   const ledger = openLedger({ folders: knownFolders(session), clock, processes });
   const { targets, unreadable } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && mayBeCharged(record) ? record : []));
-  const left = records.filter((record) => !ledger.isHeld(record));
+  const left = records.filter((record) => !ledger.isClaimed(record));
   const unknown = left.filter(isUnknown).length;
   const facts = {
     inProgress: records.length - left.length,
