@@ -37,7 +37,7 @@ export class HttpClient {
     );
     this.#shared = new Routes(options, () =>
       import("./shared-connections.ts").then(
-        ({ SharedConnections }) => new SharedConnections(connect),
+        ({ SharedConnections }) => new SharedConnections(options.lookup),
         // The program's files are gone, as in an upgrade. What was paid for can still be polled and saved.
         () => new SingleConnections(connect),
       ),

@@ -50,7 +50,7 @@ export class DecodingSink implements ByteSink {
     if (!this.#hasBegun) this.#begin(chunk[0] ?? 0);
     if (this.#failure !== null) throw this.#failure;
     if (this.#decoder === null) this.#sink.write(chunk, flow);
-    else if (!this.#decoder.write(chunk)) this.#pause(this.#decoder, flow);
+    else if (!this.#decoder.write(Buffer.from(chunk))) this.#pause(this.#decoder, flow);
   }
 
   /** Waits until the sink has the last byte. @throws TransportError whose cause is what `write` would throw */

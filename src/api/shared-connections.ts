@@ -1,10 +1,12 @@
 import { setMaxListeners } from "node:events";
+import type { LookupFunction } from "node:net";
 import type { Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
-import type { Connector } from "./connect.ts";
+import { connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
 import { skippingInterim } from "./interim.ts";
 import { pausableClients } from "./pausable-client.ts";
+import { readInPlace } from "./read-in-place.ts";
 import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 
 /** Sends requests on connections that many share, one after another. */
@@ -13,16 +15,18 @@ export class SharedConnections implements Sender {
   readonly #closing = new AbortController();
   readonly #factory: ReturnType<typeof pausableClients>;
 
-  constructor(connect: Connector) {
+  /** @param lookup resolves host names. Default: the system's */
+  constructor(lookup: LookupFunction | undefined) {
+    const connect = connector(lookup, readInPlace);
     // Every connection that is being made adds a listener, so a large number is not a leak.
     setMaxListeners(0, this.#closing.signal);
-    const connector = skippingInterim(({ protocol, host }, callback) => {
+    const withoutInterim = skippingInterim(({ protocol, host }, callback) => {
       connect(new URL(`${protocol}//${host}`), this.#closing.signal).then(
         (socket) => callback(null, socket),
         (error) => callback(error, null),
       );
     });
-    this.#factory = pausableClients(connector);
+    this.#factory = pausableClients(withoutInterim);
   }
 
   dispatch(request: OutgoingRequest, exchange: Exchange): void {

@@ -20,12 +20,15 @@ export interface Flow {
   resume(): void;
 }
 
-/** Receives a file's bytes as they arrive. `write` may pause the sender with the flow it is given. */
+/**
+ * Receives a file's bytes as they arrive. `write` may pause the sender with the flow it is given. A chunk is valid until
+ * `write` returns: the next bytes may be read into its memory.
+ */
 export interface ByteSink {
   write(chunk: Buffer, flow: Flow): void;
 }
 
-/** Receives a request's reply as it arrives. An exception ends the exchange. */
+/** Receives a request's reply as it arrives. An exception ends the exchange. A chunk is valid until `onData` returns. */
 export interface ReplyReceiver {
   onHead(status: number, headers: ReplyHeaders): void;
   onData(chunk: Buffer, flow: Flow): void;

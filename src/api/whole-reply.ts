@@ -21,7 +21,7 @@ export async function wholeReply(http: HttpClient, request: HttpRequest): Promis
         onData: (chunk) => {
           size += chunk.length;
           if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
-          chunks.push(chunk);
+          chunks.push(Buffer.from(chunk));
         },
       },
     );

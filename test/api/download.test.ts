@@ -407,7 +407,7 @@ describe("a connection that ends while the disk holds the download back", () => 
     const chunks: Buffer[] = [];
     const sink: ByteSink = {
       write(chunk, flow) {
-        chunks.push(chunk);
+        chunks.push(Buffer.from(chunk));
         flow.pause();
         setTimeout(() => flow.resume(), 10);
       },
@@ -477,7 +477,7 @@ describe("a file that comes compressed, although that was not asked for", () => 
     const chunks: Buffer[] = [];
     const sink: ByteSink = {
       write(chunk, flow) {
-        chunks.push(chunk);
+        chunks.push(Buffer.from(chunk));
         if (!isSlow) return;
         flow.pause();
         setTimeout(() => flow.resume(), 5);

@@ -97,6 +97,6 @@ it("a body that looks like an interim response is left alone", async () => {
   const server = await liveServer(replies(response(200, CONTINUE.repeat(3))));
   const body: Buffer[] = [];
   const request = { method: "GET", url: new URL(server.origin) } as const;
-  await testClient().send(request, { onHead() {}, onData: (chunk) => void body.push(chunk) });
+  await testClient().send(request, { onHead() {}, onData: (chunk) => void body.push(Buffer.from(chunk)) });
   expect(Buffer.concat(body).toString()).toBe(CONTINUE.repeat(3));
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { OutcomeUnknownError } from "../../src/api/errors.ts";
 import { deadPort, liveServer } from "../support/live-server.ts";
 import { type Behaviour, failure, json, response, success } from "../support/scripted-server.ts";
+import { pause } from "../support/scripts.ts";
 import { TEST_KEY, testService } from "../support/task-world.ts";
 
 const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
@@ -180,6 +181,20 @@ describe("a poll of a task", () => {
   ])("with HTTP %i and %s is refused, though the task was charged", async (status, key, type) => {
     const reply = await pollOf(failure(key, status));
     expect(reply).toMatchObject({ outcome: "refused", error: { type, key, charged: "yes" } });
+  });
+
+  it("is read whole from however many pieces", async () => {
+    const bytes = success({ status: "failed", errorCode: "the_prompt_was_refused" });
+    const { baseUrl } = await liveServer(async (_request, socket) => {
+      for (let at = 0; at < bytes.length; at += 20) {
+        socket.write(bytes.subarray(at, at + 20));
+        await pause(2);
+      }
+    });
+    expect(await testService(baseUrl).poll("t")).toEqual({
+      outcome: "state",
+      task: { status: "failed", errorCode: "the_prompt_was_refused" },
+    });
   });
 
   it.each([401, 403])("with HTTP %i and nothing more is refused", async (status) => {

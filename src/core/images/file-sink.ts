@@ -2,7 +2,9 @@ import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../../api/transport.ts";
 import type { DiskFile } from "../../lib/disk-file.ts";
 
-// Large writes are fast, and each chunk is hashed while the one before is written.
+/** Bytes are collected in blocks of memory, which are filled again once they are written. */
+const BLOCK_BYTES = 64 * 1024;
+// Large writes are fast, and each is collected while the one before runs.
 const WRITE_BYTES = 1024 * 1024;
 const MOST_QUEUED_BYTES = 4 * WRITE_BYTES;
 // Syncing during the download shortens the sync at its end.
@@ -16,6 +18,10 @@ export class FileSink implements ByteSink {
   readonly #hash: Hash = createHash("sha256");
   #queue: Buffer[] = [];
   #queuedBytes = 0;
+  /** The last block of the queue, as long as it is not full, and how far it is filled. */
+  #open: Buffer | null = null;
+  #filled = 0;
+  readonly #spare: Buffer[] = [];
   #writing: Promise<void> | null = null;
   #unflushed = 0;
   #flushing: Promise<void> | null = null;
@@ -36,8 +42,7 @@ export class FileSink implements ByteSink {
     if (this.#failure) throw this.#failure;
     this.bytes += chunk.length;
     this.#hash.update(chunk);
-    this.#queue.push(chunk);
-    this.#queuedBytes += chunk.length;
+    this.#collect(chunk);
     if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
     if (this.#queuedBytes >= MOST_QUEUED_BYTES && !this.#paused) {
       this.#paused = flow;
@@ -47,8 +52,7 @@ export class FileSink implements ByteSink {
 
   /** Discards what is not being written yet and waits for the current write: until then the file must stay open. */
   async abandon(): Promise<void> {
-    this.#queue = [];
-    this.#queuedBytes = 0;
+    this.#takeQueue();
     await this.#writing;
     await this.#flushing;
   }
@@ -65,18 +69,48 @@ export class FileSink implements ByteSink {
     return this.#hash.digest("hex");
   }
 
-  #startWriting(): void {
-    if (this.#writing || this.#failure) return;
-    const chunks = this.#queue;
-    this.#unflushed += this.#queuedBytes;
+  #collect(chunk: Buffer): void {
+    this.#queuedBytes += chunk.length;
+    for (let at = 0; at < chunk.length; ) {
+      const block = this.#open ?? this.#openBlock();
+      const copied = chunk.copy(block, this.#filled, at);
+      at += copied;
+      this.#filled += copied;
+      if (this.#filled === block.length) this.#open = null;
+    }
+  }
+
+  #openBlock(): Buffer {
+    this.#open = this.#spare.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    this.#filled = 0;
+    this.#queue.push(this.#open);
+    return this.#open;
+  }
+
+  /** Empties the queue. @returns what was in it */
+  #takeQueue(): { blocks: Buffer[]; chunks: Buffer[] } {
+    const blocks = this.#queue;
+    const chunks =
+      this.#open === null ? blocks : [...blocks.slice(0, -1), this.#open.subarray(0, this.#filled)];
     this.#queue = [];
     this.#queuedBytes = 0;
+    this.#open = null;
+    return { blocks, chunks };
+  }
+
+  #startWriting(): void {
+    if (this.#writing || this.#failure) return;
+    this.#unflushed += this.#queuedBytes;
+    const { blocks, chunks } = this.#takeQueue();
     this.#writing = this.#file
       .writeChunks(chunks)
       .catch((error: unknown) => {
         this.#failure = error;
       })
-      .then(() => this.#wrote());
+      .then(() => {
+        this.#spare.push(...blocks);
+        this.#wrote();
+      });
   }
 
   #flush(): void {

@@ -58,6 +58,37 @@ describe("a download on its way to the disk", () => {
     },
   );
 
+  it("is whole although each chunk is read into the memory of the one before", async () => {
+    const { file, disk } = await newFile();
+    const bytes = randomBytes(3 * MIB + 5);
+    const memory = Buffer.alloc(50_000);
+    const sink = new FileSink(disk);
+    for (let at = 0; at < bytes.length; at += memory.length) {
+      const length = bytes.copy(memory, 0, at);
+      sink.write(memory.subarray(0, length), sender());
+      if (at % 7 === 0) await new Promise(setImmediate);
+    }
+    expect(await sink.finish()).toBe(sha256(bytes));
+    expect((await readFile(file)).equals(bytes)).toBe(true);
+  });
+
+  it("takes no more memory for more bytes", async () => {
+    const { disk } = await newFile();
+    const memories = new Set<ArrayBufferLike>();
+    const writeChunks = async (chunks: readonly Uint8Array[]) => {
+      for (const { buffer } of chunks) memories.add(buffer);
+      await disk.writeChunks(chunks);
+    };
+    const sink = new FileSink(doing(disk, { writeChunks }));
+    const flow = sender();
+    for (let sent = 0; sent < 40; sent++) {
+      sink.write(Buffer.alloc(MIB, sent), flow);
+      while (flow.paused) await new Promise(setImmediate);
+    }
+    await sink.finish();
+    expect([...memories].reduce((sum, { byteLength }) => sum + byteLength, 0)).toBeLessThan(10 * MIB);
+  });
+
   it("holds its sender back while the disk is slow, and lets it go on after", async () => {
     const { file, disk } = await newFile();
     let letGo = () => {};
