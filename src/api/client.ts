@@ -2,6 +2,7 @@ import { VERSION } from "../lib/version.ts";
 import { connector } from "./connect.ts";
 import type { EarlyConnection } from "./early-connection.ts";
 import { Exchange, type Sender } from "./exchange.ts";
+import { readInPlace } from "./read-in-place.ts";
 import { type RouteOptions, Routes } from "./routes.ts";
 import { SingleConnections } from "./single-connections.ts";
 import type { HttpRequest, ReplyHeaders, ReplyReceiver } from "./transport.ts";
@@ -9,6 +10,8 @@ import type { HttpRequest, ReplyHeaders, ReplyReceiver } from "./transport.ts";
 export interface HttpClientOptions extends RouteOptions {
   /** Used by the first request with a connection of its own, unless that goes through a proxy. */
   early?: EarlyConnection | null;
+  /** For large replies: connections that are reused are read into memory that is used again. Default: false. */
+  readsInPlace?: boolean;
   /** Called for every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
@@ -29,15 +32,16 @@ export class HttpClient {
   readonly #single: Routes;
   readonly #onExchange: HttpClientOptions["onExchange"];
 
-  constructor({ early, onExchange, ...options }: HttpClientOptions = {}) {
+  constructor({ early, readsInPlace = false, onExchange, ...options }: HttpClientOptions = {}) {
     const connect = connector(options.lookup);
     this.#single = new Routes(
       options,
       async () => new SingleConnections(early ? early.connector(connect) : connect),
     );
+    const connectShared = readsInPlace ? connector(options.lookup, readInPlace) : connect;
     this.#shared = new Routes(options, () =>
       import("./shared-connections.ts").then(
-        ({ SharedConnections }) => new SharedConnections(options.lookup),
+        ({ SharedConnections }) => new SharedConnections(connectShared),
         // The program's files are gone, as in an upgrade. What was paid for can still be polled and saved.
         () => new SingleConnections(connect),
       ),

@@ -1,4 +1,4 @@
-import { type ErrorFacts, ImggenError } from "../lib/errors.ts";
+import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 
 /** The API key is missing, or the service refuses it (`login_required`, section 5). */
 export class AuthRequiredError extends ImggenError {

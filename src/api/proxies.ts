@@ -1,4 +1,4 @@
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 
 /** Proxies from the environment; empty text: none. */
 export interface Proxies {

@@ -1,4 +1,4 @@
-import type { ImggenError } from "../lib/errors.ts";
+import type { ImggenError } from "../lib/error-types.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { excerptOf } from "./excerpt.ts";
 import { parseRetryAfter } from "./retry.ts";

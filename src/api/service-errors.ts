@@ -1,4 +1,4 @@
-import type { Charged, ImggenError } from "../lib/errors.ts";
+import type { Charged, ImggenError } from "../lib/error-types.ts";
 import {
   AuthRequiredError,
   GenerationFailedError,

@@ -1,12 +1,10 @@
 import { setMaxListeners } from "node:events";
-import type { LookupFunction } from "node:net";
 import type { Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
-import { connector } from "./connect.ts";
+import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
 import { skippingInterim } from "./interim.ts";
 import { pausableClients } from "./pausable-client.ts";
-import { readInPlace } from "./read-in-place.ts";
 import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 
 /** Sends requests on connections that many share, one after another. */
@@ -15,18 +13,16 @@ export class SharedConnections implements Sender {
   readonly #closing = new AbortController();
   readonly #factory: ReturnType<typeof pausableClients>;
 
-  /** @param lookup resolves host names. Default: the system's */
-  constructor(lookup: LookupFunction | undefined) {
-    const connect = connector(lookup, readInPlace);
+  constructor(connect: Connector) {
     // Every connection that is being made adds a listener, so a large number is not a leak.
     setMaxListeners(0, this.#closing.signal);
-    const withoutInterim = skippingInterim(({ protocol, host }, callback) => {
+    const connector = skippingInterim(({ protocol, host }, callback) => {
       connect(new URL(`${protocol}//${host}`), this.#closing.signal).then(
         (socket) => callback(null, socket),
         (error) => callback(error, null),
       );
     });
-    this.#factory = pausableClients(withoutInterim);
+    this.#factory = pausableClients(connector);
   }
 
   dispatch(request: OutgoingRequest, exchange: Exchange): void {

@@ -1,6 +1,6 @@
 import { AuthRequiredError } from "../api/errors.ts";
 import { isLoopbackHost } from "../api/host.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
 /** The key as it goes into the Authorization header. @throws UsageError if it cannot be one (section 5) */

@@ -1,5 +1,5 @@
 import { InterruptedError } from "../core/errors.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { imggenFailureOf } from "./imggen-failure.ts";
 

@@ -1,4 +1,4 @@
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { findModels } from "../models/find.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";

@@ -6,7 +6,7 @@ import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { HttpImageService } from "../api/service.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/task/account.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
@@ -131,7 +131,12 @@ export class Connections {
     const serviceUrl = new URL(baseUrl);
     const { onExchange } = this.#context;
     const http = new HttpClient({ ...options, onExchange, early });
-    const downloads = new HttpClient({ ...options, onExchange, lookup: guardedLookup(serviceUrl.hostname) });
+    const downloads = new HttpClient({
+      ...options,
+      onExchange,
+      lookup: guardedLookup(serviceUrl.hostname),
+      readsInPlace: true,
+    });
     this.#closers.push(
       () => http.close(),
       () => downloads.close(),

@@ -1,5 +1,5 @@
 import { systemClock } from "../lib/clock.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { systemProcesses } from "../lib/processes.ts";
 import { readMatrix } from "../models/matrix-file/read.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { SETTING_NAMES, type SettingName, type Settings } from "../store/settings-file.ts";
 import type { Environment } from "./this-process.ts";

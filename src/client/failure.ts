@@ -3,7 +3,7 @@ import type { ManifestProblem } from "../core/batch/check-rows.ts";
 import { ManifestError } from "../core/batch/manifest-error.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
-import { type Charged, type ErrorType, ImggenError } from "../lib/errors.ts";
+import { type Charged, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { isResumable } from "../task/lifecycle.ts";

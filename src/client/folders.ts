@@ -1,7 +1,7 @@
 import { homedir, platform } from "node:os";
 import path from "node:path";
 import { errorCode } from "../lib/error-code.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 export interface Folders {

@@ -1,6 +1,6 @@
 import type { HistoryFilter, HistoryStatus } from "../core/task/history-filter.ts";
 import { reportOf } from "../core/task/report.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { parseSince } from "../lib/local-time.ts";
 import { resolveModel } from "../models/find.ts";
 import type { Matrix } from "../models/matrix.ts";

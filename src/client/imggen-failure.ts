@@ -1,4 +1,4 @@
-import type { Charged } from "../lib/errors.ts";
+import type { Charged } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";

@@ -3,7 +3,7 @@
 export type { HistoryStatus } from "../core/task/history-filter.ts";
 export type { TaskProgressEvent } from "../core/task/progress-events.ts";
 export type { ReportStatus } from "../core/task/report.ts";
-export type { Charged, ErrorType } from "../lib/errors.ts";
+export type { Charged, ErrorType } from "../lib/error-types.ts";
 export type { ModelFilter } from "../models/find.ts";
 export type { Kind, Model, Quality, References } from "../models/matrix.ts";
 export type { GenerationRequest } from "../task/request.ts";

@@ -9,7 +9,7 @@ import type { TaskReport } from "../core/task/report.ts";
 import { resumeMany } from "../core/task/resume-many.ts";
 import { reuseEarlier } from "../core/task/reuse.ts";
 import { taskStatus } from "../core/task/status.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
 import type { CheckedRequest } from "../task/request.ts";

@@ -1,6 +1,6 @@
 import type { HistoryStatus } from "../core/task/history-filter.ts";
 import type { OnTaskProgress } from "../core/task/progress-events.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { type FieldForm, REQUEST_FIELDS } from "../task/request-fields.ts";
 
 /** Where a client finds its account and keeps its ledger. What is left out is as for the command line. */

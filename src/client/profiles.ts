@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { settingsFile } from "../store/settings-file.ts";
 
 // A profile is a settings file of its own, in a folder of its name: an account's key and base URL are never mixed with

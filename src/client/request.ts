@@ -1,6 +1,6 @@
 import { fixedSchedule } from "../core/polling/fixed.ts";
 import type { WaitSettings } from "../core/polling/wait-settings.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { checkRequest } from "../models/check.ts";
 import type { Labels } from "../models/labels.ts";
 import type { Matrix } from "../models/matrix.ts";

@@ -1,6 +1,6 @@
 import type { ManifestProblem } from "../core/batch/check-rows.ts";
 import type { ReportStatus } from "../core/task/report.ts";
-import type { Charged, ErrorType } from "../lib/errors.ts";
+import type { Charged, ErrorType } from "../lib/error-types.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";

@@ -9,7 +9,7 @@ import { BudgetExceededError } from "../core/errors.ts";
 import { DEFAULT_TEMPLATE, templateProblem } from "../core/images/file-name.ts";
 import { likelyCredits } from "../core/limits/batch-budget.ts";
 import { readManifest } from "../core/manifest/read.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { type OptionNames, worded } from "../lib/wording.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";

@@ -1,4 +1,4 @@
-import { ImggenError } from "../lib/errors.ts";
+import { ImggenError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import type { ServiceIdentity } from "../task/intent.ts";

@@ -6,7 +6,7 @@ import { dismissTask } from "../core/task/dismiss.ts";
 import { type GenerateSpec, generate } from "../core/task/generate.ts";
 import { findUnfinishedDuplicate } from "../core/task/history.ts";
 import type { TaskReport } from "../core/task/report.ts";
-import { ImggenError } from "../lib/errors.ts";
+import { ImggenError } from "../lib/error-types.ts";
 import { isUnknown, type TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { resumeCommand } from "./failure.ts";

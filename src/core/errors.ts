@@ -1,4 +1,4 @@
-import { type Charged, type ErrorFacts, ImggenError } from "../lib/errors.ts";
+import { type Charged, type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 
 /** The wait ended before the task did: it is still running, and can be resumed. */
 export class PendingError extends ImggenError {

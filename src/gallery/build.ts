@@ -6,7 +6,7 @@ import { isoTime } from "../lib/clock.ts";
 import { isFolder, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { errorText } from "../lib/error-text.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { commandFor } from "./command.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "./errors.ts";
+import { UsageError } from "./error-types.ts";
 
 /** A whole number within limits. @param limits.shown the limits as messages give them, where others are checked later @throws UsageError naming what it was given as */
 export function wholeNumberOption(

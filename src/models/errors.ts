@@ -1,4 +1,4 @@
-import { type ErrorFacts, ImggenError } from "../lib/errors.ts";
+import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 
 /** A field whose value a model does not take, and what it takes there. */
 export interface Limit {

@@ -1,5 +1,5 @@
 import { errorText } from "../lib/error-text.ts";
-import { type ErrorFacts, ImggenError } from "../lib/errors.ts";
+import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 
 /** The state folder cannot be read, or cannot hold what must be on disk. */
 export class StateFolderError extends ImggenError {

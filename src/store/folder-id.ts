@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/error-code.ts";
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { readPublished } from "../lib/publish.ts";
 import { createWhole, isDraftOf } from "../lib/write-whole.ts";
 import { removeOld } from "./old-drafts.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../lib/errors.ts";
+import { UsageError } from "../lib/error-types.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { shortTaskId } from "../task/short-task-id.ts";
 import { isId } from "./ledger-name.ts";

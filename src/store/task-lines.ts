@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { ErrorType } from "../lib/errors.ts";
+import type { ErrorType } from "../lib/error-types.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { SaveOptions } from "../task/destination.ts";
 import { advance, type EventType, type TaskEvent, type TaskState } from "../task/lifecycle.ts";

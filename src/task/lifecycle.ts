@@ -1,4 +1,4 @@
-import type { Charged, ErrorType } from "../lib/errors.ts";
+import type { Charged, ErrorType } from "../lib/error-types.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { Intent } from "./intent.ts";
 import type { SavedFile } from "./saved-file.ts";

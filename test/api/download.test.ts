@@ -33,7 +33,7 @@ function memorySink(): ByteSink & Got {
 async function fetching(url: string, options: Partial<DownloadOptions> = {}) {
   const sink = memorySink();
   const {
-    http = testClient(),
+    http = testClient({ readsInPlace: true }),
     clock = fakeClock(),
     serviceUrl = new URL("http://127.0.0.1/api"),
     ...rest
@@ -378,7 +378,7 @@ describe("a download that would never end", () => {
         },
       };
       const options = {
-        http: testClient(),
+        http: testClient({ readsInPlace: true }),
         clock,
         serviceUrl: new URL("http://127.0.0.1/api"),
         maskKey: String,
@@ -412,7 +412,12 @@ describe("a connection that ends while the disk holds the download back", () => 
         setTimeout(() => flow.resume(), 10);
       },
     };
-    const options = { http: testClient(), clock: fakeClock(), serviceUrl: new URL(origin), maskKey: String };
+    const options = {
+      http: testClient({ readsInPlace: true }),
+      clock: fakeClock(),
+      serviceUrl: new URL(origin),
+      maskKey: String,
+    };
     return { reply: await download(`${origin}/1.png`, sink, options), file: Buffer.concat(chunks) };
   }
 
@@ -447,7 +452,7 @@ describe("a connection that ends while the disk holds the download back", () => 
       requests += 1;
       socket.write(response(200, BODY));
     });
-    const http = testClient();
+    const http = testClient({ readsInPlace: true });
     const options = { http, clock: fakeClock(), serviceUrl: new URL(origin), maskKey: String };
     const forever: ByteSink = { write: (_chunk, flow) => flow.pause() };
     const early = download(`${origin}/1.png`, forever, { ...options, idleTimeoutMs: 200 });
@@ -483,7 +488,12 @@ describe("a file that comes compressed, although that was not asked for", () => 
         setTimeout(() => flow.resume(), 5);
       },
     };
-    const options = { http: testClient(), clock: fakeClock(), serviceUrl: new URL(url), maskKey: String };
+    const options = {
+      http: testClient({ readsInPlace: true }),
+      clock: fakeClock(),
+      serviceUrl: new URL(url),
+      maskKey: String,
+    };
     return { reply: await download(`${url}/1.png`, sink, options), file: Buffer.concat(chunks) };
   }
 
@@ -560,7 +570,12 @@ describe("a file that comes compressed, although that was not asked for", () => 
         throw new Error("the disk is full");
       },
     };
-    const options = { http: testClient(), clock: fakeClock(), serviceUrl: new URL(url), maskKey: String };
+    const options = {
+      http: testClient({ readsInPlace: true }),
+      clock: fakeClock(),
+      serviceUrl: new URL(url),
+      maskKey: String,
+    };
     expect(await download(`${url}/1.png`, sink, options)).toMatchObject({ outcome: "retry" });
     expect(writes).toBe(1);
   });

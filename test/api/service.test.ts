@@ -3,7 +3,7 @@ import { OutcomeUnknownError } from "../../src/api/errors.ts";
 import { deadPort, liveServer } from "../support/live-server.ts";
 import { type Behaviour, failure, json, response, success } from "../support/scripted-server.ts";
 import { pause } from "../support/scripts.ts";
-import { TEST_KEY, testService } from "../support/task-world.ts";
+import { TEST_KEY, testClient, testService } from "../support/task-world.ts";
 
 const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 const ENVELOPE = { code: 0, message: "ok", data: { taskId: "t" } };
@@ -191,7 +191,8 @@ describe("a poll of a task", () => {
         await pause(2);
       }
     });
-    expect(await testService(baseUrl).poll("t")).toEqual({
+    const http = testClient({ readsInPlace: true });
+    expect(await testService(baseUrl, { http }).poll("t")).toEqual({
       outcome: "state",
       task: { status: "failed", errorCode: "the_prompt_was_refused" },
     });

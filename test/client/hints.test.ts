@@ -5,7 +5,7 @@ import { requireApiKey } from "../../src/client/account.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { describeFailure } from "../../src/client/failure.ts";
 import { PACKAGE_NAMES } from "../../src/client/option-names.ts";
-import { type ErrorType, ImggenError } from "../../src/lib/errors.ts";
+import { type ErrorType, ImggenError } from "../../src/lib/error-types.ts";
 import { FLAG_NAMES, type OptionNames } from "../../src/lib/wording.ts";
 import { InvalidRequestError } from "../../src/models/errors.ts";
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { describeBriefly, type RunWith } from "./command.ts";

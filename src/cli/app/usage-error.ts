@@ -1,5 +1,5 @@
 import type { Command, CommanderError } from "commander";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { withQuotedPrompt } from "./quoted-prompt.ts";
 import { plainWords } from "./words.ts";
 

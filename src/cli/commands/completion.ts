@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { SCRIPTS, SHELLS } from "../completion/scripts.ts";

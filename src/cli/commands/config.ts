@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { checkApiKey, checkBaseUrl } from "../../client/account.ts";
 import { CONFIRM_ABOVE_CREDITS, type Effective, switchValue } from "../../client/effective-settings.ts";
 import { parseUploadCommand } from "../../core/references/upload-command.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { resolveModel } from "../../models/find.ts";

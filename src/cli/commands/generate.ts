@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { checkRequest } from "../../models/check.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import type { RunWith } from "../app/command.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { AuthRequiredError } from "../../api/errors.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../../client/account.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { clientOf } from "../../client/client-of.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
 import { highestCost } from "../../models/cost.ts";

@@ -3,7 +3,7 @@ import { checkBaseUrl } from "../../client/account.ts";
 import { openLedger } from "../../client/open-ledger.ts";
 import type { ImageOrigin } from "../../core/task/origin.ts";
 import { findEarlierRequest } from "../../core/task/rerun.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { checkRequest } from "../../models/check.ts";
 import { inputOf } from "../../models/wire.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";

@@ -5,7 +5,7 @@ import { isOfPort, startInSandboxFolder } from "../../client/sandbox-folder.ts";
 import type { Environment } from "../../client/this-process.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { type RequestLine, SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";

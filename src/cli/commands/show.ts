@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { openLedger } from "../../client/open-ledger.ts";
 import { type ImageOrigin, originOf, originOfTask } from "../../core/task/origin.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { RunWith } from "../app/command.ts";

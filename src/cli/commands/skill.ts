@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Command } from "commander";
 import { errorCode } from "../../lib/error-code.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { replaceWhole } from "../../lib/write-whole.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { OutputFolder } from "../../core/batch/batch-row.ts";
 import { realFolder } from "../../core/batch/row-files.ts";
 import { DEFAULT_TEMPLATE, PLACEHOLDER_LIST, templateProblem } from "../../core/images/file-name.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { worded } from "../../lib/wording.ts";
 import type { Session } from "../app/session.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { resolveModel } from "../../models/find.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { Session } from "../app/session.ts";

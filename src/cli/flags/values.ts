@@ -1,5 +1,5 @@
 import { parseDuration } from "../../lib/duration.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 
 // Raw flag texts become domain values here, once.
 

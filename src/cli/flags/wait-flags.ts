@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { fixedSchedule } from "../../core/polling/fixed.ts";
 import type { WaitSettings } from "../../core/polling/wait-settings.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import type { Session } from "../app/session.ts";
 import { durationOption, timeoutOption } from "./values.ts";
 

@@ -1,5 +1,5 @@
 import { type ExitCodeRow as CodeOf, EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
-import type { ErrorType } from "../../lib/errors.ts";
+import type { ErrorType } from "../../lib/error-types.ts";
 
 /** What each exit code means, for help, README and scripts. */
 const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {

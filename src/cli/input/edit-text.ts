@@ -3,7 +3,7 @@ import { promises } from "node:fs";
 import { platform, tmpdir } from "node:os";
 import path from "node:path";
 import type { Environment } from "../../client/this-process.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 
 /** What edits a text where the user has not said: both come with their system. */
 const USUAL_EDITOR = platform() === "win32" ? "notepad" : "vi";

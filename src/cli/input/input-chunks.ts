@@ -1,5 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import type { InputStream } from "./input-stream.ts";
 
 /**

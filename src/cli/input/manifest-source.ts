@@ -3,7 +3,7 @@ import type { ManifestEntry, ReadOptions } from "../../core/manifest/entry.ts";
 import { MANIFEST_HINT, manifestFormat } from "../../core/manifest/format.ts";
 import { readManifest } from "../../core/manifest/read.ts";
 import { isFolder } from "../../lib/durable.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { openInput } from "../../lib/open-input.ts";
 import type { Context } from "../app/context.ts";
 import { inputChunks } from "./input-chunks.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { openInput } from "../../lib/open-input.ts";
 import { firstInvalidByte } from "../../lib/utf8.ts";
 import type { Context } from "../app/context.ts";

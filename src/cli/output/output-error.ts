@@ -1,6 +1,6 @@
 import { InterruptedError } from "../../core/errors.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 
 /** The error for a result that was still waiting for its reader when a signal came. */
 export function unreadError(reason: InterruptedError): InterruptedError {

@@ -1,5 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
-import { ImggenError, UsageError } from "../../lib/errors.ts";
+import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import type { BatchFolders } from "../../store/batch-folders.ts";
 import { createFolderId, newFolderId, readFolderId } from "../../store/folder-id.ts";
 import { SaveFailedError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { ClaimedAttempt } from "../../store/batch-claims.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import { BudgetExceededError } from "../errors.ts";

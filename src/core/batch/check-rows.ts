@@ -1,4 +1,4 @@
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
 import { checkRequest } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
@@ -7,7 +7,12 @@ import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
-import { fillTemplate, missingProblem, type OtherColumns, placeholdersIn } from "../manifest/template.ts";
+import {
+  fillTemplate,
+  missingProblem,
+  type OtherColumns,
+  placeholdersIn,
+} from "../manifest/prompt-template.ts";
 import { type CheckedRow, RowKeys } from "./batch-row.ts";
 import { inShard, rowDigest, type Shard } from "./shard.ts";
 

@@ -1,4 +1,4 @@
-import { ImggenError, UsageError } from "../../lib/errors.ts";
+import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { worded } from "../../lib/wording.ts";
 import { checkRequest } from "../../models/check.ts";
 import { InvalidRequestError, type Limit } from "../../models/errors.ts";

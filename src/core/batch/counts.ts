@@ -1,4 +1,4 @@
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskReport } from "../task/report.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { add, noCost, type PlannedRow, type TotalCost } from "./plan.ts";

@@ -1,4 +1,4 @@
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import { BatchClaims } from "../../store/batch-claims.ts";
 import { BatchFolders } from "../../store/batch-folders.ts";
 import type { TaskDeps } from "../deps.ts";

@@ -1,4 +1,4 @@
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { ManifestProblem } from "./check-rows.ts";
 
 const MOST_SHOWN = 100;

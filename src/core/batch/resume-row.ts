@@ -1,5 +1,5 @@
 import path from "node:path";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { nameIsTaken } from "../../lib/publish.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Destination } from "../../task/destination.ts";

@@ -1,5 +1,5 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { type ErrorType, ImggenError } from "../../lib/errors.ts";
+import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
 import type { Wording } from "../../lib/wording.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { ClaimedError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { Admission } from "../limits/admission.ts";

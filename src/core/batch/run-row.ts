@@ -1,6 +1,6 @@
 import { isCertificateError } from "../../api/connection-errors.ts";
 import { errorCode } from "../../lib/error-code.ts";
-import { type ErrorType, ImggenError } from "../../lib/errors.ts";
+import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { reportOf } from "../task/report.ts";

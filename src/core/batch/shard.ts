@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../task/request-fields.ts";
 

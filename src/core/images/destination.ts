@@ -4,7 +4,7 @@ import path from "node:path";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { isFolder, makeFolder, removeIfPresent } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/extensions.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";

@@ -2,8 +2,11 @@ import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../../api/transport.ts";
 import type { DiskFile } from "../../lib/disk-file.ts";
 
-/** Bytes are collected in blocks of memory, which are filled again once they are written. */
+/** Bytes are collected in blocks of memory. */
 const BLOCK_BYTES = 64 * 1024;
+/** Blocks that were written, to be filled again by any download. */
+const spareBlocks: Buffer[] = [];
+const MOST_SPARE_BLOCKS = 64;
 // Large writes are fast, and each is collected while the one before runs.
 const WRITE_BYTES = 1024 * 1024;
 const MOST_QUEUED_BYTES = 4 * WRITE_BYTES;
@@ -21,7 +24,6 @@ export class FileSink implements ByteSink {
   /** The last block of the queue, as long as it is not full, and how far it is filled. */
   #open: Buffer | null = null;
   #filled = 0;
-  readonly #spare: Buffer[] = [];
   #writing: Promise<void> | null = null;
   #unflushed = 0;
   #flushing: Promise<void> | null = null;
@@ -52,7 +54,7 @@ export class FileSink implements ByteSink {
 
   /** Discards what is not being written yet and waits for the current write: until then the file must stay open. */
   async abandon(): Promise<void> {
-    this.#takeQueue();
+    giveBack(this.#takeQueue().blocks);
     await this.#writing;
     await this.#flushing;
   }
@@ -81,7 +83,7 @@ export class FileSink implements ByteSink {
   }
 
   #openBlock(): Buffer {
-    this.#open = this.#spare.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    this.#open = spareBlocks.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
     this.#filled = 0;
     this.#queue.push(this.#open);
     return this.#open;
@@ -108,7 +110,7 @@ export class FileSink implements ByteSink {
         this.#failure = error;
       })
       .then(() => {
-        this.#spare.push(...blocks);
+        giveBack(blocks);
         this.#wrote();
       });
   }
@@ -133,4 +135,8 @@ export class FileSink implements ByteSink {
     this.#paused?.resume();
     this.#paused = null;
   }
+}
+
+function giveBack(blocks: readonly Buffer[]): void {
+  spareBlocks.push(...blocks.slice(0, MOST_SPARE_BLOCKS - spareBlocks.length));
 }

@@ -3,7 +3,7 @@ import { ServiceError } from "../../api/errors.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { pollWithinLimit } from "../polling/paced-polls.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";

@@ -1,4 +1,4 @@
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { BudgetExceededError } from "../errors.ts";

@@ -4,9 +4,9 @@ import { COLUMN_LIST, isColumn, type ManifestColumn, nearestColumn, type RawValu
 import { type CsvRecord, readRecords } from "./csv.ts";
 import type { Found, ReadOptions } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
+import { type OtherColumns, placeholdersIn } from "./prompt-template.ts";
 import { quoted } from "./quoted.ts";
 import { checkValues } from "./row-values.ts";
-import { type OtherColumns, placeholdersIn } from "./template.ts";
 
 /** A header that names the columns in any order, then one record for each row. An empty cell is not set. */
 export async function* readCsv(

@@ -1,5 +1,5 @@
 import type { RequestInput } from "../../task/request.ts";
-import type { OtherColumns } from "./template.ts";
+import type { OtherColumns } from "./prompt-template.ts";
 
 /**
  * The values that a row of a manifest sets. Values that it does not set are absent, and the batch's defaults apply.

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 
 /** `txt`: a prompt a line; `jsonl`: a JSON object a line; `csv`: a header, then records. */
 export type ManifestFormat = "txt" | "jsonl" | "csv";

@@ -9,8 +9,8 @@ import {
 import { isColumn, type ManifestColumn, type RawValues } from "./columns.ts";
 import type { ReadOptions, RowValues } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
+import { fillTemplate, missingProblem, type OtherColumns } from "./prompt-template.ts";
 import { quoted } from "./quoted.ts";
-import { fillTemplate, missingProblem, type OtherColumns } from "./template.ts";
 
 /** A row's values, or all their problems. They are not checked against the models. */
 export function checkValues(

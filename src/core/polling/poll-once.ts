@@ -2,7 +2,7 @@ import { describeConnectionError } from "../../api/connection-errors.ts";
 import { NetworkError, ServiceError } from "../../api/errors.ts";
 import type { PolledState } from "../../api/schema.ts";
 import type { PollReply } from "../../api/service.ts";
-import type { Charged, ImggenError } from "../../lib/errors.ts";
+import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import type { TaskDeps } from "../deps.ts";
 
 /** Polls a task once, without a retry. @throws if there is no usable answer, with what is known of the charge */

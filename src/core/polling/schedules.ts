@@ -1,4 +1,4 @@
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";

@@ -2,7 +2,7 @@ import { describeConnectionError, isCertificateError } from "../../api/connectio
 import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
 import type { PollReply } from "../../api/service.ts";
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { PollingSchedule } from "./index.ts";
 

@@ -3,7 +3,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { inspectImage } from "../../lib/image/inspect.ts";
 import { WITHOUT_WAITING } from "../../lib/open-input.ts";
 import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/reference-image.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import type { UploadCache, UploadKey } from "../../store/uploads.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { commandWords } from "../../lib/command-words.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 
 /** Stands for the absolute path of the file to upload. */
 const FILE = "{file}";

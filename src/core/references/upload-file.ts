@@ -1,5 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { type ProgramEnd, runProgram } from "../../lib/run-program.ts";
 import { interruptedError } from "../errors.ts";

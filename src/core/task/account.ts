@@ -1,4 +1,4 @@
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 
 /** A task belongs to another account than the configured one. Nothing was sent. */

@@ -1,5 +1,5 @@
 import { type Clock, isoTime } from "../../lib/clock.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";

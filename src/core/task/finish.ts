@@ -1,5 +1,5 @@
 import { isoTime } from "../../lib/clock.ts";
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { Destination } from "../../task/destination.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { SavedFile } from "../../task/saved-file.ts";

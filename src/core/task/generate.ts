@@ -1,5 +1,5 @@
 import { isoTime } from "../../lib/clock.ts";
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Destination } from "../../task/destination.ts";
 import type { Intent } from "../../task/intent.ts";

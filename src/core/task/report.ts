@@ -1,6 +1,6 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
-import { type Charged, type ErrorType, ImggenError } from "../../lib/errors.ts";
+import { type Charged, type ErrorType, ImggenError } from "../../lib/error-types.ts";
 import { effectiveState, STATES, type StateName, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";

@@ -1,5 +1,5 @@
 import { promises } from "node:fs";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type ImageOrigin, originOf, originOfTask } from "./origin.ts";

@@ -1,4 +1,4 @@
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Destination } from "../../task/destination.ts";

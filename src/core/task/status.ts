@@ -1,5 +1,5 @@
 import type { PolledState } from "../../api/schema.ts";
-import { ImggenError } from "../../lib/errors.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import type { Destination } from "../../task/destination.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";

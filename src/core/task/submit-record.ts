@@ -1,5 +1,5 @@
 import { type Clock, isoTime } from "../../lib/clock.ts";
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /**

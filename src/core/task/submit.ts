@@ -4,7 +4,7 @@ import { taskIdIn } from "../../api/excerpt.ts";
 import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
 import type { SubmitReply } from "../../api/service.ts";
 import { TransportError } from "../../api/transport.ts";
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";

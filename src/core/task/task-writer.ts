@@ -1,5 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
-import type { ImggenError } from "../../lib/errors.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../api/errors.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import type { TaskReport } from "./report.ts";
 
 /** The error key for a task that the service does not know (section 7). */

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { WITHOUT_WAITING } from "../../lib/open-input.ts";
 import { firstInvalidByte } from "../../lib/utf8.ts";
 import type { Matrix } from "../matrix.ts";

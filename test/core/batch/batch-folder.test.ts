@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { type FoundBatch, findBatch, identifyBatch } from "../../../src/core/batch/batch-folder.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
-import { UsageError } from "../../../src/lib/errors.ts";
+import { UsageError } from "../../../src/lib/error-types.ts";
 import { BatchFolders } from "../../../src/store/batch-folders.ts";
 import { newFolderId } from "../../../src/store/folder-id.ts";
 import { imagesIn } from "../../support/batch-world.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inShard, parseShard, rowDigest, type Shard } from "../../../src/core/batch/shard.ts";
-import { UsageError } from "../../../src/lib/errors.ts";
+import { UsageError } from "../../../src/lib/error-types.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { share } from "../../support/holds.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { prepareDestination, resolveDestination } from "../../../src/core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
-import { UsageError } from "../../../src/lib/errors.ts";
+import { UsageError } from "../../../src/lib/error-types.ts";
 import { ownedName } from "../../../src/lib/owned-name.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

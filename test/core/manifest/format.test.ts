@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatOfText, manifestFormat } from "../../../src/core/manifest/format.ts";
-import { UsageError } from "../../../src/lib/errors.ts";
+import { UsageError } from "../../../src/lib/error-types.ts";
 
 describe("a manifest's format", () => {
   it.each([

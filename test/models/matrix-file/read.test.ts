@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { UsageError } from "../../../src/lib/errors.ts";
+import { UsageError } from "../../../src/lib/error-types.ts";
 import { readMatrix } from "../../../src/models/matrix-file/read.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -1,6 +1,6 @@
 import type { BatchSpec, BatchWatcher } from "../../../core/batch/execute-batch.ts";
 import { foreignFolder } from "../../../core/batch/foreign-folder.ts";
-import { UsageError } from "../../../lib/errors.ts";
+import { UsageError } from "../../../lib/error-types.ts";
 import type { Session } from "../../app/session.ts";
 import { canAsk, confirmed } from "../../input/confirm.ts";
 

@@ -3,7 +3,7 @@ import { probe } from "../../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, requireBaseUrl } from "../../../client/account.ts";
-import { ImggenError } from "../../../lib/errors.ts";
+import { ImggenError } from "../../../lib/error-types.ts";
 import type { Session } from "../../app/session.ts";
 import { traceOf } from "../../output/trace.ts";
 import type { Asked } from "./check.ts";

@@ -3,7 +3,7 @@ import { EXIT_CODES } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
 import { failureJson } from "../../../client/report-json.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
-import { UsageError } from "../../../lib/errors.ts";
+import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";

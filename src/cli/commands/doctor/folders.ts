@@ -2,7 +2,7 @@ import module from "node:module";
 import { platform } from "node:os";
 import path from "node:path";
 import { errorText } from "../../../lib/error-text.ts";
-import { ImggenError } from "../../../lib/errors.ts";
+import { ImggenError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { StateFolderError } from "../../../store/errors.ts";
 import { type CheckResult, type CheckSpec, failed, ok, warning } from "./check.ts";

@@ -4,7 +4,7 @@ import type { Effective } from "../../../client/effective-settings.ts";
 import type { Folders } from "../../../client/folders.ts";
 import { withoutMatrixFile } from "../../../client/matrix-in-effect.ts";
 import { errorText } from "../../../lib/error-text.ts";
-import { ImggenError, UsageError } from "../../../lib/errors.ts";
+import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import {
   readSettings,

@@ -4,7 +4,7 @@ import { openLedger } from "../../../client/open-ledger.ts";
 import { describeUnreadable } from "../../../client/unreadable-entries.ts";
 import { recentTasks } from "../../../core/task/history.ts";
 import { reportOf } from "../../../core/task/report.ts";
-import { UsageError } from "../../../lib/errors.ts";
+import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
 import type { RunWith } from "../../app/command.ts";

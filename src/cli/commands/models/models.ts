@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { UsageError } from "../../../lib/errors.ts";
+import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";

@@ -14,7 +14,7 @@ import { dismissTask } from "../../../core/task/dismiss.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps, ResumeSpec } from "../../../core/task/resume.ts";
 import { distinct, type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
-import { UsageError } from "../../../lib/errors.ts";
+import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";

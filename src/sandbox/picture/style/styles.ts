@@ -1,4 +1,4 @@
-import type { StyleName } from "../data/models.ts";
+import type { StyleName } from "../data/model-styles.ts";
 import { enlarged } from "./enlarged.ts";
 import { oil } from "./oil.ts";
 import { pixels } from "./pixels.ts";

@@ -2,7 +2,7 @@ import { mix, type Rgb, tuned } from "../canvas/rgb.ts";
 import { GRADES, type Grade } from "../data/grades.ts";
 import { LANDS, type Land, type LandName } from "../data/lands.ts";
 import { LIGHTS, type Light, type LightName } from "../data/lights.ts";
-import { handOf, type StyleName } from "../data/models.ts";
+import { handOf, type StyleName } from "../data/model-styles.ts";
 import type { PlantName } from "../data/plants.ts";
 import type { SceneryName } from "../data/scenery.ts";
 import { type PictureSubject, readSubject } from "../data/subject.ts";

@@ -2,7 +2,7 @@ import { hex, type Rgb } from "../canvas/rgb.ts";
 import type { GradeName } from "../data/grades.ts";
 import type { LandName } from "../data/lands.ts";
 import type { LightName } from "../data/lights.ts";
-import type { StyleName } from "../data/models.ts";
+import type { StyleName } from "../data/model-styles.ts";
 import type { PlantName } from "../data/plants.ts";
 import type { SceneryName } from "../data/scenery.ts";
 import type { SubjectName } from "../data/subjects.ts";
