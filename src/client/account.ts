@@ -1,6 +1,7 @@
 import { AuthRequiredError } from "../api/errors.ts";
 import { isLoopbackHost } from "../api/host.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
 /** The key as it goes into the Authorization header. @throws UsageError if it cannot be one (section 5) */
@@ -39,7 +40,7 @@ export function checkBaseUrl(text: string, label: string): string {
   if (url.username || url.password || /[?#]/.test(text)) {
     throw new UsageError(`${label} must be a plain address, with no user name, query or fragment in it.`);
   }
-  return url.href.replace(/\/+$/, "");
+  return withoutSlash(text);
 }
 
 /** The base URL that applies. @throws UsageError if there is none */
@@ -56,6 +57,35 @@ export async function configuredService({
 }: {
   settings: Pick<EffectiveSettings, "get">;
 }): Promise<{ baseUrl: string; apiKey: string }> {
-  const baseUrl = requireBaseUrl(await settings.get("baseUrl"));
-  return { baseUrl, apiKey: requireApiKey(await settings.get("apiKey")) };
+  const setting = await settings.get("baseUrl");
+  const baseUrl = requireBaseUrl(setting);
+  return { baseUrl, apiKey: await apiKeyFor({ value: baseUrl, label: setting?.label ?? "" }, settings) };
+}
+
+/**
+ * The key that applies at a base URL. A stored one belongs to the base URL that it was stored with, or a variable in
+ * a project's `.env` could have it sent anywhere. @throws UsageError, AuthRequiredError without a key
+ */
+export async function apiKeyFor(
+  { value: baseUrl, label }: { value: string; label: string },
+  settings: Pick<EffectiveSettings, "get">,
+): Promise<string> {
+  const setting = await settings.get("apiKey");
+  const key = requireApiKey(setting);
+  if (setting?.source !== "config") return key;
+  const own = (await settings.get("apiKeyBaseUrl"))?.value;
+  if (own !== undefined && withoutSlash(own) === withoutSlash(baseUrl)) return key;
+  const configured = `${withoutSlash(baseUrl)} is configured (${label})`;
+  if (own === undefined)
+    throw new UsageError(`The API key was stored without a base URL, and ${configured}.`, {
+      hint: `To store it for this service: imggen login --base-url ${shellWord(baseUrl)}`,
+    });
+  throw new UsageError(`The stored API key belongs to ${withoutSlash(own)}, and ${configured}.`, {
+    hint: (names) => `Nothing was sent. The other service needs its own key. ${names.setApiKey}`,
+  });
+}
+
+/** A base URL in the form in which two are compared. */
+function withoutSlash(baseUrl: string): string {
+  return (URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl).replace(/\/+$/, "");
 }

@@ -13,7 +13,7 @@ export interface Effective {
 }
 
 /** The environment variable of each setting that has one. */
-export const VARIABLES: Partial<Record<SettingName, string>> = {
+export const VARIABLES: Partial<Record<keyof Settings, string>> = {
   apiKey: "IMGGEN_API_KEY",
   baseUrl: "IMGGEN_BASE_URL",
   model: "IMGGEN_MODEL",
@@ -49,7 +49,7 @@ export class EffectiveSettings {
 
   /** The value that applies; undefined if it is not set. @throws SettingsError */
   async get(
-    name: SettingName,
+    name: keyof Settings,
     flag?: { value: string | undefined; label: string },
   ): Promise<Effective | undefined> {
     if (flag?.value !== undefined) return { value: flag.value, source: "flag", label: flag.label };
@@ -61,7 +61,7 @@ export class EffectiveSettings {
     return this.#lookUp("matrix");
   }
 
-  #lookUp(name: SettingName): Effective | undefined {
+  #lookUp(name: keyof Settings): Effective | undefined {
     const variable = VARIABLES[name];
     const fromEnv = variable && this.#env[variable];
     if (variable && fromEnv) return { value: fromEnv, source: "environment", label: variable };

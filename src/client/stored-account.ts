@@ -19,7 +19,7 @@ export function storedAccount(
 
 function accountIn(folder: string): { baseUrl: string; apiKey: string } | null {
   try {
-    const { baseUrl, apiKey } = readSettings(settingsFile(folder));
+    const { apiKeyBaseUrl: baseUrl, apiKey } = readSettings(settingsFile(folder));
     if (baseUrl === undefined || apiKey === undefined) return null;
     return { baseUrl: checkBaseUrl(baseUrl, "baseUrl"), apiKey: checkApiKey(apiKey, "apiKey") };
   } catch (error) {

@@ -23,10 +23,13 @@ export const SETTING_NAMES = [
 ] as const;
 
 export type SettingName = (typeof SETTING_NAMES)[number];
-export type Settings = { [Name in SettingName]?: string };
+export type Settings = { [Name in SettingName]?: string } & {
+  /** The base URL that the key was stored with: it is sent to no other. */
+  apiKeyBaseUrl?: string;
+};
 
 /** Settings that people may write as another type of JSON value: both forms are read. */
-const OTHER_TYPES: { [Name in SettingName]?: "number" | "boolean" } = {
+const OTHER_TYPES: { [Name in keyof Settings]?: "number" | "boolean" } = {
   sidecar: "boolean",
   preview: "boolean",
   confirmAbove: "number",
@@ -67,14 +70,21 @@ export function readSettings(file: string): Settings {
 function parseSettings(text: string, file: string): Settings {
   const json = readObject(text, file);
   const settings: Settings = {};
-  for (const name of SETTING_NAMES) {
+  for (const name of [...SETTING_NAMES, "apiKeyBaseUrl"] as const) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
     const type = typeof value;
     if (type !== "string" && type !== OTHER_TYPES[name]) throw corrupt(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }
-  return settings;
+  return withKeyBound(settings);
+}
+
+/** A file of an earlier release does not say where its key belongs: to the base URL beside it. */
+export function withKeyBound({ apiKeyBaseUrl, ...settings }: Settings): Settings {
+  const { apiKey, baseUrl } = settings;
+  const bound = apiKey === undefined ? undefined : (apiKeyBaseUrl ?? baseUrl);
+  return bound === undefined ? settings : { ...settings, apiKeyBaseUrl: bound };
 }
 
 /** A byte-order mark is tolerated, an empty file is no settings. */

@@ -7,10 +7,13 @@ import { errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
 import { claimInTurn } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
-import { readObject, readSettings, type SettingName, type Settings, settingsFile } from "./settings-file.ts";
+import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
 import { leftoversOf, probeOf } from "./settings-leftovers.ts";
 
 const WAIT_FOR_OTHERS_MS = 5_000;
+
+/** `undefined` removes a setting. */
+type Changes = { [Name in keyof Settings]?: string | undefined };
 
 /** The settings file as login, logout and config change it: through conf. */
 export class SettingsStore {
@@ -28,10 +31,10 @@ export class SettingsStore {
   }
 
   /**
-   * Changes settings; `undefined` removes one. Two processes never lose each other's change.
+   * Changes settings. Two processes never lose each other's change. A new key comes with its base URL.
    * @throws SettingsError if the file is damaged, or the disk did not take all of the new one
    */
-  async update(changes: { [Name in SettingName]?: string | undefined }): Promise<void> {
+  async update(changes: Changes): Promise<void> {
     await this.#alone(async () => this.#write(await this.read(), changes));
   }
 
@@ -68,12 +71,8 @@ export class SettingsStore {
     }
   }
 
-  async #write(before: Settings, changes: { [Name in SettingName]?: string | undefined }): Promise<void> {
-    const changed = (settings: object) =>
-      Object.fromEntries(
-        Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== undefined),
-      );
-    const after = changed(before);
+  async #write(before: Settings, changes: Changes): Promise<void> {
+    const after = withKeyBound(definedOf({ ...before, ...changes }));
     await this.#proveRoom(2 * Buffer.byteLength(JSON.stringify(after)) + 4096);
     const { default: Conf } = await import("conf");
     const conf = new Conf<Settings>({
@@ -84,7 +83,7 @@ export class SettingsStore {
       deserialize: (text) => readObject(text, this.file),
     });
     // In one step: a key must never stand beside another service's address.
-    conf.store = changed(conf.store);
+    conf.store = definedOf({ ...conf.store, ...changes, apiKeyBaseUrl: after.apiKeyBaseUrl });
     if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
   }
 
@@ -103,4 +102,8 @@ export class SettingsStore {
       removeIfPresent(probe);
     }
   }
+}
+
+function definedOf(fields: object): Settings {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

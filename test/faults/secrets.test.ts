@@ -125,6 +125,73 @@ it("a byte-order mark is tolerated, an empty file is no settings", async () => {
   expect((await empty.world.run(["config", "get", "model"])).code).toBe(0);
 });
 
+const ACCOUNT_OF_OLD = "https://service.example/api";
+
+/** What `login` stored at one service, or an earlier release, while `another` one is in effect. */
+const OTHER_BASE_URLS: [string, (world: ProgramWorld, another: string) => Promise<string[]>][] = [
+  ["a variable", async () => []],
+  [
+    "a changed setting",
+    async (world, another) => {
+      await world.run(["config", "set", "baseUrl", another]);
+      return [];
+    },
+  ],
+  [
+    "a variable, over a profile",
+    async (world) => {
+      const login = ["login", "--profile", "work", "--base-url", ACCOUNT_OF_OLD, "--no-verify"];
+      await world.run(login, { input: CANARY });
+      return ["--profile", "work"];
+    },
+  ],
+];
+
+it.each(OTHER_BASE_URLS)(
+  "a stored key is not sent to another base URL (%s): exit 2 naming both",
+  async (how, choose) => {
+    const another = await liveService(PICTURE);
+    const config = JSON.stringify({ apiKey: CANARY, baseUrl: ACCOUNT_OF_OLD });
+    const { world } = await worldWithConfig(config);
+    const flags = await choose(world, another.baseUrl);
+    const env = how.startsWith("a variable") ? { IMGGEN_BASE_URL: another.baseUrl } : {};
+    const run = (args: string[], more = {}) => world.run([...args, ...flags], { env: { ...env, ...more } });
+    for (const args of [
+      ["generate", "a fox"],
+      ["status", "task_1"],
+      ["batch", "-"],
+    ]) {
+      const { code, stdout } = await world.run([...args, ...flags, "--json"], { env, input: "a fox\n" });
+      const { message } = JSON.parse(stdout).error;
+      expect([code, message]).toEqual([
+        2,
+        expect.stringContaining(`belongs to ${ACCOUNT_OF_OLD}, and ${another.baseUrl}`),
+      ]);
+    }
+    expect((await run(["doctor"])).stdout).toMatch(/key +The stored API key belongs to/);
+    expect(another.requests.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+    const { code } = await run(["generate", "a fox", "-o", path.join(world.out, "fox.png")], {
+      IMGGEN_API_KEY: "sk-of-the-other-service",
+    });
+    expect([code, another.submits()[0]?.headers.authorization]).toEqual([
+      0,
+      "Bearer sk-of-the-other-service",
+    ]);
+  },
+);
+
+it("a key that was stored without a base URL is sent nowhere until it has one", async () => {
+  const server = await liveService(PICTURE);
+  const { world } = await worldWithConfig(JSON.stringify({ apiKey: CANARY }), server.baseUrl);
+  expect(await world.generate()).toMatchObject({
+    code: 2,
+    stdout: expect.stringContaining("imggen login --base-url"),
+  });
+  expect(server.requests).toEqual([]);
+  expect((await world.run(["login"], { input: CANARY })).code).toBe(0);
+  expect((await world.generate()).code).toBe(0);
+});
+
 it.each([
   ["a line feed", "sk-canary-one\nX-Injected: yes"],
   ["a carriage return", "sk-canary-one\rX-Injected: yes"],

@@ -161,9 +161,15 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
   }
   const checked = await CHECKS[name](value, session);
   session.requireProfile();
-  await (await session.settingsStore()).update({ [name]: checked });
+  const store = await session.settingsStore();
+  await store.update({ [name]: checked });
   if (session.options.json) await session.json({ ok: true, name, value: checked });
   else await session.console.note(`${name} is now ${checked}`);
+  const { apiKeyBaseUrl: own } = await store.read();
+  if (name === "baseUrl" && own !== undefined && own !== checked)
+    await session.console.warn(
+      `The stored API key belongs to ${own}. To store one for this service: imggen login`,
+    );
   return 0;
 }
 

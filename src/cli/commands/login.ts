@@ -44,8 +44,8 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   const apiKey = checkApiKey((await askKey(baseUrl, session)).trim(), "This");
   const verified = options.verify && baseUrl !== null;
   if (verified) await verify(baseUrl, apiKey, session);
-  const changes = isNew && baseUrl !== null ? { apiKey, baseUrl } : { apiKey };
-  await store.update(changes);
+  const changes = isNew && baseUrl !== null ? { baseUrl } : {};
+  await store.update({ apiKey, apiKeyBaseUrl: baseUrl ?? undefined, ...changes });
   if (session.options.json) {
     await session.json({
       ok: true,

@@ -3,7 +3,7 @@ import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
 
 /** What each setting is for. */
 export const SETTINGS: Readonly<Record<SettingName, string>> = {
-  apiKey: "the API key, which begins with sk-; imggen login stores it",
+  apiKey: "the API key, which begins with sk-; imggen login stores it for one base URL",
   baseUrl: "the service's address; plain http: is for this machine only",
   model: "default of --model",
   ratio: "default of --ratio",

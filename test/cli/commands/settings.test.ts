@@ -204,6 +204,7 @@ describe("login", () => {
     const file = path.join(world.home, "config", "config.json");
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({
       apiKey: "sk-canary-a-new-key",
+      apiKeyBaseUrl: world.server.baseUrl,
       baseUrl: world.server.baseUrl,
     });
     expect(world.server.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([

@@ -2,13 +2,13 @@ import { HttpClient } from "../../../api/client.ts";
 import { probe } from "../../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
-import { checkApiKey, requireBaseUrl } from "../../../client/account.ts";
+import { apiKeyFor, requireBaseUrl } from "../../../client/account.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import type { Session } from "../../app/session.ts";
 import { traceOf } from "../../output/trace.ts";
 import type { Asked } from "./check.ts";
 import { lookupIfAnswered } from "./lookup.ts";
-import { settingOf } from "./settings.ts";
+import { readableSettings, settingOf } from "./settings.ts";
 
 /** A third of a poll's: the user is waiting for the result. */
 const TIMEOUT_MS = 5_000;
@@ -22,7 +22,7 @@ export async function askService(session: Session): Promise<Asked> {
   const { env, signal } = session.context;
   const setting = await settingOf("baseUrl", session);
   const baseUrl = requireBaseUrl(setting);
-  const apiKey = await usableKey(session);
+  const apiKey = await usableKey({ value: baseUrl, label: setting?.label ?? "" }, session);
   const proxies = proxiesFromEnvironment(env);
   const http = new HttpClient({ proxies, lookup: lookupIfAnswered, onExchange: traceOf(session) });
   const url = new URL(baseUrl);
@@ -37,10 +37,12 @@ export async function askService(session: Session): Promise<Asked> {
   }
 }
 
-async function usableKey(session: Session): Promise<string | null> {
-  const setting = await settingOf("apiKey", session);
+async function usableKey(
+  baseUrl: { value: string; label: string },
+  session: Session,
+): Promise<string | null> {
   try {
-    return setting === undefined ? null : checkApiKey(setting.value, setting.label);
+    return await apiKeyFor(baseUrl, readableSettings(session));
   } catch (error) {
     if (error instanceof ImggenError) return null;
     throw error;

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { describeConnectionError } from "../../../api/connection-errors.ts";
 import { AuthRequiredError } from "../../../api/errors.ts";
 import { refusedPoll } from "../../../api/service-errors.ts";
-import { requireApiKey } from "../../../client/account.ts";
+import { apiKeyFor, requireApiKey } from "../../../client/account.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { maskKey } from "../../../lib/redact.ts";
@@ -16,7 +16,7 @@ import {
   skipped,
   warning,
 } from "./check.ts";
-import { settingOf, storeKey } from "./settings.ts";
+import { readableSettings, settingOf, storeKey } from "./settings.ts";
 
 type Answered = Extract<Asked, { kind: "answered" }>;
 
@@ -74,6 +74,8 @@ export async function checkKey({ session, asked }: CheckSpec): Promise<CheckResu
   const key = maskKey(requireApiKey(setting));
   const from = setting?.label ?? "";
   const facts = { key, source: setting?.source ?? "default" };
+  const baseUrl = await settingOf("baseUrl", session);
+  if (baseUrl) await apiKeyFor(baseUrl, readableSettings(session));
   const answer = await asked().catch(() => null);
   if (answer?.kind !== "answered" || isBusy(answer.status) || hasNoAnswer(answer))
     return skipped(`${key} (${from}), which the service could not be asked about`, facts);

@@ -1,6 +1,6 @@
 import { promises } from "node:fs";
 import path from "node:path";
-import type { Effective } from "../../../client/effective-settings.ts";
+import type { Effective, EffectiveSettings } from "../../../client/effective-settings.ts";
 import type { Folders } from "../../../client/folders.ts";
 import { withoutMatrixFile } from "../../../client/matrix-in-effect.ts";
 import { errorText } from "../../../lib/error-text.ts";
@@ -128,8 +128,13 @@ export function knownFolders(session: Session): Folders {
   }
 }
 
+/** The settings that apply. Reading one throws NotChecked if they cannot be read. */
+export function readableSettings(session: Session): Pick<EffectiveSettings, "get"> {
+  return { get: (name) => settingOf(name, session) };
+}
+
 /** The value that applies. @throws NotChecked if the settings cannot be read */
-export async function settingOf(name: SettingName, session: Session): Promise<Effective | undefined> {
+export async function settingOf(name: keyof Settings, session: Session): Promise<Effective | undefined> {
   try {
     return await session.settings.get(name);
   } catch (error) {

@@ -190,7 +190,7 @@ describe("the key", () => {
 
   it("from the settings is replaced by login", async () => {
     const world = await healthy(failure("login_required"));
-    await withConfig(world, { apiKey: TEST_KEY });
+    await withConfig(world, { apiKey: TEST_KEY, baseUrl: world.server.baseUrl });
     const { check } = await examined(world, { env: { IMGGEN_API_KEY: undefined } });
     expect(check("key")?.hint).toBe("Store a key that works: imggen login");
     const login = ["login", "--profile", "work", "--base-url", world.server.baseUrl, "--no-verify"];
