@@ -1,4 +1,3 @@
-import { promises } from "node:fs";
 import path from "node:path";
 import { SaveFailedError } from "../core/errors.ts";
 import { type ImageOrigin, originInSidecar, originOfTask } from "../core/task/origin.ts";
@@ -7,11 +6,14 @@ import { isFolder, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { nameIsTaken } from "../lib/publish.ts";
+import { readHead } from "../lib/read-file.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { commandFor } from "./command.ts";
+import { isFreeForThumbnails, isLink } from "./known-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
-import { findImages } from "./scan.ts";
+import { findImages, THUMBNAILS } from "./scan.ts";
 import { makeThumbnails, type ThumbnailedImage, type ThumbnailResult } from "./thumbnails.ts";
 
 export interface GalleryOptions {
@@ -40,10 +42,10 @@ export interface Gallery extends Omit<ThumbnailResult, "images"> {
 export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
   const { folder, page, inline, overwrite, ledger, signal, onProgress } = options;
   if (!isFolder(folder)) throw new UsageError(`There is no folder ${folder}.`);
-  if (!overwrite) await refuseForeign(page);
-  const thumbnails = `${page.replace(/\.html?$/i, "")}-thumbnails`;
+  const thumbnails = page.replace(/\.html?$/i, "") + THUMBNAILS;
   try {
-    const found = await findImages(folder, thumbnails);
+    await refuseForeign(page, inline ? null : thumbnails, overwrite);
+    const found = await findImages(folder);
     await makeFolder(path.dirname(page), 0o777);
     const { images, ...result } = await makeThumbnails(found, {
       folder: thumbnails,
@@ -65,11 +67,18 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
   }
 }
 
-/** @throws UsageError */
-async function refuseForeign(page: string): Promise<void> {
-  const there = await promises.readFile(page, "utf8").catch(() => null);
-  if (there === null || isGalleryPage(there)) return;
-  throw new UsageError(`${page} exists already, and imggen gallery did not write it.`, {
+/** @throws UsageError if the page or its thumbnails would replace what imggen gallery did not make */
+async function refuseForeign(page: string, thumbnails: string | null, overwrite: boolean): Promise<void> {
+  if (thumbnails !== null && (await isLink(thumbnails))) {
+    throw new UsageError(`${thumbnails} is a link, and thumbnails are not written through one.`, {
+      hint: "Remove it, or choose another --output.",
+    });
+  }
+  if (overwrite) return;
+  const isPageFree = !(await nameIsTaken(page)) || isGalleryPage(readHead(page).toString());
+  if (isPageFree && (thumbnails === null || (await isFreeForThumbnails(thumbnails)))) return;
+  const foreign = isPageFree ? thumbnails : page;
+  throw new UsageError(`${foreign} exists already, and imggen gallery did not make it.`, {
     hint: "Choose another --output, or replace it with --overwrite.",
   });
 }

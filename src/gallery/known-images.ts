@@ -1,21 +1,34 @@
 import { promises } from "node:fs";
 import path from "node:path";
+import { nameIsTaken } from "../lib/publish.ts";
+import { readText } from "../lib/read-file.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
-import type { FoundImage } from "./scan.ts";
+import { isJsonObject } from "../task/request-fields.ts";
 
 /** What an earlier run found out about an image. */
 export interface KnownImage {
   bytes: number;
   modifiedMs: number;
+  /** In hex. */
   sha256: string;
   width: number;
   height: number;
 }
 
+/** An image's file, as a folder lists it. */
+export interface ListedFile {
+  name: string;
+  bytes: number;
+  modifiedMs: number;
+}
+
 const INDEX = "index.json";
 const VERSION = 1;
 
-/** Metadata of a folder's images, stored beside their thumbnails, so that an unchanged file is not read again. */
+/**
+ * Metadata of a folder's images, stored beside their thumbnails, so that an unchanged file is not read again. The file
+ * marks the folder as imggen's. It may come from anyone, along with the images.
+ */
 export class KnownImages {
   readonly #folder: string;
   readonly #images: Map<string, KnownImage>;
@@ -25,17 +38,13 @@ export class KnownImages {
     this.#images = images;
   }
 
-  /** @param folder of the thumbnails. A damaged index is as good as none. */
+  /** Of a folder of thumbnails. Nothing is known in one that is not imggen's. */
   static async read(folder: string): Promise<KnownImages> {
-    try {
-      const { v, images } = JSON.parse(await promises.readFile(path.join(folder, INDEX), "utf8"));
-      return new KnownImages(folder, new Map(v === VERSION ? Object.entries(images) : []));
-    } catch {
-      return new KnownImages(folder, new Map());
-    }
+    const images = (await isLink(folder)) ? null : await readIndex(folder);
+    return new KnownImages(folder, new Map(Object.entries(images ?? {}).filter(isKnown)));
   }
 
-  get({ name, bytes, modifiedMs }: FoundImage): KnownImage | null {
+  get({ name, bytes, modifiedMs }: ListedFile): KnownImage | null {
     const known = this.#images.get(name);
     return known?.bytes === bytes && known.modifiedMs === modifiedMs ? known : null;
   }
@@ -53,4 +62,39 @@ export class KnownImages {
     const index = { v: VERSION, images: Object.fromEntries(kept) };
     await replaceWhole(path.join(this.#folder, INDEX), JSON.stringify(index), 0o666);
   }
+}
+
+/** Whether thumbnails may be written to this folder: there is none yet, or it is empty, or imggen made it. */
+export async function isFreeForThumbnails(folder: string): Promise<boolean> {
+  if (!(await nameIsTaken(folder))) return true;
+  const names = await promises.readdir(folder).catch(() => null);
+  return names?.length === 0 || (await holdsThumbnails(folder));
+}
+
+/** Whether imggen made this folder, for thumbnails. */
+export async function holdsThumbnails(folder: string): Promise<boolean> {
+  return (await readIndex(folder)) !== null;
+}
+
+/** The images of an index, unchecked; null if there is no index of imggen's. */
+async function readIndex(folder: string): Promise<Record<string, unknown> | null> {
+  const text = await readText(path.join(folder, INDEX)).catch(() => "");
+  try {
+    const index: unknown = JSON.parse(text);
+    return isJsonObject(index) && index.v === VERSION && isJsonObject(index.images) ? index.images : null;
+  } catch {
+    return null;
+  }
+}
+
+function isKnown(entry: [string, unknown]): entry is [string, KnownImage] {
+  const [, image] = entry;
+  if (!isJsonObject(image)) return false;
+  const { bytes, modifiedMs, sha256, width, height } = image;
+  const areNumbers = [bytes, modifiedMs, width, height].every((value) => typeof value === "number");
+  return areNumbers && typeof sha256 === "string" && /^[0-9a-f]{64}$/.test(sha256);
+}
+
+export async function isLink(file: string): Promise<boolean> {
+  return (await promises.lstat(file).catch(() => null))?.isSymbolicLink() ?? false;
 }

@@ -27,7 +27,7 @@ function fillFilter(name) {
 function matches(image) {
   const words = controls.search.value.toLowerCase().split(/\s+/);
   const text = `${image.prompt ?? ""} ${image.name}`.toLowerCase();
-  const day = image.date.slice(0, 10);
+  const day = localDay(image.date);
   return (
     words.every((word) => text.includes(word)) &&
     ["model", "ratio", "quality"].every((name) => ["", image[name]].includes(controls[name].value)) &&
@@ -51,12 +51,15 @@ function update() {
   find(".totals").textContent = totals(shown);
 }
 
-/** A task's images were charged together. */
+/** A task's images were charged together. Those of unknown cost are counted: the sum leaves them out. */
 function totals(some) {
-  const costs = new Map(some.map(({ task, credits }, at) => [task ?? at, credits ?? 0]));
-  const credits = [...costs.values()].reduce((sum, cost) => sum + cost, 0);
+  const costs = new Map(some.map(({ task, credits }, at) => [task ?? at, credits]));
+  const credits = [...costs.values()].reduce((sum, cost) => sum + (cost ?? 0), 0);
   const count = some.length === images.length ? `${some.length}` : `${some.length} of ${images.length}`;
-  return `${count} ${images.length === 1 ? "image" : "images"}, ${creditsText(credits)}`;
+  const unknown = some.filter((image) => image.credits === null).length;
+  const sum = creditsText(unknown > 0 && unknown === some.length ? null : credits);
+  const rest = unknown > 0 && unknown < some.length ? `, ${unknown} of unknown cost` : "";
+  return `${count} ${images.length === 1 ? "image" : "images"}, ${sum}${rest}`;
 }
 
 function creditsText(credits) {
@@ -104,6 +107,11 @@ function fillLightbox() {
   find("dl").replaceChildren(
     ...entries.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
   );
+}
+
+/** As the date inputs have it: 2026-01-31. */
+function localDay(iso) {
+  return new Date(iso).toLocaleDateString("sv-SE");
 }
 
 function localTime(iso) {

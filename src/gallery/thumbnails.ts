@@ -1,11 +1,14 @@
 import { promises } from "node:fs";
 import path from "node:path";
+import { isContactSheet } from "../graphics/contact-sheet.ts";
 import { loadSharp, thumbnail, UndecodableError } from "../graphics/decoder.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { fileSha256 } from "../lib/file-digest.ts";
 import { inspectFileAt } from "../lib/image/inspect.ts";
+import { readHead } from "../lib/read-file.ts";
+import { replaceWhole } from "../lib/write-whole.ts";
 import { type KnownImage, KnownImages } from "./known-images.ts";
 import type { FoundImage } from "./scan.ts";
 
@@ -57,20 +60,25 @@ export async function makeThumbnails(
   const work: Work = {
     ...options,
     known: await KnownImages.read(folder),
-    files: new Set(await promises.readdir(folder).catch(() => [])),
+    files: await regularFiles(folder),
     hasDecoder: await isDecoderThere(),
   };
   const names = found.map(({ name }) => name);
   const keep = async () => (inline ? undefined : work.known.write(names));
   const result: ThumbnailResult = { images: [], unreadable: [], made: 0, hasDecoder: work.hasDecoder };
-  if (!inline) await makeFolder(folder, 0o777);
+  if (!inline) {
+    await makeFolder(folder, 0o777);
+    // It marks the folder as imggen's, should this be interrupted.
+    await keep();
+  }
   let [done, savedMs] = [0, performance.now()];
   const take = async (image: FoundImage): Promise<ThumbnailedImage | null> => {
     signal.throwIfAborted();
     const read = await readImage(image, work);
+    onProgress(++done, found.length);
+    if (read === null) return null;
     if ("why" in read) result.unreadable.push(read);
     else if (read.isNew) result.made += 1;
-    onProgress(++done, found.length);
     if (performance.now() - savedMs > SAVE_EVERY_MS) {
       savedMs = performance.now();
       await keep();
@@ -90,7 +98,7 @@ export async function makeThumbnails(
 
 interface Work extends ThumbnailOptions {
   known: KnownImages;
-  /** Names in the folder of the thumbnails. */
+  /** Names of regular files in the folder of the thumbnails: a link may lead to anything. */
   files: Set<string>;
   hasDecoder: boolean;
 }
@@ -102,17 +110,24 @@ interface ReadImage {
   isNew: boolean;
 }
 
-/** What is in an image: all there is to know of it, and its thumbnail unless that is there. */
-async function readImage(image: FoundImage, work: Work): Promise<ReadImage | UnreadableImage> {
-  const { known, files, folder, inline, hasDecoder } = work;
+async function regularFiles(folder: string): Promise<Set<string>> {
+  const entries = await promises.readdir(folder, { withFileTypes: true }).catch(() => []);
+  return new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
+}
+
+/**
+ * What is in an image: all there is to know of it, and its thumbnail unless that is there. Null for a contact sheet,
+ * whose images have their own place.
+ */
+async function readImage(image: FoundImage, work: Work): Promise<ReadImage | UnreadableImage | null> {
+  const { known, files, inline, hasDecoder } = work;
   try {
     const facts = known.get(image) ?? (await examine(image));
+    if (facts === null) return null;
     known.set(image.name, facts);
-    const name = thumbnailName(facts);
-    const isNew = hasDecoder && !files.has(name);
-    if (isNew) return { facts, bytes: await thumbnail(image.path, EDGE), isNew };
-    const kept = inline && files.has(name) ? await promises.readFile(path.join(folder, name)) : null;
-    return { facts, bytes: kept, isNew };
+    // Those in the folder may have come with it, and are not put into a page.
+    const isNew = hasDecoder && (inline || !files.has(thumbnailName(facts)));
+    return { facts, bytes: isNew ? await thumbnail(image.path, EDGE) : null, isNew };
   } catch (error) {
     const why = error instanceof UndecodableError ? error.message : errorText(error);
     return { name: image.name, why };
@@ -125,7 +140,7 @@ async function placed({ facts, bytes }: ReadImage, found: FoundImage, work: Work
   if (inline) return { ...facts, found, thumbnail: bytes };
   const file = path.join(folder, name);
   if (bytes !== null) {
-    await promises.writeFile(file, bytes);
+    await replaceWhole(file, bytes, 0o666);
     files.add(name);
   }
   return { ...facts, found, thumbnail: files.has(name) ? file : null };
@@ -148,7 +163,8 @@ function thumbnailName({ sha256 }: Pick<KnownImage, "sha256">): string {
   return `${sha256.slice(0, 24)}.webp`;
 }
 
-async function examine({ path: file, bytes, modifiedMs }: FoundImage): Promise<KnownImage> {
+async function examine({ path: file, bytes, modifiedMs }: FoundImage): Promise<KnownImage | null> {
+  if (isContactSheet(readHead(file))) return null;
   const inspection = await inspectFileAt(file);
   if (!inspection.ok) throw new UndecodableError(inspection.detail);
   const { width, height } = inspection.image;

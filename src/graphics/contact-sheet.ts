@@ -9,6 +9,9 @@ export interface SheetCell {
   label: string;
 }
 
+/** What sheets are recognised by, wherever they are. */
+const SOFTWARE = "imggen contact sheet";
+
 const PICTURE = 320;
 const LABEL_HEIGHT = 64;
 const GAP = 16;
@@ -44,7 +47,16 @@ export async function contactSheet(cells: readonly SheetCell[], below: readonly 
     height += ((await sharp(input).metadata()).height ?? TEXT_HEIGHT) + 8;
   }
   const page = { width, height: height + GAP, channels: 3, background: PAGE } as const;
-  return sharp({ create: page }).composite(layers).png().toBuffer();
+  const sheet = sharp({ create: page }).composite(layers);
+  return sheet
+    .withExif({ IFD0: { Software: SOFTWARE } })
+    .png()
+    .toBuffer();
+}
+
+/** Whether an image is a sheet of `contactSheet`, by its first bytes. */
+export function isContactSheet(head: Buffer): boolean {
+  return head.includes(SOFTWARE);
 }
 
 async function pictureLayer(image: string | null, left: number, top: number): Promise<Layer> {

@@ -55,9 +55,10 @@ export class DiskFile {
     return new DiskFile(openSync(file, WITHOUT_WAITING));
   }
 
-  /** Whether it is neither a folder nor a pipe nor a device. */
-  get isRegular(): boolean {
-    return fstatSync(this.#fd).isFile();
+  /** @throws Error with a clause if it is a folder, a pipe or a device */
+  requireRegular(): void {
+    const stats = fstatSync(this.#fd);
+    if (!stats.isFile()) throw new Error(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
   }
 
   get size(): number {

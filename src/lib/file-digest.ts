@@ -1,12 +1,29 @@
 import { createHash } from "node:crypto";
-import { createReadStream, promises } from "node:fs";
+import { promises } from "node:fs";
+import { setImmediate } from "node:timers/promises";
+import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
 
-/** The SHA-256 of a file's bytes in hex, read in bounded memory. @throws the system's error */
-export async function fileSha256(file: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(file)) hash.update(chunk);
-  return hash.digest("hex");
+const PART_BYTES = 1024 * 1024;
+
+/**
+ * The SHA-256 of a regular file's bytes in hex, read in bounded memory. No more is read than the file's size: a file of
+ * /proc has none, and may never end. @throws Error if it is another kind of file, or the system's error
+ */
+export async function fileSha256(path: string): Promise<string> {
+  const file = DiskFile.openToRead(path);
+  try {
+    file.requireRegular();
+    const { size } = file;
+    const hash = createHash("sha256");
+    for (let at = 0; at < size; at += PART_BYTES) {
+      hash.update(file.read(at, Math.min(PART_BYTES, size - at)));
+      await setImmediate();
+    }
+    return hash.digest("hex");
+  } finally {
+    file.close();
+  }
 }
 
 /** Errors that say nothing about the file's content: it may still be the same. */

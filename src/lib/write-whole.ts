@@ -21,13 +21,17 @@ export function isDraftOf(file: string, name: string): boolean {
  * @returns whether it was created; false if the name is taken
  * @throws the disk's error; then nothing is left
  */
-export async function createWhole(file: string, text: string, mode: number): Promise<boolean> {
-  return withDraft(file, text, mode, async (draft) => (await publishOnce(draft, file)) !== "exists");
+export async function createWhole(
+  file: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<boolean> {
+  return withDraft(file, content, mode, async (draft) => (await publishOnce(draft, file)) !== "exists");
 }
 
 /** As `createWhole`, replacing an existing file. */
-export async function replaceWhole(file: string, text: string, mode: number): Promise<void> {
-  await withDraft(file, text, mode, async (draft) => {
+export async function replaceWhole(file: string, content: string | Uint8Array, mode: number): Promise<void> {
+  await withDraft(file, content, mode, async (draft) => {
     await whileInUse(() => renameSync(draft, file));
     return true;
   });
@@ -35,13 +39,13 @@ export async function replaceWhole(file: string, text: string, mode: number): Pr
 
 async function withDraft(
   file: string,
-  text: string,
+  content: string | Uint8Array,
   mode: number,
   publish: (draft: string) => Promise<boolean>,
 ): Promise<boolean> {
   const draft = path.join(path.dirname(file), `.${path.basename(file)}.${randomDigits()}`);
   try {
-    await writeSynced(draft, text, mode);
+    await writeSynced(draft, content, mode);
     if (!(await publish(draft))) return false;
   } finally {
     removeIfPossible(draft);
@@ -50,10 +54,10 @@ async function withDraft(
   return true;
 }
 
-async function writeSynced(file: string, text: string, mode: number): Promise<void> {
+async function writeSynced(file: string, content: string | Uint8Array, mode: number): Promise<void> {
   const written = DiskFile.createExclusive(file, mode);
   try {
-    written.write(Buffer.from(text));
+    written.write(Buffer.from(content));
     await written.sync();
   } finally {
     written.close();

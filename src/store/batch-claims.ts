@@ -5,7 +5,7 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
-import { readText } from "../lib/read-text.ts";
+import { readText } from "../lib/read-file.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { TaskRecord } from "../task/record.ts";

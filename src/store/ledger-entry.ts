@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { DiskFile } from "../lib/disk-file.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { errorText } from "../lib/error-text.ts";
+import { readRegular } from "../lib/read-file.ts";
 import { idOfName } from "./ledger-name.ts";
 import type { ReadTask } from "./task-lines.ts";
 
@@ -38,19 +38,9 @@ let reads = 0;
 export async function readTask(id: string, file: string): Promise<ReadTask> {
   reads += 1;
   if (reads % READS_IN_A_TURN === 0) await nextTurn();
-  const content = textOf(file);
+  const content = readRegular(file).toString("utf8");
   const { readTaskLines } = await import("./task-lines.ts");
   return readTaskLines(id, content);
-}
-
-function textOf(file: string): string {
-  const opened = DiskFile.openToRead(file);
-  try {
-    if (!opened.isRegular) throw new Error("it is not a regular file");
-    return opened.read(0, opened.size).toString("utf8");
-  } finally {
-    opened.close();
-  }
 }
 
 /** Hidden files, and those that Windows keeps in folders: the system puts them there, so they are not reported. */

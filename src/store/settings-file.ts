@@ -1,8 +1,9 @@
-import { chmodSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, statSync } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
 import { errorCode } from "../lib/error-code.ts";
 import { errorText } from "../lib/error-text.ts";
+import { readRegular } from "../lib/read-file.ts";
 import { SettingsError } from "./errors.ts";
 
 /** Names a settings file may hold, as `imggen config` shows them. All values are texts. */
@@ -49,12 +50,8 @@ export function settingsFile(folder: string): string {
 export function readSettings(file: string): Settings {
   let text: string;
   try {
-    // Opening a named pipe would block the whole process until it has a writer, and no signal could end that.
-    if (statSync(file).isFIFO())
-      throw new SettingsError("usage", `The settings file is a named pipe: ${file}.`);
-    text = readFileSync(file, "utf8");
+    text = readRegular(file).toString("utf8");
   } catch (error) {
-    if (error instanceof SettingsError) throw error;
     const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return {};
     throw new SettingsError("usage", `The settings file ${file} cannot be read: ${errorText(error)}.`, {

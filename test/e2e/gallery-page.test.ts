@@ -4,6 +4,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { galleryPage, type PageImage } from "../../src/gallery/page.ts";
 import { writeImage } from "../support/gallery-world.ts";
@@ -113,10 +114,10 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
   const totals = (page: Page) => page.locator(".totals").textContent();
   const focused = (page: Page) => page.evaluate("document.activeElement.textContent");
 
-  it("shows every image, newest first, and totals that count a task's cost once", async () => {
+  it("shows every image, newest first, and totals that count a task's cost once and say how many are unknown", async () => {
     const page = await opened();
     expect(await captions(page)).toEqual(["5 image.png", "owls", "owls", HOSTILE, "a red hare", "a red fox"]);
-    expect(await totals(page)).toBe("6 images, 15 credits");
+    expect(await totals(page)).toBe("6 images, 15 credits, 2 of unknown cost");
     const widths = await page
       .locator(".card img")
       .evaluateAll((images) => images.map((each) => each.clientWidth));
@@ -133,15 +134,54 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     await page.getByLabel("Quality").selectOption("1K");
     expect(await captions(page)).toEqual(["a red fox"]);
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await eventually(() => totals(page)).toBe("6 images, 15 credits");
+    await eventually(() => totals(page)).toBe("6 images, 15 credits, 2 of unknown cost");
     await page.getByLabel("Ratio").selectOption("16:9");
     await page.getByLabel("Model").selectOption("z-image");
     expect(await captions(page)).toEqual([HOSTILE]);
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await eventually(() => totals(page)).toBe("6 images, 15 credits");
+    await eventually(() => totals(page)).toBe("6 images, 15 credits, 2 of unknown cost");
     await page.getByLabel("From").fill("2026-01-02");
     await page.getByLabel("Until").fill("2026-01-03");
     expect(await captions(page)).toEqual([HOSTILE, "a red hare"]);
+  });
+
+  it("takes the day of an image as the viewer's clock has it", async () => {
+    const page = await opened({ timezoneId: "Pacific/Auckland" }, [
+      { ...image(0, {}), date: "2026-01-01T12:30:00.000Z" },
+    ]);
+    const days = async (from: string) => {
+      await page.getByLabel("From").fill(from);
+      return (await captions(page)).length;
+    };
+    expect([await days("2026-01-02"), await days("2026-01-03")]).toEqual([1, 0]);
+  });
+
+  it("shows which card has the focus, on all its sides", async () => {
+    const page = await opened({ deviceScaleFactor: 1 });
+    for (const at of [0, 3, 5]) {
+      const card = page.locator(".card").nth(at);
+      await card.focus();
+      // Only a key makes the focus visible.
+      await page.keyboard.press("Shift");
+      const box = await card.boundingBox();
+      if (box === null) throw new Error("the card is not shown");
+      const [left, top] = [Math.round(box.x) - 4, Math.round(box.y) - 4];
+      const [width, height] = [Math.round(box.width) + 8, Math.round(box.height) + 8];
+      const clip = { x: left, y: top, width, height };
+      const { data } = await sharp(await page.screenshot({ clip }))
+        .removeAlpha()
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      const colorAt = (x: number, y: number) => [...data.subarray((y * width + x) * 3).subarray(0, 3)];
+      const middle = [width >> 1, height >> 1] as const;
+      const sides = [
+        colorAt(middle[0], 1),
+        colorAt(middle[0], height - 2),
+        colorAt(1, middle[1]),
+        colorAt(width - 2, middle[1]),
+      ];
+      expect(sides).toEqual(sides.map(() => [0x1f, 0x5f, 0xbf]));
+    }
   });
 
   it("sorts by date and by cost, what has none last", async () => {
@@ -274,7 +314,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
       date: new Date(at).toISOString(),
     }));
     const page = await opened({}, many);
-    expect(await totals(page)).toBe("2000 images, 0 credits");
+    expect(await totals(page)).toBe("2000 images, cost unknown");
     await page.keyboard.press("End");
     await eventually(() => page.locator(".card").last().isVisible()).toBe(true);
     await page.locator(".card").last().scrollIntoViewIfNeeded();

@@ -73,7 +73,7 @@ describe("reading settings", () => {
     await mkdir(store.file);
     await expect(store.read()).rejects.toMatchObject({
       type: "usage",
-      message: expect.stringContaining("EISDIR"),
+      message: expect.stringContaining("it is a folder"),
     });
   });
 

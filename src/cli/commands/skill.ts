@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { errorCode } from "../../lib/error-code.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { readText } from "../../lib/read-file.ts";
 import { replaceWhole } from "../../lib/write-whole.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
@@ -42,7 +43,7 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
     await promises.mkdir(path.dirname(file), { recursive: true });
     await replaceWhole(file, skillText(), 0o666);
   } catch (error) {
-    if (errorCode(error) === undefined) throw error;
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`${file} cannot be written: ${errorText(error)}.`, {
       hint: "Name another folder: imggen skill install <dir>",
       cause: error,
@@ -55,7 +56,7 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
 
 /** An earlier release's file is replaced, and no other. @throws UsageError, or the disk's error */
 async function requireOurs(file: string): Promise<void> {
-  const text = await promises.readFile(file, "utf8").catch((error) => {
+  const text = await readText(file).catch((error) => {
     if (errorCode(error) === "ENOENT") return SKILL_HEAD;
     throw error;
   });

@@ -1,10 +1,12 @@
 import { promises } from "node:fs";
 import path from "node:path";
+import { isTaskId } from "../../api/schema.ts";
+import { isoTime } from "../../lib/clock.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { publish } from "../../lib/publish.ts";
-import { readText } from "../../lib/read-text.ts";
+import { readText } from "../../lib/read-file.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { syncFolder } from "../../lib/sync-folder.ts";
 import { VERSION } from "../../lib/version.ts";
@@ -122,26 +124,23 @@ const MOST_BYTES = 1024 * 1024;
 
 /** The sidecar of an image; null if there is none, or its file is something else. */
 export async function readSidecar(image: string): Promise<Sidecar | null> {
-  const file = sidecarPath(image);
-  const found = await promises.stat(file).catch(() => null);
-  if (!found?.isFile() || found.size > MOST_BYTES) return null;
-  return parseSidecar(await readText(file).catch(() => ""));
+  return parseSidecar(await readText(sidecarPath(image), MOST_BYTES).catch(() => ""));
 }
 
 /** Reads a sidecar, which may come from anywhere. What it lacks is null or zero. */
 export function parseSidecar(text: string): Sidecar | null {
   const json = parseJson(text);
   if (!isJsonObject(json) || !isRequest(json.request)) return null;
-  const { taskId, service, sha256 } = json;
-  if (typeof taskId !== "string" || typeof service !== "string" || typeof sha256 !== "string") return null;
+  const { taskId, service, sha256, credits } = json;
+  if (!isTaskId(taskId) || typeof service !== "string" || typeof sha256 !== "string") return null;
   return {
     imggen: textIn(json.imggen) ?? "",
     taskId,
     service,
     request: json.request,
-    credits: numberIn(json.credits),
-    submittedAt: textIn(json.submittedAt),
-    completedAt: textIn(json.completedAt),
+    credits: typeof credits === "number" && credits >= 0 ? credits : null,
+    submittedAt: timeIn(json.submittedAt),
+    completedAt: timeIn(json.completedAt),
     mediaType: textIn(json.mediaType) ?? "",
     bytes: numberIn(json.bytes) ?? 0,
     sha256,
@@ -164,3 +163,7 @@ function parseJson(text: string): unknown {
 
 const textIn = (value: unknown) => (typeof value === "string" ? value : null);
 const numberIn = (value: unknown) => (typeof value === "number" ? value : null);
+const timeIn = (value: unknown) => {
+  const timeMs = Date.parse(textIn(value) ?? "");
+  return Number.isNaN(timeMs) ? null : isoTime(timeMs);
+};

@@ -4,8 +4,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { fileSha256 } from "../../lib/file-digest.ts";
 import { inspectImage } from "../../lib/image/inspect.ts";
-import { WITHOUT_WAITING } from "../../lib/open-input.ts";
+import { readRegular } from "../../lib/read-file.ts";
 import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/reference-image.ts";
 
 /** A reference image on this machine, checked. */
@@ -63,8 +64,7 @@ export async function readReferenceFile(
 /** Whether a file still has the bytes that were checked. */
 export async function isUnchanged({ path: file, sha256 }: ReferenceFile): Promise<boolean> {
   try {
-    const bytes = await promises.readFile(file, { flag: WITHOUT_WAITING });
-    return createHash("sha256").update(bytes).digest("hex") === sha256;
+    return (await fileSha256(file)) === sha256;
   } catch {
     return false;
   }
@@ -85,7 +85,7 @@ async function readSmall(file: string, given: string, label: string): Promise<Bu
     const stats = await promises.stat(file);
     if (!stats.isFile()) throw refused(`${label} ${given} is not a regular file`);
     if (stats.size > MOST_REFERENCE_BYTES) throw tooLarge(given, label, stats.size);
-    return await promises.readFile(file, { flag: WITHOUT_WAITING });
+    return readRegular(file);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${label} ${given} cannot be read: ${errorText(error)}.`, {

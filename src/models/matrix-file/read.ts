@@ -1,7 +1,6 @@
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { WITHOUT_WAITING } from "../../lib/open-input.ts";
+import { readRegular } from "../../lib/read-file.ts";
 import { firstInvalidByte } from "../../lib/utf8.ts";
 import type { Matrix } from "../matrix.ts";
 import { mergeMatrix } from "./merge.ts";
@@ -36,19 +35,10 @@ export function readMatrix(file: string, hint: string): Matrix {
 
 /** A file's text, without a byte-order mark. @throws Error, or the system's */
 function textOf(file: string): string {
-  const fd = openSync(file, WITHOUT_WAITING);
-  try {
-    const stats = fstatSync(fd);
-    if (stats.isDirectory()) throw new Error("it is a folder");
-    if (!stats.isFile()) throw new Error("it is not a regular file");
-    if (stats.size > LARGEST_BYTES) throw new Error("it is larger than 1 MiB");
-    const bytes = readFileSync(fd);
-    const invalid = firstInvalidByte(bytes);
-    if (invalid !== -1) throw new Error(`it is not UTF-8 at byte ${invalid}`);
-    return bytes.toString("utf8").replace(/^\uFEFF/, "");
-  } finally {
-    closeSync(fd);
-  }
+  const bytes = readRegular(file, LARGEST_BYTES);
+  const invalid = firstInvalidByte(bytes);
+  if (invalid !== -1) throw new Error(`it is not UTF-8 at byte ${invalid}`);
+  return bytes.toString("utf8").replace(/^\uFEFF/, "");
 }
 
 /** What the parser says, with the line in place of an offset. */

@@ -1,0 +1,42 @@
+import { DiskFile } from "./disk-file.ts";
+
+/** More than any file of text that imggen writes, or is given. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/**
+ * The bytes of a regular file. A named pipe or a device in its place is an error: reading one may take for ever, and
+ * a thread that waits for it cannot be stopped. @throws Error with a clause of why not, or the system's error
+ */
+export function readRegular(path: string, mostBytes = MOST_BYTES): Buffer {
+  return reading(path, (file) => {
+    const { size } = file;
+    if (size > mostBytes) throw new Error(`it is larger than ${mostBytes / 1024 / 1024} MiB`);
+    return file.read(0, size);
+  });
+}
+
+/** The text of a regular file. @throws as `readRegular` */
+export async function readText(path: string, mostBytes?: number): Promise<string> {
+  return readRegular(path, mostBytes).toString("utf8");
+}
+
+const HEAD_BYTES = 4096;
+
+/** The beginning of a regular file; empty for what is none, or cannot be read. */
+export function readHead(path: string): Buffer {
+  try {
+    return reading(path, (file) => file.read(0, HEAD_BYTES));
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+function reading(path: string, read: (file: DiskFile) => Buffer): Buffer {
+  const file = DiskFile.openToRead(path);
+  try {
+    file.requireRegular();
+    return read(file);
+  } finally {
+    file.close();
+  }
+}

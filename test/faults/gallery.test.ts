@@ -1,0 +1,173 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import {
+  chmod,
+  copyFile,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import path from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
+import { writeImage } from "../support/gallery-world.ts";
+import { programWorld } from "../support/program-world.ts";
+import { hasTool } from "../support/tools.ts";
+
+/** A folder with one image, as someone else may have given it away, below a folder with a file of the user's. */
+async function foreignFolder() {
+  const world = await programWorld(null);
+  const folder = path.join(world.folder, "given");
+  const thumbnails = path.join(folder, "gallery-thumbnails");
+  const image = path.join(folder, "fox.png");
+  await writeImage(image, "teal");
+  await writeFile(path.join(world.folder, "precious.webp"), "precious");
+  const { size, mtimeMs } = await stat(image);
+  const sha256 = createHash("sha256")
+    .update(await readFile(image))
+    .digest("hex");
+  return {
+    ...world,
+    world,
+    folder,
+    thumbnails,
+    image,
+    /** The name that the image's thumbnail has. */
+    thumbnail: path.join(thumbnails, `${sha256.slice(0, 24)}.webp`),
+    precious: path.join(world.folder, "precious.webp"),
+    gallery: (...flags: string[]) => world.run(["gallery", folder, ...flags, "--json"]),
+    page: () => readFile(path.join(folder, "gallery.html"), "utf8"),
+    /** An index that says this of the image's digest. */
+    async writeIndex(digest: string) {
+      await mkdir(thumbnails, { recursive: true });
+      const known = { bytes: size, modifiedMs: mtimeMs, sha256: digest, width: 64, height: 64 };
+      const index = { v: 1, images: { "fox.png": known } };
+      await writeFile(path.join(thumbnails, "index.json"), JSON.stringify(index));
+    },
+    sha256,
+  };
+}
+
+it("a gallery's index whose digest is a path outside it replaces nothing there", async () => {
+  const { gallery, writeIndex, precious, thumbnail, page } = await foreignFolder();
+  await writeIndex("../../precious");
+  expect((await gallery()).code).toBe(0);
+  expect(await readFile(precious, "utf8")).toBe("precious");
+  expect((await lstat(thumbnail)).isFile()).toBe(true);
+  expect(await page()).not.toContain("precious");
+});
+
+it.each([
+  ["a link to the user's file", (file: string, target: string) => symlink(target, file)],
+  ["a link to nothing", (file: string) => symlink(path.join(path.dirname(file), "nothing"), file)],
+  ["a named pipe", async (file: string) => void execFileSync("mkfifo", [file])],
+])("%s that is named like a thumbnail is neither shown nor written through", async (_what, put) => {
+  const { gallery, writeIndex, thumbnails, thumbnail, precious, page, sha256 } = await foreignFolder();
+  await writeIndex(sha256);
+  await put(thumbnail, precious);
+  expect((await gallery("--inline")).code).toBe(0);
+  expect(await page()).not.toContain(Buffer.from("precious").toString("base64"));
+  expect((await gallery()).code).toBe(0);
+  expect((await lstat(thumbnail)).isFile()).toBe(true);
+  expect(await readFile(precious, "utf8")).toBe("precious");
+  expect((await readdir(thumbnails)).sort()).toEqual([path.basename(thumbnail), "index.json"].sort());
+});
+
+it("a folder of the user's own where a gallery's thumbnails would go is refused, and so is a link", async () => {
+  const { gallery, folder, world } = await foreignFolder();
+  const own = path.join(world.folder, "site-thumbnails");
+  await mkdir(own);
+  await writeFile(path.join(own, "index.json"), '{"mine":true}');
+  await symlink(own, path.join(world.folder, "linked-thumbnails"));
+  for (const [page, why] of [
+    ["site.html", /site-thumbnails exists already, and imggen gallery did not make it/],
+    ["linked.html", /linked-thumbnails is a link/],
+  ] as const) {
+    const { code, stdout } = await gallery("--output", path.join(world.folder, page));
+    expect([code, JSON.parse(stdout).error.message]).toEqual([2, expect.stringMatching(why)]);
+  }
+  expect(await readdir(own)).toEqual(["index.json"]);
+  expect(await readFile(path.join(own, "index.json"), "utf8")).toBe('{"mine":true}');
+  expect(await readdir(folder)).toEqual(["fox.png"]);
+});
+
+it("a sidecar from someone else runs nothing, and says nothing that no task can be", async () => {
+  const { gallery, image, page, sha256 } = await foreignFolder();
+  const request = { prompt: "a fox", model: "z-image", image: "https://x.example/a?…" };
+  const sidecar = { taskId: "../../x", service: "https://x.example", sha256, request };
+  const write = (facts: object) => writeFile(`${image}.json`, JSON.stringify({ ...sidecar, ...facts }));
+  const shown = async () => {
+    expect((await gallery()).code).toBe(0);
+    return JSON.parse(/id="images">(.*?)<\/script>/.exec(await page())?.[1] ?? "")[0];
+  };
+  await write({});
+  expect(await shown()).toMatchObject({ task: null, prompt: null });
+  const hostile = { taskId: "$(touch x)", credits: -5, submittedAt: "soon" };
+  await write({ ...hostile, request: { prompt: "$(touch x)", model: "`touch x`;" } });
+  expect(await shown()).toMatchObject({
+    credits: null,
+    date: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    command: "imggen generate --model '`touch x`;' '$(touch x)'",
+  });
+  // The ledger lacks its task, so that no rerun can find it.
+  await write({ taskId: "task-1" });
+  expect(await shown()).toMatchObject({ task: "task-1", command: null });
+});
+
+it.skipIf(!hasTool("mkfifo"))("a named pipe in a page's place is refused at once, and stays", async () => {
+  const { gallery, folder } = await foreignFolder();
+  const pipe = path.join(folder, "gallery.html");
+  execFileSync("mkfifo", [pipe]);
+  const { code, stdout } = await gallery();
+  expect([code, JSON.parse(stdout).error.type]).toEqual([2, "usage"]);
+  expect((await lstat(pipe)).isFIFO()).toBe(true);
+});
+
+it.skipIf(!CAN_BE_ANOTHER_USER)("another's page that cannot be read is not replaced", async () => {
+  const { world, folder } = await foreignFolder();
+  const page = path.join(folder, "gallery.html");
+  await writeFile(page, "<h1>mine</h1>", { mode: 0o600 });
+  for (const each of [path.dirname(world.folder), world.folder, folder]) await chmod(each, 0o777);
+  const other = await asAnotherUser({ IMGGEN_HOME: path.join(folder, "home") });
+  const { code, stdout } = await world.run(["gallery", folder, "--json"], other);
+  expect([code, JSON.parse(stdout).error?.type]).toEqual([2, "usage"]);
+  expect(await readFile(page, "utf8")).toBe("<h1>mine</h1>");
+});
+
+it.skipIf(process.platform !== "linux").each(["show", "rerun"])(
+  "%s of a file that never ends is an error at once",
+  async (command) => {
+    const { world } = await foreignFolder();
+    // Reading it waits for the kernel's next message; its size is 0.
+    const child = world.start([command, "/proc/kmsg", "--json"]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    expect(await once(child, "exit")).toEqual([2, null]);
+  },
+);
+
+it("thumbnails of other galleries and contact sheets of imggen are not listed as images", async () => {
+  const { world, folder, gallery, image } = await foreignFolder();
+  await world.run([
+    "compare",
+    "a fox",
+    "-m",
+    "z-image",
+    "--sandbox",
+    "--sheet",
+    "-o",
+    path.join(folder, "compared"),
+    "--json",
+  ]);
+  expect(await readdir(path.join(folder, "compared"))).toContain("contact-sheet.png");
+  await gallery("--output", path.join(folder, "other.html"));
+  await copyFile(image, path.join(folder, "contact-sheet.png"));
+  await utimes(path.join(folder, "contact-sheet.png"), 1, 1);
+  const { images, unreadable } = JSON.parse((await gallery()).stdout);
+  expect({ images, unreadable }).toEqual({ images: 3, unreadable: [] });
+});
