@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { loadSharp, scaledPng, UndecodableError } from "./decoder.ts";
 
-/** One picture of the sheet. */
+/** One picture of a sheet. */
 export interface SheetCell {
   /** Its file; null if there is none. */
   image: string | null;
@@ -9,15 +9,30 @@ export interface SheetCell {
   label: string;
 }
 
+/** Pictures side by side; null leaves a place empty. */
+export interface SheetRow {
+  heading: string | null;
+  cells: readonly (SheetCell | null)[];
+}
+
 /** What sheets are recognised by, wherever they are. */
 const SOFTWARE = "imggen contact sheet";
 
 const PICTURE = 320;
-const LABEL_HEIGHT = 64;
 const GAP = 16;
-const TEXT_HEIGHT = 20;
+/** Between a picture and its label, and between lines of their own. */
+const SMALL_GAP = 8;
+const MOST_TEXT_HEIGHT = 200;
 const PAGE = "#f6f6f4";
-const EMPTY = "#d8d8d4";
+/** In the place of a picture that there is none of. */
+const EMPTY = { width: PICTURE, height: PICTURE / 2, channels: 3, background: "#d8d8d4" } as const;
+
+/** Part of a sheet, drawn. */
+interface Part {
+  input: Buffer;
+  width: number;
+  height: number;
+}
 
 interface Layer {
   input: Buffer;
@@ -26,29 +41,42 @@ interface Layer {
 }
 
 /**
- * A sheet of pictures with their labels, and text below them, as PNG.
+ * A sheet of pictures with their labels below lines of text, as PNG.
  * @throws UndecodableError if sharp or the font is not installed, or an image cannot be decoded
  */
-export async function contactSheet(cells: readonly SheetCell[], below: readonly string[]): Promise<Buffer> {
+export async function contactSheet(sheet: {
+  top: readonly string[];
+  rows: readonly SheetRow[];
+}): Promise<Buffer> {
   const sharp = await loadSharp();
-  const columns = Math.ceil(Math.sqrt(cells.length));
+  const columns = Math.max(...sheet.rows.map(({ cells }) => cells.length));
   const width = GAP + columns * (PICTURE + GAP);
   const layers: Layer[] = [];
-  for (const [at, { image, label }] of cells.entries()) {
-    const left = GAP + (at % columns) * (PICTURE + GAP);
-    const top = GAP + Math.floor(at / columns) * (PICTURE + LABEL_HEIGHT + GAP);
-    layers.push(await pictureLayer(image, left, top));
-    layers.push({ input: await text(label, PICTURE, LABEL_HEIGHT), left, top: top + PICTURE + 4 });
+  let top = GAP;
+  const write = async (line: string) => {
+    const { input, height } = await text(line, width - 2 * GAP);
+    layers.push({ input, left: GAP, top });
+    top += height + SMALL_GAP;
+  };
+  for (const line of sheet.top) await write(line);
+  for (const { heading, cells } of sheet.rows) {
+    top += GAP - SMALL_GAP;
+    if (heading !== null) await write(heading);
+    const drawn = await Promise.all(cells.map((cell) => cell && drawCell(cell)));
+    const tallest = Math.max(...drawn.map((cell) => cell?.picture.height ?? 0));
+    for (const [at, cell] of drawn.entries()) {
+      const left = GAP + at * (PICTURE + GAP);
+      if (cell === null) continue;
+      const { picture, label } = cell;
+      const [aside, above] = [Math.floor((PICTURE - picture.width) / 2), tallest - picture.height];
+      layers.push({ input: picture.input, left: left + aside, top: top + above });
+      layers.push({ input: label.input, left, top: top + tallest + SMALL_GAP });
+    }
+    top += tallest + GAP + Math.max(...drawn.map((cell) => cell?.label.height ?? 0));
   }
-  let height = GAP + Math.ceil(cells.length / columns) * (PICTURE + LABEL_HEIGHT + GAP);
-  for (const line of below) {
-    const input = await text(line, width - 2 * GAP, TEXT_HEIGHT * 3);
-    layers.push({ input, left: GAP, top: height });
-    height += ((await sharp(input).metadata()).height ?? TEXT_HEIGHT) + 8;
-  }
-  const page = { width, height: height + GAP, channels: 3, background: PAGE } as const;
-  const sheet = sharp({ create: page }).composite(layers);
-  return sheet
+  const page = { width, height: top + SMALL_GAP, channels: 3, background: PAGE } as const;
+  const image = sharp({ create: page }).composite(layers);
+  return image
     .withExif({ IFD0: { Software: SOFTWARE } })
     .png()
     .toBuffer();
@@ -59,23 +87,20 @@ export function isContactSheet(head: Buffer): boolean {
   return head.includes(SOFTWARE);
 }
 
-async function pictureLayer(image: string | null, left: number, top: number): Promise<Layer> {
+async function drawCell({ image, label }: SheetCell): Promise<{ picture: Part; label: Part }> {
+  return { picture: await drawPicture(image), label: await text(label, PICTURE) };
+}
+
+async function drawPicture(image: string | null): Promise<Part> {
   const sharp = await loadSharp();
-  if (image === null) {
-    const empty = { width: PICTURE, height: PICTURE, channels: 3, background: EMPTY } as const;
-    return { input: await sharp({ create: empty }).png().toBuffer(), left, top };
-  }
+  if (image === null) return { input: await sharp({ create: EMPTY }).png().toBuffer(), ...EMPTY };
   const input = await scaledPng(image, PICTURE, PICTURE);
   const { width = PICTURE, height = PICTURE } = await sharp(input).metadata();
-  return {
-    input,
-    left: left + Math.floor((PICTURE - width) / 2),
-    top: top + Math.floor((PICTURE - height) / 2),
-  };
+  return { input, width, height };
 }
 
 /** Text in a font of our own, cut off below. What it lacks is taken from the system's fonts. */
-async function text(content: string, width: number, height: number): Promise<Buffer> {
+async function text(content: string, width: number): Promise<Part> {
   const sharp = await loadSharp();
   const image = sharp({
     text: {
@@ -89,9 +114,15 @@ async function text(content: string, width: number, height: number): Promise<Buf
     },
   });
   const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
-  if (info.height <= height && info.width <= width) return data;
-  const part = { left: 0, top: 0, width: Math.min(width, info.width), height: Math.min(height, info.height) };
-  return sharp(data).extract(part).png().toBuffer();
+  const part = { width: Math.min(width, info.width), height: Math.min(MOST_TEXT_HEIGHT, info.height) };
+  if (info.height === part.height && info.width === part.width) return { input: data, ...part };
+  return {
+    input: await sharp(data)
+      .extract({ left: 0, top: 0, ...part })
+      .png()
+      .toBuffer(),
+    ...part,
+  };
 }
 
 /** The library parses the text as markup, so markup in it is escaped. It refuses a text of blanks alone. */

@@ -2,6 +2,11 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
+import {
+  layOutSheet,
+  type SheetEntry,
+  type SheetLayout,
+} from "../../../src/cli/commands/batch/sheet-layout.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { failure, success } from "../../support/scripted-server.ts";
 import { inTurn } from "../../support/scripts.ts";
@@ -32,16 +37,59 @@ async function darkness(
 }
 
 describe("--sheet", () => {
-  it("on compare makes one picture: a grid of the images, labelled, with the prompt below", async () => {
+  it("on compare makes one picture: the prompt on top, and a labelled image for each combination", async () => {
     const world = await commandWorld();
     const { code, document } = await world.json(COMPARE);
     const sheet = path.join(world.cwd, "made/contact-sheet.png");
     expect({ code, sheet: document.sheet }).toEqual({ code: 0, sheet });
     const { format, width = 0, height = 0 } = await sharp(sheet).metadata();
     expect({ format, width }).toEqual({ format: "png", width: 16 + 2 * 336 });
-    expect(height).toBeGreaterThan(16 + 400);
-    for (const left of [16, 352]) expect(await darkness(sheet, left, 340, 320, 40)).toBeGreaterThan(0.01);
-    expect(await darkness(sheet, 16, 416, 300, height - 416)).toBeGreaterThan(0.01);
+    expect(await darkness(sheet, 16, 16, 300, 20)).toBeGreaterThan(0.01);
+    for (const left of [16, 352])
+      expect(await darkness(sheet, left, height - 40, 320, 40)).toBeGreaterThan(0.01);
+  });
+
+  const entry = (facts: Partial<SheetEntry>): SheetEntry => ({
+    image: null,
+    prompt: "a fox",
+    model: "z-image",
+    ratio: "1:1",
+    quality: null,
+    cost: "2 credits",
+    end: "0.4 s",
+    ...facts,
+  });
+  const labels = ({ rows }: SheetLayout) =>
+    rows.map(({ heading, cells }) => [heading, ...cells.map((cell) => cell?.label ?? null)]);
+
+  it("of a comparison has a row for each model and a column for each ratio, and says the rest once", () => {
+    const layout = layOutSheet([
+      entry({ ratio: "1:1" }),
+      entry({ ratio: "16:9" }),
+      entry({ model: "alpha-2", ratio: "16:9", end: "failed" }),
+    ]);
+    expect(layout.top).toEqual(["a fox", "2 credits each"]);
+    expect(labels(layout)).toEqual([
+      ["z-image", "1:1 · 0.4 s", "16:9 · 0.4 s"],
+      ["alpha-2", null, "16:9 · failed"],
+    ]);
+  });
+
+  it("of a batch has the prompt below each image, and what else differs", () => {
+    const prompts = ["a fox", "an owl", "x".repeat(200)];
+    const layout = layOutSheet(prompts.map((prompt) => entry({ prompt, cost: `${prompt.length} credits` })));
+    expect(layout.top).toEqual(["z-image · 1:1"]);
+    expect(labels(layout)).toEqual([
+      [null, "a fox\n5 credits · 0.4 s", "an owl\n6 credits · 0.4 s"],
+      [null, `${"x".repeat(110)}…\n200 credits · 0.4 s`],
+    ]);
+  });
+
+  it("of equal rows, or of too many columns for a table, is a grid", () => {
+    const twice = [entry({}), entry({}), entry({ model: "alpha-2", ratio: "16:9" })];
+    const wide = Array.from({ length: 26 }, (_, at) => entry({ model: `m${at % 2}`, ratio: `${at >> 1}:1` }));
+    for (const entries of [twice, wide])
+      expect(layOutSheet(entries).rows.every(({ heading }) => heading === null)).toBe(true);
   });
 
   it("on batch shows every row, those without an image too, and gets a number beside an older sheet", async () => {

@@ -15,10 +15,10 @@ import { withFacts } from "../../output/saved-lines.ts";
 import { creditsText } from "../../output/text.ts";
 import { roomOn } from "../../output/wrap.ts";
 import { rowWord } from "./row-word.ts";
+import { layOutSheet, type SheetEntry } from "./sheet-layout.ts";
 
 /** More would be too small to see. */
 const MOST_CELLS = 200;
-const MOST_CHARACTERS = 400;
 const NAME = "contact-sheet.png";
 
 /** Says where the contact sheet is: on a line of its own where it has no room beside its name. */
@@ -27,8 +27,7 @@ export async function showSheet(sheet: string, { console, context }: Session): P
 }
 
 /**
- * Makes one picture of all rows, each with its settings, and their prompts below. A failure is only a warning: the
- * images are saved.
+ * Makes one picture of all rows, each with what it differs in. A failure is only a warning: the images are saved.
  * @returns its path; null if there is none
  */
 export async function makeSheet(
@@ -42,15 +41,7 @@ export async function makeSheet(
   if (ends.length > MOST_CELLS) await console.warn(`The contact sheet shows the first ${MOST_CELLS} rows.`);
   const temporary = path.join(folder, `.imggen-sheet-${randomDigits()}.part`);
   try {
-    const prompts = [...new Set(shown.map(({ row }) => row.checked.request.prompt))];
-    const cells = shown.map((end) => ({
-      image: end.report?.files[0]?.path ?? null,
-      label: labelOf(end, prompts),
-    }));
-    const below = prompts.map(
-      (prompt, at) => (prompts.length === 1 ? "" : `[${at + 1}] `) + shortened(prompt),
-    );
-    await promises.writeFile(temporary, await contactSheet(cells, below), {
+    await promises.writeFile(temporary, await contactSheet(layOutSheet(shown.map(entryOf))), {
       flag: "wx",
       mode: context.fileMode,
     });
@@ -75,18 +66,20 @@ async function publishNumbered(temporary: string, target: string, { context }: S
   }
 }
 
-/** Model, ratio, quality, cost and seconds; or why there is no image. */
-function labelOf(end: RowResult, prompts: readonly string[]): string {
+function entryOf(end: RowResult): SheetEntry {
   const { request, credits } = end.row.checked;
-  const { model, ratio, quality, prompt } = request;
-  const number = prompts.length === 1 ? "" : `[${prompts.indexOf(prompt) + 1}] `;
+  const { prompt, model, ratio = null, quality = null } = request;
   const elapsedMs = end.report?.elapsedMs ?? null;
-  const seconds = elapsedMs === null ? null : `${(elapsedMs / 1000).toFixed(1)} s`;
-  const word = end.state === "saved" ? null : rowWord(end);
-  const facts = [ratio, quality, creditsText(credits), seconds, word].filter(Boolean).join(" · ");
-  return `${number}${model}\n${facts}`;
-}
-
-function shortened(prompt: string): string {
-  return prompt.length > MOST_CHARACTERS ? `${prompt.slice(0, MOST_CHARACTERS)}…` : prompt;
+  const seconds = elapsedMs === null ? [] : `${(elapsedMs / 1000).toFixed(1)} s`;
+  const word = end.state === "saved" ? [] : rowWord(end);
+  const image = end.report?.files[0]?.path ?? null;
+  return {
+    image,
+    prompt,
+    model,
+    ratio,
+    quality,
+    cost: creditsText(credits),
+    end: [seconds, word].flat().join(" · "),
+  };
 }
