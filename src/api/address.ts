@@ -24,8 +24,26 @@ export class BlockedAddressError extends Error {
  * address. It runs at each connection, so a name cannot resolve differently after the check.
  */
 export function guardedLookup(serviceHost: string): LookupFunction {
+  return lookupBy((hostname, options) => allowedAddresses(hostname, options, serviceHost));
+}
+
+/**
+ * A resolver for plain http:, which the key may only take within this machine: it refuses a name under `localhost` that
+ * a name server gives another address. @param lookup what it asks. Default: the system's
+ */
+export function thisMachineLookup(lookup?: LookupFunction): LookupFunction {
+  return lookupBy(async (hostname, options) => {
+    const addresses = await resolve(hostname, options, lookup);
+    if (addresses.every(({ address }) => isLoopbackHost(address))) return addresses;
+    throw Object.assign(new Error(`${hostname} is another machine`), { code: "ERR_NOT_THIS_MACHINE" });
+  });
+}
+
+function lookupBy(
+  find: (hostname: string, options: LookupOptions) => Promise<LookupAddress[]>,
+): LookupFunction {
   return (hostname, options, callback) => {
-    allowedAddresses(hostname, options, serviceHost).then(
+    find(hostname, options).then(
       (addresses) =>
         options.all
           ? callback(null, addresses)
@@ -49,7 +67,17 @@ async function allowedAddresses(
 }
 
 /** Node's resolver is loaded here as well: a submit to an IP address does without it. */
-async function resolve(hostname: string, options: LookupOptions = {}): Promise<LookupAddress[]> {
-  const { promises } = await import("node:dns");
-  return promises.lookup(hostname, { ...options, all: true });
+async function resolve(
+  hostname: string,
+  options: LookupOptions = {},
+  lookup?: LookupFunction,
+): Promise<LookupAddress[]> {
+  const all = { ...options, all: true } as const;
+  if (lookup === undefined) return (await import("node:dns")).promises.lookup(hostname, all);
+  return new Promise((done, fail) => {
+    lookup(hostname, all, (error, found, family = 4) => {
+      if (error) fail(error);
+      else done(typeof found === "string" ? [{ address: found, family }] : found);
+    });
+  });
 }

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from "node:net";
-import { bareHost } from "./host.ts";
+import { thisMachineLookup } from "./address.ts";
+import { bareHost, isLoopbackHost } from "./host.ts";
 
 /** How long a connection may take to make, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = 10_000;
@@ -34,6 +35,7 @@ export function connector(
     const options = { ...TRY_ADDRESSES, host, lookup };
     if (target.protocol !== "https:") {
       const port = Number(target.port || 80);
+      if (isLoopbackHost(host)) options.lookup = thisMachineLookup(lookup);
       const socket = opened((onread) => connectTcp({ ...options, port, onread }));
       return whenOpen(socket, "connect", signal);
     }

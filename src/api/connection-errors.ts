@@ -1,6 +1,6 @@
 import { TransportError } from "./transport.ts";
 
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
+const UNTRUSTED = /NOT_THIS_MACHINE|CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
 /** Other errors of a TLS handshake. */
 const HANDSHAKE = /ERR_TLS|ERR_SSL|EPROTO/;
 
@@ -11,13 +11,17 @@ const OTHER_HOST = `Check the base URL, and that it leads to the service and not
 const NOT_TLS =
   "Check the base URL and its port, and that it leads to the service and not to another server.";
 
-/** What is wrong with a service's TLS, and the next step. */
+/** Why a connection to a service would not be safe, and the next step. */
 const TLS: Record<string, [what: string, hint: string]> = {
   CERT_HAS_EXPIRED: ["its certificate has expired", CLOCK],
   CERT_NOT_YET_VALID: ["its certificate is not valid yet", CLOCK],
   ERR_TLS_CERT_ALTNAME_INVALID: ["its certificate is for another host", OTHER_HOST],
   DEPTH_ZERO_SELF_SIGNED_CERT: ["its certificate is self-signed", OWN_AUTHORITY],
   EPROTO: ["the TLS handshake failed", NOT_TLS],
+  ERR_NOT_THIS_MACHINE: [
+    "its name resolves to another machine",
+    "Plain http: is for this machine only. Use https://.",
+  ],
   ERR_SSL_WRONG_VERSION_NUMBER: ["it does not speak TLS", NOT_TLS],
 };
 
@@ -41,7 +45,7 @@ export function describeConnectionError(
   hint = "Nothing was sent or charged. Check the network, the base URL and any proxy, then try again.",
 ): { message: string; hint: string } {
   const code = deepestCode(error);
-  if (CERTIFICATE.test(code) || HANDSHAKE.test(code)) {
+  if (UNTRUSTED.test(code) || HANDSHAKE.test(code)) {
     const [what, hint] = TLS[code] ?? ["its certificate was not accepted", OWN_AUTHORITY];
     return { message: `No trusted connection to ${service.host}: ${what} (${code}).`, hint };
   }
@@ -51,9 +55,9 @@ export function describeConnectionError(
   };
 }
 
-/** Whether a certificate was rejected: retrying would not help. */
-export function isCertificateError(error: unknown): boolean {
-  return CERTIFICATE.test(deepestCode(error));
+/** Whether a certificate was rejected, or plain http: would leave this machine: retrying would not help. */
+export function isUntrusted(error: unknown): boolean {
+  return UNTRUSTED.test(deepestCode(error));
 }
 
 /** The error of an exchange in a few words. */

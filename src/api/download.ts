@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
-import { connectionErrorText, isCertificateError } from "./connection-errors.ts";
+import { connectionErrorText, isUntrusted } from "./connection-errors.ts";
 import { DecodingSink } from "./decoding-sink.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { type ByteSink, type Flow, type ReplyHeaders, TransportError } from "./transport.ts";
@@ -174,7 +174,7 @@ const TOO_LARGE = new Error("too large");
 function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;
   if (cause instanceof BlockedAddressError) return { outcome: "forbidden", why: cause.message };
-  if (isCertificateError(error)) return { outcome: "forbidden", why: connectionErrorText(error) };
+  if (isUntrusted(error)) return { outcome: "forbidden", why: connectionErrorText(error) };
   const endless = [TOO_LONG, TOO_SLOW].find((each) => each === cause);
   return { outcome: "retry", why: endless?.message ?? connectionErrorText(error), retryAfterMs: null };
 }

@@ -12,7 +12,10 @@ export function bareHost(hostname: string): string {
     .toLowerCase();
 }
 
-/** Whether a URL's host is this machine: an address of it (mapped into IPv6, too), or a name under `localhost`. */
+/**
+ * Whether a URL's host is this machine: an address of it (mapped into IPv6, too), or a name under `localhost`, which is
+ * only connected to where it resolves to one.
+ */
 export function isLoopbackHost(hostname: string): boolean {
   const host = bareHost(hostname);
   const version = isIP(host);

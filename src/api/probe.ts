@@ -1,11 +1,13 @@
 import { keyMasker } from "../lib/redact.ts";
 import type { HttpClient } from "./client.ts";
+import { AuthRequiredError } from "./errors.ts";
 import { type Envelope, parseEnvelope } from "./schema.ts";
 import { taskUrl } from "./service.ts";
+import { refusedPoll } from "./service-errors.ts";
 import { wholeReply } from "./whole-reply.ts";
 
 /** What a check of the key polls: no task has this id. */
-export const NO_SUCH_TASK = "imggen-key-check";
+const NO_SUCH_TASK = "imggen-key-check";
 
 export interface Probe {
   http: HttpClient;
@@ -20,6 +22,10 @@ export interface Probe {
 export interface ProbeReply {
   status: number;
   envelope: Envelope;
+  /** What came, for people: `HTTP 404, an HTML page`. */
+  said: string;
+  /** Whether it came from an API in OpenAI's style, as many image generators have. */
+  isOpenAiStyle: boolean;
   /** The service's clock in milliseconds since the epoch, to the second; null if it does not tell. */
   dateMs: number | null;
   elapsedMs: number;
@@ -39,18 +45,50 @@ export async function probe({ http, baseUrl, apiKey, timeoutMs, signal }: Probe)
     timeoutMs,
     signal,
   });
-  const envelope = masked(parseEnvelope(body), apiKey ?? "");
+  const text = keyMasker(apiKey ?? "")(body);
+  const envelope = parseEnvelope(text);
   if (cut && envelope.kind === "nonsense") throw cut;
   const dateMs = Date.parse(String(headers.date));
   return {
     status,
     envelope,
+    said: `HTTP ${status}, ${described(text)}`,
+    isOpenAiStyle: baseUrl.endsWith("/v1") || /^\s*{\s*"error"\s*:\s*{/.test(text),
     dateMs: Number.isNaN(dateMs) ? null : dateMs,
     elapsedMs: performance.now() - start,
   };
 }
 
-/** The service may repeat the key in its error. */
-function masked(envelope: Envelope, apiKey: string): Envelope {
-  return envelope.kind === "error" ? { kind: "error", key: keyMasker(apiKey)(envelope.key) } : envelope;
+const LONGEST_TEXT = 80;
+
+/** A body in a few words, or its own beginning. */
+function described(body: string): string {
+  const text = body.trim().replace(/\s+/g, " ");
+  if (text === "") return "an empty reply";
+  if (text.startsWith("<")) return "an HTML page";
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+}
+
+/**
+ * What a reply says of the key. Only the service's own error for a task that does not exist means that it took the key:
+ * any other server answers in a way of its own. `busy`: it may answer otherwise in a moment.
+ */
+export function verdictOf({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
+  if (status === 408 || status === 425 || status === 429 || status >= 500) return "busy";
+  if (envelope.kind !== "error") return "foreign";
+  return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
+}
+
+/** What is wrong where another server than the service has answered, and a question that leads on. */
+export function describeForeign(
+  { said, isOpenAiStyle }: ProbeReply,
+  url: URL,
+): { message: string; hint: string } {
+  const message = `${url.href} answers, but not as the service does (${said}).`;
+  if (isOpenAiStyle) {
+    const hint =
+      "That is an address in OpenAI's style, which imggen cannot use. The base URL is the image service's own.";
+    return { message, hint };
+  }
+  return { message, hint: "Is the base URL right? It includes the service's /api." };
 }

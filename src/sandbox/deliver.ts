@@ -23,9 +23,9 @@ export async function deliver(reply: SandboxReply, outgoing: ServerResponse): Pr
       outgoing.end(JSON.stringify(reply.body));
       return { status: reply.status, note, isRefused: reply.body.code !== 0 };
     case "page":
-      outgoing.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
+      outgoing.writeHead(reply.status, { "Content-Type": "text/html; charset=utf-8" });
       outgoing.end(reply.html);
-      return { status: 200, note, isRefused: false };
+      return { status: reply.status, note, isRefused: reply.status >= 400 };
     case "silence":
       outgoing.destroy();
       return { status: 0, note, isRefused: false };

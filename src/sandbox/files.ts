@@ -21,7 +21,7 @@ export async function serveFile(
   if (task === null) return unknownError("no such task", { status: 404 });
 
   if (task.image === "error page")
-    return { kind: "page", html: ERROR_PAGE, note: "an error page, as asked for" };
+    return { kind: "page", status: 200, html: ERROR_PAGE, note: "an error page, as asked for" };
   const picture = await pictureOf(task, link.index, draw);
   if (task.image === "whole") return { kind: "picture", chunks: picture, cutShort: false, note: null };
   return { kind: "picture", chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };

@@ -33,8 +33,8 @@ type Answer = (context: RequestContext) => SandboxReply | Promise<SandboxReply>;
 type Operation = (request: Request, account: Account, service: SandboxService) => Promise<SandboxReply>;
 
 /**
- * The service over HTTP: its two operations, the images, and an envelope for everything else: an unknown path (404), a
- * wrong method (405) or a bug of the sandbox (500).
+ * The service over HTTP: its two operations, the images, a page for an unknown path (404), and an envelope for
+ * everything else: a wrong method (405) or a bug of the sandbox (500).
  */
 export function createListener(
   service: SandboxService,
@@ -52,7 +52,10 @@ export function createListener(
   app.all(API, route(otherMethod("GET, POST")));
   app.get(FILES, route(fileOf(service)));
   app.all(FILES, route(otherMethod("GET")));
-  app.notFound(route(() => unknownError("no such path", { status: 404 })));
+  // Without the envelope, which would say that a wrong base URL is a right one.
+  app.notFound(
+    route(() => ({ kind: "page", status: 404, html: "<h1>Not found</h1>\n", note: "no such path" })),
+  );
   return getRequestListener((request, env) => app.fetch(request, env), {
     overrideGlobalObjects: false,
     // What is no address at all never reaches a route.

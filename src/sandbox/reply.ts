@@ -11,7 +11,7 @@ export type ErrorKey =
 /** An answer of the sandbox, before it is sent over HTTP. A `note` is for its own log, never for the client. */
 export type SandboxReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }
-  | { kind: "page"; html: string }
+  | { kind: "page"; status: number; html: string }
   /** `cutShort`: the connection ends after the last chunk, with the reply unfinished. */
   | { kind: "picture"; chunks: AsyncIterable<Buffer>; cutShort: boolean }
   /** The connection is closed without a reply. */

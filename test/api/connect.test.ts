@@ -37,6 +37,21 @@ it("a name that ends in a dot is looked up with it", async () => {
   expect(lookup.mock.calls[0]?.[0]).toBe("api.example.");
 });
 
+it("a name under localhost is connected to without TLS only where it resolves to this machine", async () => {
+  const port = await liveSockets(() => {});
+  const to = (address: string, family: number) => {
+    const lookup: LookupFunction = (_host, _options, callback) => callback(null, [{ address, family }]);
+    return connector(lookup)(new URL(`http://api.localhost:${port}/`), LIVE);
+  };
+  expect((await to("127.0.0.1", 4)).readyState).toBe("open");
+  for (const [address, family] of [
+    ["192.0.2.1", 4],
+    ["::", 6],
+    ["2001:db8::1", 6],
+  ] as const)
+    await expect(to(address, family)).rejects.toMatchObject({ code: "ERR_NOT_THIS_MACHINE" });
+});
+
 it("an IPv6 address is connected to without its brackets, and not looked up", async () => {
   const lookup = vi.fn();
   await connector(lookup)(new URL("http://[::1]:9/"), LIVE).catch(() => {});

@@ -135,7 +135,7 @@ export interface ServiceScript {
 
 /**
  * A server that plays the whole service, any part of it replaced: by default a submit is accepted at once
- * (`task-1`, `task-2`, …), a poll finds it completed, and the file is `image`.
+ * (`task-1`, `task-2`, …), a poll finds it completed, the file is `image`, and a check of the key finds no such task.
  */
 export function scriptedService(
   image: Buffer,
@@ -146,6 +146,8 @@ export function scriptedService(
   const defaults: Required<ServiceScript> = {
     submit: (_request, socket) => void socket.write(success({ taskId: `task-${++tasks}` })),
     poll: (request, socket) => {
+      if (request.target.endsWith("=imggen-key-check"))
+        return void socket.write(failure("image_generation.error.unknown_error"));
       const origin = `${certificate ? "https" : "http"}://${request.headers.host}`;
       socket.write(
         success({ status: "completed", resultUrl: `${origin}/files/1.png?signature=s3cret`, errorCode: 0 }),

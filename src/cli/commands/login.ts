@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { AuthRequiredError } from "../../api/errors.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../../client/account.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
@@ -43,7 +42,11 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   await store.read();
   const apiKey = checkApiKey((await askKey(baseUrl, session)).trim(), "This");
   const verified = options.verify && baseUrl !== null;
-  if (verified) await verify(baseUrl, apiKey, session);
+  if (verified) {
+    const { verifyKey } = await import("../account/verify-key.ts");
+    await verifyKey(baseUrl, apiKey, session);
+    if (!session.options.json) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
+  }
   const changes = isNew && baseUrl !== null ? { baseUrl } : {};
   await store.update({ apiKey, apiKeyBaseUrl: baseUrl ?? undefined, ...changes });
   if (session.options.json) {
@@ -83,20 +86,4 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
   context.signal.throwIfAborted();
   if (key.trim() === "") throw new UsageError("No key was given.", { hint: "Nothing was stored." });
   return key;
-}
-
-/** Asks for a task that does not exist, which costs nothing: only a refused key is answered with login_required. */
-async function verify(baseUrl: string, apiKey: string, session: Session): Promise<void> {
-  const { pollForNothing: lookAtNothing } = await import("../account/verify-key.ts");
-  const answer = await lookAtNothing(baseUrl, apiKey, session);
-  if (answer.outcome === "refused" && answer.error instanceof AuthRequiredError) {
-    throw new AuthRequiredError(answer.error.message, {
-      ...(answer.error.key !== null && { key: answer.error.key }),
-      hint: "Nothing was stored. Check the key on the service's API key page.",
-    });
-  }
-  if (answer.outcome === "retry") {
-    const message = `Unexpected response from the service (${answer.why}); is the base URL right?`;
-    await session.console.warn(message);
-  } else if (!session.options.json) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
 }

@@ -1,4 +1,4 @@
-import { isCertificateError } from "../../api/connection-errors.ts";
+import { isUntrusted } from "../../api/connection-errors.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
@@ -25,7 +25,7 @@ const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "
 
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
 function endsAll(error: ImggenError): boolean {
-  if (STOPS.has(error.type) || isCertificateError(error)) return true;
+  if (STOPS.has(error.type) || isUntrusted(error)) return true;
   return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
 }
 

@@ -1,4 +1,4 @@
-import { connectionErrorText, isCertificateError } from "../../api/connection-errors.ts";
+import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts";
 import { ServiceError } from "../../api/errors.ts";
 import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
 import { TransportError } from "../../api/transport.ts";
@@ -137,7 +137,7 @@ export class AdmittedService implements ImageService {
     if (reply.outcome === "rate_limited") pace.slowDown(reply.retryAfterMs);
     if (signal.aborted) return;
     // Not an outage: waiting would not help.
-    if (reply.outcome === "not_sent" && isCertificateError(reply.cause)) return;
+    if (reply.outcome === "not_sent" && isUntrusted(reply.cause)) return;
     if (reply.outcome === "not_sent") breaker.unreachable(ticket, connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
     else breaker.answered();

@@ -1,4 +1,4 @@
-import { describeConnectionError, isCertificateError } from "../../api/connection-errors.ts";
+import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
 import type { PollReply } from "../../api/service.ts";
@@ -102,7 +102,7 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
 
 /** A rejected certificate ends the wait: polling again would not help. */
 function untrusted(reply: PollReply, service: URL): WaitResult | null {
-  if (reply.outcome !== "retry" || !isCertificateError(reply.connectionError)) return null;
+  if (reply.outcome !== "retry" || !isUntrusted(reply.connectionError)) return null;
   const { message, hint } = describeConnectionError(reply.connectionError, service);
   return {
     outcome: "refused",

@@ -1,4 +1,4 @@
-import { describeConnectionError, isCertificateError } from "../../api/connection-errors.ts";
+import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
 import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
@@ -55,7 +55,7 @@ export async function submitOnce(
       if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
       notSent += 1;
       const error = unreachable(reply, deps);
-      if (notSent >= SUBMIT_NOT_SENT.attempts || isCertificateError(reply.cause))
+      if (notSent >= SUBMIT_NOT_SENT.attempts || isUntrusted(reply.cause))
         return { outcome: "not_sent", error };
       await retryPause(backoffMs(SUBMIT_NOT_SENT, notSent, null, deps.random), error.message, deps);
     } else if (reply.outcome === "rate_limited") {

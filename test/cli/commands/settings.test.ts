@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { type CommandWorld, commandWorld, submitted, TEST_KEY } from "../../support/command-world.ts";
-import { failure } from "../../support/scripted-server.ts";
+import { failure, json, response, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";
 
 async function withConfig(world: CommandWorld, settings: object): Promise<string> {
@@ -253,14 +253,33 @@ describe("login", () => {
     }
   });
 
-  it("takes any other answer for a key that works, and --no-verify sends no request", async () => {
-    const world = await commandWorld({ poll: replies(failure("image_generation.error.unknown_error")) });
+  it.each([
+    [
+      "another JSON API",
+      json({ message: "Forbidden, sk-canary-new" }, 403),
+      '(HTTP 403, {"message":"Forbidden, sk-…"})',
+    ],
+    ["a web page", response(404, "<html>"), "Is the base URL right? It includes the service's /api."],
+    [
+      "OpenAI's",
+      json({ error: { message: "Invalid URL" } }, 404),
+      "in OpenAI's style, which imggen cannot use",
+    ],
+    ["a service that knows every task", success({ status: "processing" }), "not as the service does"],
+    ["one in trouble", failure("image_generation.error.unknown_error", 503), "(HTTP 503, "],
+  ])("stores nothing where %s answers: exit 5, with what came", async (_who, reply, said) => {
+    const world = await commandWorld({ poll: replies(reply) });
     const args = ["login", "--base-url", world.server.baseUrl];
+    const { code, stderr } = await world.run(args, { ...accepted, input: "sk-canary-new" });
+    expect([code, stderr]).toEqual([5, expect.stringContaining(said)]);
+    expect(await world.listing()).not.toContain("home/config/config.json");
+  });
+
+  it("asks the service nothing with --no-verify", async () => {
+    const world = await commandWorld();
+    const args = ["login", "--no-verify", "--base-url", world.server.baseUrl];
     expect((await world.run(args, { ...accepted, input: "sk-canary-new" })).code).toBe(0);
-    expect((await world.run([...args, "--no-verify"], { ...accepted, input: "sk-canary-newer" })).code).toBe(
-      0,
-    );
-    expect(world.server.requests).toHaveLength(1);
+    expect(world.server.requests).toEqual([]);
   });
 
   it("names the host that the key is for, where it asks for the key", async () => {

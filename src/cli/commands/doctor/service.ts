@@ -1,7 +1,6 @@
 import { createServer } from "node:net";
 import { describeConnectionError } from "../../../api/connection-errors.ts";
-import { AuthRequiredError } from "../../../api/errors.ts";
-import { refusedPoll } from "../../../api/service-errors.ts";
+import { describeForeign, verdictOf } from "../../../api/probe.ts";
 import { apiKeyFor, requireApiKey } from "../../../client/account.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { errorText } from "../../../lib/error-text.ts";
@@ -34,21 +33,13 @@ export async function checkService({ asked }: CheckSpec): Promise<CheckResult> {
 }
 
 function ofAnswer(answer: Answered, facts: { baseUrl: string; elapsedMs: number }): CheckResult {
-  const { url, label, status, envelope, elapsedMs } = answer;
-  if (isBusy(status)) return warning(`${url.host} answers HTTP ${status}.`, "Try again later.", facts);
-  if (envelope.kind !== "nonsense" || status === 401)
+  const { url, label, status, elapsedMs } = answer;
+  const verdict = verdictOf(answer);
+  if (verdict === "busy") return warning(`${url.host} answers HTTP ${status}.`, "Try again later.", facts);
+  if (verdict !== "foreign")
     return ok(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
-  const why = status < 300 ? envelope.why : `HTTP ${status}`;
-  return failed(
-    `${url.href} answers, but not as the service does (${why}).`,
-    `Check the base URL (${label}): it includes the service's /api. A network's login page may also be in the way.`,
-    facts,
-  );
-}
-
-/** The service may be well again in a moment. */
-function isBusy(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
+  const { message, hint } = describeForeign(answer, url);
+  return failed(message, `${hint} It is from ${label}.`, facts);
 }
 
 /** The embedded sandbox needs a port of this machine. */
@@ -77,24 +68,16 @@ export async function checkKey({ session, asked }: CheckSpec): Promise<CheckResu
   const baseUrl = await settingOf("baseUrl", session);
   if (baseUrl) await apiKeyFor(baseUrl, readableSettings(session));
   const answer = await asked().catch(() => null);
-  if (answer?.kind !== "answered" || isBusy(answer.status) || hasNoAnswer(answer))
+  const verdict = answer?.kind === "answered" ? verdictOf(answer) : "busy";
+  if (verdict === "busy" || verdict === "foreign")
     return skipped(`${key} (${from}), which the service could not be asked about`, facts);
-  if (!isRefused(answer)) return ok(`${key} (${from}), accepted by the service`, facts);
+  if (verdict === "accepted") return ok(`${key} (${from}), accepted by the service`, facts);
   const variable = setting?.source === "environment";
   return failed(
     `The service refused ${key} (${from}).`,
     variable ? `Set ${from} to a key that works, or unset it.` : storeKey(session),
     facts,
   );
-}
-
-function hasNoAnswer({ envelope, status }: Answered): boolean {
-  return envelope.kind === "nonsense" && status !== 401;
-}
-
-function isRefused({ envelope, status }: Answered): boolean {
-  const key = envelope.kind === "error" ? envelope.key : null;
-  return (key !== null || status === 401) && refusedPoll(key, status) instanceof AuthRequiredError;
 }
 
 /** Certificates, the day of a daily limit and the order of the ledger depend on the time. */

@@ -142,7 +142,10 @@ describe("the service", () => {
     ["another server", response(404, "not found"), 2, "failed", /not as the service.*HTTP 404/],
     ["a redirect", response(301, "", { location: "/" }), 2, "failed", /not as the service.*HTTP 301/],
     ["a firewall", response(403, "<html>no</html>"), 2, "failed", /not as the service.*HTTP 403/],
-    ["an empty success", json({ code: 0, message: "ok" }), 0, "ok", /answers in/],
+    ["a JSON API", json({ message: "no" }, 403), 2, "failed", /\(HTTP 403, {"message":"no"}\)\.$/],
+    ["a refusal without a reason", response(401, ""), 2, "failed", /\(HTTP 401, an empty reply\)/],
+    ["a success for any task", json({ code: 0, message: "ok" }), 2, "failed", /not as the service/],
+    ["an unknown task", UNKNOWN_TASK, 0, "ok", /answers in/],
   ])("that is %s", async (_what, reply, code, status, message) => {
     const world = await healthy(reply);
     const result = await examined(world);
@@ -176,7 +179,6 @@ describe("the key", () => {
   it.each([
     ["login_required", failure("login_required")],
     ["login_required with HTTP 401", failure("login_required", 401)],
-    ["HTTP 401 without a reason", response(401, "")],
   ])("that is answered with %s is refused", async (_what, reply) => {
     const { code, check } = await examined(await healthy(reply));
     expect(code).toBe(2);
@@ -212,7 +214,7 @@ describe("the key", () => {
 describe("the clock", () => {
   const ON_TIME = { clock: systemClock };
   const tellingTime = (ms: number) =>
-    json({ code: 0, message: "ok" }, 200, { date: new Date(ms).toUTCString() });
+    json({ code: -1, message: "none" }, 200, { date: new Date(ms).toUTCString() });
 
   it("agrees with the service's within a minute", async () => {
     const { code, check } = await examined(await healthy(tellingTime(Date.now() - 30_000)), ON_TIME);
@@ -297,7 +299,7 @@ describe("the models", () => {
 
 describe("the ledger", () => {
   it("with tasks that are charged and not saved has resume as its next step", async () => {
-    const world = await commandWorld({ poll: stillRunning });
+    const world = await healthy();
     await world.run(["generate", "a fox", "--no-wait"]);
     const { code, check } = await examined(world);
     expect(code).toBe(0);
