@@ -1,4 +1,5 @@
 import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
+import type { Wording } from "../lib/wording.ts";
 
 /** The API key is missing, or the service refuses it (`login_required`, section 5). */
 export class AuthRequiredError extends ImggenError {
@@ -42,7 +43,7 @@ export class OutcomeUnknownError extends ImggenError {
   readonly mentionedTaskId: string | null;
 
   constructor(
-    message: string,
+    message: Wording,
     facts: Omit<ErrorFacts, "charged"> & { mentionedTaskId?: string | null } = {},
   ) {
     super(message, { ...facts, charged: "unknown" });

@@ -56,15 +56,15 @@ export class Operations {
 
   /** @throws ImggenFailure if the image is not there, or what `submitRequest` throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
-    const { maxCredits, reuse, validate } = options;
+    const { maxCredits, reuse = false, again = false, validate } = options;
     const checked = checkedFrom(options, this.#matrix());
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const deps = this.#depsFor(options, signal);
     const earlier = reuse ? await earlierTask(checked, wait, deps) : null;
     if (earlier !== null) return this.#succeeded(earlier);
     if (maxCredits !== undefined) checkBudget(checked, maxCredits, validate === false);
-    const destination = await this.#destination(options);
-    const terms = { repeated: null, allowUndocumented: validate === false, reuse: reuse === true };
+    const destination = await this.#destination(options, { mayExist: true });
+    const terms = { repeated: null, allowUndocumented: validate === false, reuse, again };
     const spec = { checked, destination, wait, ...terms };
     return this.#succeeded(await submitRequest(spec, await deps.current(), async () => {}));
   }
@@ -153,10 +153,13 @@ export class Operations {
     return this.#workspace.depsFor({ signal, onProgress, published, writeOut });
   }
 
-  #destination({ output, name, overwrite = false }: OutputOptions): Promise<Destination> {
+  #destination(
+    { output, name, overwrite = false }: OutputOptions,
+    how: { mayExist?: boolean } = {},
+  ): Promise<Destination> {
     const { resolvePath } = this.#context;
     if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
-    return resolveDestination({ output, name, overwrite, resolvePath });
+    return resolveDestination({ output, name, overwrite, resolvePath, ...how });
   }
 }
 

@@ -5,6 +5,7 @@ export const PACKAGE_NAMES: OptionNames = {
   output: "output",
   name: "name",
   overwrite: "overwrite: true",
+  again: "again: true",
   maxCredits: "maxCredits",
   noValidate: "validate: false",
   retryFailed: "retryFailed: true",

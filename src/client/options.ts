@@ -67,6 +67,8 @@ export interface GenerateOptions extends RequestOptions, OutputOptions, WaitOpti
   maxCredits?: number | undefined;
   /** Takes an identical request that was charged already, and charges nothing. Default false. */
   reuse?: boolean | undefined;
+  /** Submits a new task even if an identical request is charged and unfinished, or of unknown outcome. Default false. */
+  again?: boolean | undefined;
 }
 
 /** A request, and how its earlier task is waited for. */
@@ -128,7 +130,15 @@ export const OPTIONS = {
     requestTimeoutMs: "number",
   },
   estimate: REQUEST,
-  generate: { ...REQUEST, ...OUTPUT, ...WAIT, wait: "flag", maxCredits: "number", reuse: "flag" },
+  generate: {
+    ...REQUEST,
+    ...OUTPUT,
+    ...WAIT,
+    wait: "flag",
+    maxCredits: "number",
+    reuse: "flag",
+    again: "flag",
+  },
   batch: {
     ...REQUEST,
     ...OUTPUT,

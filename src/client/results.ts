@@ -28,7 +28,7 @@ export interface TaskSuccess extends TaskFacts {
   ok: true;
   elapsedMs: number | null;
   warnings: string[];
-  /** An earlier task answers for the request: nothing was charged now. */
+  /** An earlier task answers for the request, continued perhaps: nothing was charged now. */
   reused?: true;
 }
 

@@ -3,6 +3,7 @@ export interface OptionNames {
   output: string;
   name: string;
   overwrite: string;
+  again: string;
   maxCredits: string;
   noValidate: string;
   retryFailed: string;
@@ -22,6 +23,7 @@ export const FLAG_NAMES: OptionNames = {
   output: "--output",
   name: "--name",
   overwrite: "--overwrite",
+  again: "--again",
   maxCredits: "--max-credits",
   noValidate: "--no-validate",
   retryFailed: "--retry-failed",

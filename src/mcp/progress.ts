@@ -50,6 +50,8 @@ function messageOf(event: TaskProgressEvent): string {
       return `Uploading ${event.file}.`;
     case "claimed_elsewhere":
       return `Waiting for another process, which is working on ${event.id}.`;
+    case "continuing":
+      return `Continuing task ${event.taskId}, which was charged earlier.`;
     case "submitting":
       return "Submitting the request.";
     case "submit_retry":

@@ -55,6 +55,16 @@ describe("a client", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
+  it("continues a task that is charged and unfinished, unless asked to submit again", async () => {
+    const { client, output, server } = await clientWorld();
+    const imggen = client();
+    const first = await imggen.generate({ ...SOON, output, wait: false });
+    expect(await imggen.generate({ ...SOON, output })).toMatchObject({ taskId: first.taskId, reused: true });
+    await imggen.generate({ ...SOON, output, wait: false });
+    await imggen.generate({ ...SOON, output, again: true });
+    expect(server.submits()).toHaveLength(3);
+  });
+
   it("submits one of several identical requests at once where they are to be reused", async () => {
     const { client, output, server } = await clientWorld();
     const [imggen, other] = [client(), client()];

@@ -99,6 +99,11 @@ export const SCENARIOS = {
   plain: PLAIN,
   noWait: { ...PLAIN, name: "generate --no-wait", steps: [generate("a fox", "--no-wait")] },
   resumed: RESUMED,
+  continued: {
+    ...RESUMED,
+    name: "generate of what is accepted",
+    steps: [generate("a fox", "--no-wait"), { ...generate("a fox"), submits: [] }],
+  },
   exactPath: {
     ...PLAIN,
     name: "generate to an exact path",

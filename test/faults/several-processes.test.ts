@@ -53,6 +53,20 @@ it("two generations of one exact path: one gets it, the other a number, nothing 
   expect(await world.files()).toEqual(["fox-2.png", "fox.png"]);
 });
 
+it("two runs at once of a command that was interrupted: one continues its task, the other submits", async () => {
+  const submit = inTurn(replies(success({ taskId: "task-1" })), replies(success({ taskId: "task-2" })));
+  // Neither is done with its task before the other has looked for one.
+  const poll = inTurn(...Array(8).fill(stillRunning), completedAt("/1.png"));
+  const server = await liveService(PICTURE, { submit, poll });
+  const world = await programWorld(server);
+  await world.generate(["--no-wait"]);
+  const runs = await Promise.all([world, world].map((same) => same.generate()));
+  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+  expect(runs.map(({ stdout }) => JSON.parse(stdout).reused === true).sort()).toEqual([false, true]);
+  expect(server.submits()).toHaveLength(2);
+  expect(await world.files()).toEqual(["a-fox-task1.png", "a-fox-task2.png"]);
+});
+
 it("four generations with --reuse at once: one submit, and all of them return its image", async () => {
   const server = await liveService(PICTURE, { submit: late(300, replies(success({ taskId: "task-1" }))) });
   const world = await programWorld(server);

@@ -195,6 +195,18 @@ it.each(SIGNALS)(
   },
 );
 
+it("SIGINT while waiting, then the same command again: it continues the task, and the image is charged once", async () => {
+  const poll = inTurn(stillRunning, silence, completedAt("/1.png"));
+  const server = await liveService(PICTURE, { poll });
+  const world = await programWorld(server);
+  const { program, end } = await startedUntil(world, server, 3);
+  expect((await stopped(program, end, "SIGINT")).run.code).toBe(130);
+  const run = await world.generate();
+  expect(await world.aftermath(run)).toEqual(SAVED);
+  expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", reused: true });
+  expect(run.stderr).toContain("Continuing task-1, charged earlier; --again submits a new one.");
+});
+
 it("two SIGINTs during resume leave the task to the next one", async () => {
   const server = await liveService(PICTURE, {
     poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),

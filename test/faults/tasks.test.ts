@@ -200,7 +200,7 @@ it("a task of unknown outcome is named by resume, and never sent again", async (
   });
   const world = await programWorld(server);
   await world.generate();
-  await world.generate();
+  await world.generate(["--again"]);
   const run = await world.resume();
   expect(await world.aftermath(run)).toEqual({
     ...UNKNOWN,

@@ -44,6 +44,7 @@ export function register(command: Command, runWith: RunWith): void {
   addGenerateOptions(addViewOptions(addOutputOptions(command)))
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--reuse", "reuse an identical request that was already charged")
+    .option("--again", "submit a new task even if an identical request is unfinished")
     .optionsGroup(OPTION_GROUPS.advanced)
     .option("--no-upload-cache", "upload files given as --image again, uploaded before or not")
     .option("--no-validate", "skip validation against the model matrix")

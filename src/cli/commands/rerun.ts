@@ -46,7 +46,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const checked = checkRequest(inputOf(earlier.request), await session.matrix(), {
     validate: flags.validate,
   });
-  return runRequest(checked, flags, session, earlier.record);
+  return runRequest(checked, { ...flags, again: true }, session, earlier.record);
 }
 
 /**

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { Command } from "commander";
 import { reportJson } from "../../client/report-json.ts";
-import { resolveDestination } from "../../core/images/destination.ts";
+import { requireFree, resolveDestination } from "../../core/images/destination.ts";
 import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { checkBudget } from "../../core/limits/request-budget.ts";
 import type { ReferenceImages } from "../../core/references/reference-images.ts";
@@ -42,6 +42,7 @@ export interface GenerateFlags extends WaitFlags, ViewFlags, ReferenceFlags {
   wait: boolean;
   maxCredits?: string;
   reuse?: boolean;
+  again?: boolean;
   validate: boolean;
 }
 
@@ -99,7 +100,8 @@ export async function runRequest(
   const viewing = await viewingOf(flags, session);
   const { name, overwrite = false } = flags;
   const { resolvePath } = session.context;
-  const place = () => resolveDestination({ output: output?.value, name, overwrite, sidecar, resolvePath });
+  const place = () =>
+    resolveDestination({ output: output?.value, name, overwrite, sidecar, mayExist: true, resolvePath });
   const known = references === null ? checked.request : await references.known(checked.request);
   if (flags.reuse && !flags.dryRun && known !== null) {
     const { reuse } = await import("../tasks/reuse.ts");
@@ -109,6 +111,7 @@ export async function runRequest(
   }
   checkCap(checked, flags);
   const destination = await place();
+  if (flags.dryRun) await requireFree(destination);
   for (const warning of checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(checked, references, flags, session);
   const { openEarly } = await import("../tasks/open-early.ts");
@@ -122,10 +125,12 @@ export async function runRequest(
     wait: flags.wait ? wait : null,
     repeated,
     reuse: flags.reuse === true,
+    again: flags.again === true,
     allowUndocumented: !flags.validate,
   };
   const report = await submitShown(spec, { requestTimeoutMs, early }, session);
-  return report.reused ? showReused(report, flags, viewing, session) : showReport(report, viewing, session);
+  const isReused = flags.reuse && report.reused;
+  return isReused ? showReused(report, flags, viewing, session) : showReport(report, viewing, session);
 }
 
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */

@@ -2,7 +2,7 @@ import type { RowResult } from "../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { reportStatus } from "../../core/task/report.ts";
 import type { Console } from "./console.ts";
-import { claimedText } from "./text.ts";
+import { claimedText, continuingText } from "./text.ts";
 
 /** A line of `--progress json`, as `imggen help json` documents it. Fields may be added, none is changed or removed. */
 export type EventLine =
@@ -26,6 +26,8 @@ function eventLine(event: TaskProgressEvent): EventLine {
       return { type: "uploading", file: event.file, bytes: event.bytes };
     case "claimed_elsewhere":
       return { type: "note", message: claimedText(event.id) };
+    case "continuing":
+      return { type: "note", message: continuingText(event.taskId) };
     case "submitting":
       return { type: "submitted" };
     case "submit_retry":

@@ -3,7 +3,7 @@ import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Console } from "./console.ts";
 import type { TaskView } from "./task-view.ts";
-import { claimedText } from "./text.ts";
+import { claimedText, continuingText } from "./text.ts";
 
 const SLOW_MS = 60_000;
 const SLOW_TIMES = 2;
@@ -42,6 +42,8 @@ export class TaskNotes {
     switch (event.type) {
       case "claimed_elsewhere":
         return this.#isLive ? null : claimedText(event.id);
+      case "continuing":
+        return continuingText(event.taskId);
       case "uploading":
         return this.#isLive ? null : `Uploading ${event.file}…`;
       case "submit_retry":

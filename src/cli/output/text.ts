@@ -19,6 +19,11 @@ export function costsOf({ credits, elapsedMs, isSavedBefore }: TaskReport): stri
   return [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
 }
 
+/** That the task of an earlier run is continued. */
+export function continuingText(taskId: string): string {
+  return `Continuing ${taskId}, charged earlier; --again submits a new one.`;
+}
+
 /** That a task is waited for which another process has. @param id the service's, or the ledger's own */
 export function claimedText(id: string): string {
   return `Waiting for another process, which is working on ${id}.`;

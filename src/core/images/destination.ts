@@ -19,6 +19,8 @@ export interface DestinationOptions extends SaveOptions {
   output?: string | undefined;
   /** Template of `--name`. */
   name?: string | undefined;
+  /** An exact path that exists is for `requireFree` to refuse: a task that is continued may have written it. */
+  mayExist?: boolean;
   /** Makes a path absolute. @throws SaveFailedError if it is relative and the working folder is gone */
   resolvePath: (file: string) => string;
 }
@@ -33,7 +35,7 @@ export async function resolveDestination(
   options: DestinationOptions,
   onPlatform: NodeJS.Platform = platform(),
 ): Promise<Destination> {
-  const { output, name, overwrite, sidecar, resolvePath } = options;
+  const { output, name, overwrite, sidecar, mayExist = false, resolvePath } = options;
   const how: SaveOptions = { overwrite, ...(sidecar && { sidecar }) };
   const problem = name === undefined ? null : templateProblem(name);
   if (problem !== null)
@@ -59,8 +61,10 @@ export async function resolveDestination(
       },
     );
   }
-  await refuseTaken(target, output, overwrite);
-  return { kind: "file", path: target, ...how };
+  refuseLong(target);
+  const destination = { kind: "file", path: target, ...how } as const;
+  if (!mayExist) await requireFree(destination);
+  return destination;
 }
 
 /** As `resolveDestination`, for commands whose standard output is for people. @throws UsageError */
@@ -78,7 +82,7 @@ export function requireFolderForSeveral(destination: Destination | null, tasks: 
   });
 }
 
-async function refuseTaken(target: string, output: string, overwrite: boolean): Promise<void> {
+function refuseLong(target: string): void {
   // A name without an extension gets one, so there must be room for the longest.
   const name =
     path.extname(target) === "" ? `${path.basename(target)}${LONGEST_EXTENSION}` : path.basename(target);
@@ -87,16 +91,22 @@ async function refuseTaken(target: string, output: string, overwrite: boolean): 
       (names) => `${names.output}: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`,
     );
   }
+}
+
+/** @throws UsageError if an exact path exists and is not to be replaced */
+export async function requireFree(destination: Destination): Promise<void> {
+  if (destination.kind !== "file") return;
+  const { path: target, overwrite } = destination;
   const taken = await promises.lstat(target).catch(() => null);
   if (!taken) return;
   if (!overwrite) {
-    throw new UsageError(`${output} exists already.`, {
+    throw new UsageError(`${target} exists already.`, {
       hint: (names) =>
         `Nothing was sent. Choose another ${names.output}, or replace it with ${names.overwrite}.`,
     });
   }
   const end = await promises.stat(target).catch(() => taken);
-  if (!end.isFile()) throw new UsageError(`${output} is not a regular file, so it is not overwritten.`);
+  if (!end.isFile()) throw new UsageError(`${target} is not a regular file, so it is not overwritten.`);
 }
 
 /**

@@ -1,8 +1,6 @@
 import type { Ledger } from "../../store/ledger.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
-import { isSameRequest, type ServiceIdentity } from "../../task/intent.ts";
 import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
-import type { GenerationRequest } from "../../task/request.ts";
 import { type HistoryFilter, matches } from "./history-filter.ts";
 
 /** A file in the ledger's folders that cannot be read as a task; the user is warned about it. */
@@ -50,17 +48,4 @@ export async function* chargedTasks(
     if (!mayBeCharged(record) || !matches(record, filter)) continue;
     yield isOfService(record.intent.service) ? record : "elsewhere";
   }
-}
-
-/** An earlier task for the very same request of the same account that is unfinished, or of unknown outcome. */
-export async function findUnfinishedDuplicate(
-  ledger: Ledger,
-  request: GenerationRequest,
-  service: ServiceIdentity,
-): Promise<TaskRecord | null> {
-  for (const entry of await ledger.unfinished()) {
-    if (entry.kind !== "task" || !mayBeCharged(entry.record)) continue;
-    if (isSameRequest(entry.record.intent, { request, service })) return entry.record;
-  }
-  return null;
 }

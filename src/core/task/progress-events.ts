@@ -6,6 +6,8 @@ export type TaskProgressEvent =
   | { type: "uploading"; file: string; bytes: number }
   /** Another process is working on the task that is to be reused. `id`: the service's, or the ledger's own. */
   | { type: "claimed_elsewhere"; id: string }
+  /** A task of an earlier run is continued, so that nothing is submitted. */
+  | { type: "continuing"; taskId: string }
   | { type: "submitting" }
   | { type: "submit_retry"; why: string; delayMs: number }
   /** A signal came while the reply to the submit was under way; its id is waited for, for a while. */

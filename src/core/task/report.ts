@@ -122,9 +122,10 @@ function filesOf(state: TaskState): SavedFile[] {
 function errorOf({ id, state }: TaskRecord): ImggenError | null {
   switch (state.name) {
     case "intent":
-      return replyLost(id, null);
     case "unknown":
-      return replyLost(id, state.excerpt);
+      return new OutcomeUnknownError(`Request ${id} was sent, and its reply was lost.`, {
+        mentionedTaskId: mentionedTaskId(state),
+      });
     case "rate_limited":
       if (state.isOwnerGone) return neverSubmitted(id, ENDED_WHILE_BUSY);
       return new ClaimedError(`Another process waits to submit request ${id} again: ${state.why}`, {
@@ -144,10 +145,9 @@ function errorOf({ id, state }: TaskRecord): ImggenError | null {
   }
 }
 
-function replyLost(id: string, excerpt: string | null): OutcomeUnknownError {
-  return new OutcomeUnknownError(`Request ${id} was sent, and its reply was lost.`, {
-    mentionedTaskId: taskIdIn(excerpt),
-  });
+/** A task id in a reply that could not be used: perhaps that of the request. */
+export function mentionedTaskId(state: TaskState): string | null {
+  return state.name === "unknown" ? taskIdIn(state.excerpt) : null;
 }
 
 /** Why a request was not sent whose process ended while it waited out a 429. */

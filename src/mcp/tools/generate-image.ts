@@ -67,5 +67,7 @@ async function taskFor(
   const earlier = reuse ? await client.reuse(options) : null;
   if (earlier !== null) return earlier;
   const output = spec.output ?? toolbox.output;
-  return budget.spend(estimate, allowUndocumentedCost, () => client.generate({ ...options, output, reuse }));
+  return budget.spend(estimate, allowUndocumentedCost, () =>
+    client.generate({ ...options, output, reuse, again: !reuse }),
+  );
 }

@@ -3,8 +3,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { commandWorld, submitted } from "../../support/command-world.ts";
-import { failure, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";
+import { failure } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, stillRunning } from "../../support/scripts.ts";
 
 const QUICK = ["--poll-interval", "100ms"];
 
@@ -212,24 +212,6 @@ describe("generate", () => {
     expect((await world.run([...gamma, "--max-credits", "8"])).code).toBe(0);
     const unchecked = ["generate", "a fox", "-m", "z-image", "--max-credits", "0", "--no-validate"];
     expect((await world.run(unchecked)).code).toBe(0);
-  });
-
-  it("warns of an identical request that is unfinished, or of unknown outcome, with its id", async () => {
-    const world = await commandWorld({
-      submit: inTurn(
-        replies(success({ taskId: "task-1" })),
-        replies(success({ taskId: "task-2" })),
-        reset,
-        replies(success({ taskId: "task-3" })),
-      ),
-    });
-    await world.run(["generate", "a fox", "--no-wait"]);
-    const twin = await world.run(["generate", "a fox"]);
-    expect(twin).toMatchObject({ code: 0, stderr: expect.stringContaining("task-1") });
-    expect((await world.run(["generate", "a cat"])).code).toBe(9);
-    const { stderr } = await world.run(["generate", "a cat"]);
-    expect(stderr).toMatch(/identical request.*\d{8}T\d+-[0-9a-f]+/);
-    expect((await world.run(["generate", "a bird"])).stderr).not.toContain("identical request");
   });
 
   it("shows the cost of gamma-image-2 without a quality as an estimate", async () => {

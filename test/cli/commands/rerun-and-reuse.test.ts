@@ -169,6 +169,57 @@ describe("generate --reuse", () => {
   });
 });
 
+describe("generate of a request that is unfinished", () => {
+  it("continues its task, says so in one line, and charges nothing; --again submits a new one", async () => {
+    const world = await commandWorld();
+    await world.json([...FOX, "--no-wait"]);
+    const { code, document, stderr } = await world.json([...FOX, "-o", "fox.png"]);
+    expect({ code, ...document }).toMatchObject({ code: 0, ok: true, taskId: "task-1", reused: true });
+    expect(stderr.split("\n")[0]).toBe("Continuing task-1, charged earlier; --again submits a new one.");
+    expect(await readdir(world.cwd)).toEqual(["fox.png"]);
+    expect(world.server.submits()).toHaveLength(1);
+    await world.json([...FOX, "--no-wait"]);
+    expect((await world.json([...FOX, "--no-wait"])).document).toMatchObject({
+      taskId: "task-2",
+      status: "submitted",
+      reused: true,
+    });
+    expect((await world.json([...FOX, "--again"])).document).toMatchObject({ ok: true, taskId: "task-3" });
+    expect(world.server.submits()).toHaveLength(3);
+  });
+
+  it("rerun submits it again all the same", async () => {
+    const world = await commandWorld();
+    await world.json([...FOX, "--no-wait"]);
+    expect((await world.json(["rerun", "task-1"])).document).toMatchObject({ ok: true, taskId: "task-2" });
+  });
+
+  it("whose outcome is unknown exits 9 and names the ways on; --again submits a new one", async () => {
+    const world = await lostReply();
+    await world.json(FOX);
+    const { code, document } = await world.json(FOX);
+    expect({ code, ...document }).toMatchObject({
+      code: 9,
+      charged: "unknown",
+      reused: true,
+      error: {
+        message: expect.stringContaining("--again"),
+        hint: expect.stringMatching(/imggen rerun \S+\n.*imggen resume \S+ --dismiss/),
+      },
+    });
+    expect(world.server.submits()).toHaveLength(1);
+    expect((await world.json([...FOX, "--again"])).code).toBe(0);
+    expect((await world.json(["resume"])).code).toBe(9);
+    expect(world.server.submits()).toHaveLength(2);
+  });
+
+  it("--again and --reuse exclude each other", async () => {
+    const world = await commandWorld();
+    expect((await world.json([...FOX, "--again", "--reuse"])).code).toBe(2);
+    expect(world.server.requests).toEqual([]);
+  });
+});
+
 describe("resume --dismiss", () => {
   it("dismisses a request of unknown outcome, and submits nothing", async () => {
     const world = await lostReply();

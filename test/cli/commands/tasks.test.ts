@@ -159,7 +159,7 @@ describe("history", () => {
 
   it("shows 20 by default, and all with --all", async () => {
     const world = await commandWorld();
-    for (let at = 0; at < 22; at++) await world.run(["generate", "a fox", "--no-wait"]);
+    for (let at = 0; at < 22; at++) await world.run(["generate", "a fox", "--no-wait", "--again"]);
     expect((await world.json(["history"])).document).toHaveLength(20);
     expect((await world.json(["history", "--all"])).document).toHaveLength(22);
   });

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { findUnfinishedDuplicate, recentTasks } from "../../../src/core/task/history.ts";
+import { recentTasks } from "../../../src/core/task/history.ts";
 import { DiskFile } from "../../../src/lib/disk-file.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent } from "../../../src/task/intent.ts";
@@ -82,47 +82,5 @@ describe("the recent tasks", () => {
     const file = path.join(ledger.folder, "open", "notes.txt");
     await writeFile(file, "mine");
     expect((await recentTasks(ledger, 20)).unreadable).toEqual([{ kind: "foreign", file }]);
-  });
-});
-
-describe("an earlier task for the very same request", () => {
-  it.each([
-    ["its outcome is unknown", [unknown]],
-    ["only its intent is known", []],
-    ["it is unfinished", [accepted]],
-  ])("is found where %s", async (_what, events) => {
-    const { ledger, put } = await newLedger();
-    const id = await put(events);
-    expect(await findUnfinishedDuplicate(ledger, { ...INTENT.request }, { ...INTENT.service })).toMatchObject(
-      {
-        id,
-      },
-    );
-  });
-
-  it.each([
-    ["it was never sent", [not_sent]],
-    ["it was refused", [refused]],
-  ])("is none where %s", async (_what, events) => {
-    const { ledger, put } = await newLedger();
-    await put(events);
-    expect(await findUnfinishedDuplicate(ledger, INTENT.request, INTENT.service)).toBeNull();
-  });
-
-  it("is none where it is finished", async () => {
-    const { ledger, put } = await newLedger();
-    await put([accepted, saved], {}, true);
-    expect(await findUnfinishedDuplicate(ledger, INTENT.request, INTENT.service)).toBeNull();
-  });
-
-  it.each<Partial<Intent>>([
-    { request: { ...INTENT.request, prompt: "a hare" } },
-    { request: { ...INTENT.request, ratio: "1:1" } },
-    { service: { ...INTENT.service, keyId: "0" } },
-    { service: { ...INTENT.service, baseUrl: "https://other.example/api" } },
-  ])("is not one that differs in %j", async (other) => {
-    const { ledger, put } = await newLedger();
-    await put([accepted], other);
-    expect(await findUnfinishedDuplicate(ledger, INTENT.request, INTENT.service)).toBeNull();
   });
 });

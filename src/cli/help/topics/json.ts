@@ -25,7 +25,7 @@ export const TOPIC: Topic = [
   ["error.type", "one word to branch on, see imggen help exit-codes"],
   ["error.key", "the service's own error key, or null"],
   ["resume", "the command that resumes the task, or null"],
-  ["reused", "true where --reuse found an earlier task: nothing was charged now; absent otherwise"],
+  ["reused", "true where an earlier task was reused or continued: nothing was charged now; absent otherwise"],
   "",
   "Commands:",
   ["generate --dry-run", '{"ok": true, "dryRun": true, "request": {…}, "credits": …}'],

@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from "node:util";
+import { OutcomeUnknownError } from "../../api/errors.ts";
+import type { OwnedTask } from "../../store/owned-task.ts";
+import { isSameRequest } from "../../task/intent.ts";
+import { isResumable } from "../../task/lifecycle.ts";
+import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { TaskDeps } from "../deps.ts";
+import { prepareDestination, requireFree } from "../images/destination.ts";
+import type { GenerateSpec } from "./generate.ts";
+import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
+
+type ContinueSpec = Pick<GenerateSpec, "destination" | "wait">;
+
+/** A task that was submitted earlier is hardly meant by who submits its request again. */
+const LONGEST_MS = 7 * 24 * 60 * 60_000;
+
+/**
+ * Continues the newest task for the very same request of the same account that is charged, unfinished and in no living
+ * process's hands: whoever runs a command again that was interrupted wants its image, not a second charge. If there is
+ * only one of unknown outcome, the report says so. Submits nothing.
+ * @returns null if the request is to be submitted
+ * @throws UsageError or SaveFailedError if the images cannot be saved where they are wanted now
+ */
+export async function continueEarlier(
+  request: GenerationRequest,
+  spec: ContinueSpec,
+  deps: TaskDeps,
+  warn: (message: string) => Promise<void>,
+): Promise<TaskReport | null> {
+  const twins = await unfinishedTwins(request, deps);
+  const charged = twins.filter(({ state }) => isResumable(state.name));
+  const isRecent = ({ submittedAt }: TaskRecord) => deps.clock.now() - Date.parse(submittedAt) <= LONGEST_MS;
+  for (const record of charged.filter(isRecent)) {
+    const isSamePlace = isPlaceOf(record, spec);
+    if (!isSamePlace) await usable(spec, deps);
+    const owned = await deps.ledger.claim(record);
+    // A task that another process has, or has just finished, is no reason not to submit one more like it.
+    if (typeof owned === "string") continue;
+    return { ...(await continued(owned, isSamePlace, spec, deps)), reused: true };
+  }
+  const unknown = twins.find((record) => isUnknown(record) && !deps.ledger.isUnderWay(record));
+  if (unknown !== undefined) return { ...reportOf(unknown), error: sentBefore(unknown), reused: true };
+  const old = charged.find((record) => !isRecent(record));
+  if (old !== undefined) await warn(oldTwin(old));
+  return null;
+}
+
+/** The unfinished tasks for a request of this account, newest first. They are few, however long the history. */
+async function unfinishedTwins(
+  request: GenerationRequest,
+  { connection, ledger }: Pick<TaskDeps, "connection" | "ledger">,
+): Promise<TaskRecord[]> {
+  const wanted = { request, service: connection.identity };
+  const entries = (await ledger.unfinished()).reverse();
+  return entries.flatMap((entry) =>
+    entry.kind === "task" && isSameRequest(entry.record.intent, wanted) ? [entry.record] : [],
+  );
+}
+
+/** Whether the images are wanted where the task itself says: then those that are saved already count. */
+function isPlaceOf({ intent }: TaskRecord, { destination }: ContinueSpec): boolean {
+  return destination.kind !== "stdout" && isDeepStrictEqual(destination, intent.destination);
+}
+
+async function usable({ destination }: ContinueSpec, { ledger }: TaskDeps): Promise<void> {
+  await requireFree(destination);
+  await prepareDestination(destination, ledger.processes);
+}
+
+async function continued(
+  owned: OwnedTask,
+  isSamePlace: boolean,
+  { destination, wait }: ContinueSpec,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const report = reportOf(owned.record);
+  if (report.taskId !== null) deps.onProgress({ type: "continuing", taskId: report.taskId });
+  if (wait === null) {
+    await owned.release();
+    return { ...report, isAwaited: false };
+  }
+  // Not before: what is submitted needs none of it.
+  const { finishOwned } = await import("./resume.ts");
+  const options = { wait, destination: isSamePlace ? null : destination, fallback: () => destination };
+  return finishOwned(owned, options, { ledger: deps.ledger, depsFor: async () => deps });
+}
+
+function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    ({ again }) =>
+      `An identical request (${id}) was sent before, and its reply was lost. Nothing was sent now; ${again} submits a new one.`,
+    { mentionedTaskId: mentionedTaskId(state) },
+  );
+}
+
+function oldTwin(record: TaskRecord): string {
+  const { taskId } = reportOf(record);
+  return `An identical request of ${record.submittedAt.slice(0, 10)} is charged and unfinished (task ${taskId}). This one is submitted and charged too.`;
+}
