@@ -60,7 +60,7 @@ export async function contactSheet(sheet: {
   };
   for (const line of sheet.top) await write(line);
   for (const { heading, cells } of sheet.rows) {
-    top += GAP - SMALL_GAP;
+    top += GAP;
     if (heading !== null) await write(heading);
     const drawn = await Promise.all(cells.map((cell) => cell && drawCell(cell)));
     const tallest = Math.max(...drawn.map((cell) => cell?.picture.height ?? 0));

@@ -30,15 +30,18 @@ export async function sharpVersion(): Promise<string> {
   return (await loadSharp()).versions.sharp;
 }
 
+/** An image file, or the bytes of one. */
+export type ImageSource = string | Buffer;
+
 /** An image as PNG, at most as large as given, in pixels. @throws UndecodableError */
-export function scaledPng(file: string, width: number, height: number): Promise<Buffer> {
+export function scaledPng(file: ImageSource, width: number, height: number): Promise<Buffer> {
   return decoding(file, async (image) =>
     image.resize({ width, height, fit: "inside", withoutEnlargement: true }).png().toBuffer(),
   );
 }
 
 /** An image's pixels at exactly this size: red, green, blue, alpha. What is transparent is black. @throws UndecodableError */
-export function scaledPixels(file: string, width: number, height: number): Promise<Pixels> {
+export function scaledPixels(file: ImageSource, width: number, height: number): Promise<Pixels> {
   return decoding(file, async (image) => {
     const scaled = image.resize({ width, height, fit: "fill" }).flatten().ensureAlpha();
     const { data, info } = await scaled.toColourspace("srgb").raw().toBuffer({ resolveWithObject: true });
@@ -62,7 +65,7 @@ export function thumbnail(file: string, edge: number): Promise<Buffer> {
 type Image = ReturnType<Sharp>;
 
 /** Of an animated image the first frame; turned as its camera says. */
-async function decoding<Result>(file: string, work: (image: Image) => Promise<Result>): Promise<Result> {
+async function decoding<Result>(file: ImageSource, work: (image: Image) => Promise<Result>): Promise<Result> {
   const sharp = await loadSharp();
   try {
     return await work(sharp(file, { limitInputPixels: MOST_PIXELS, failOn: "error" }).autoOrient());

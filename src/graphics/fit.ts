@@ -8,8 +8,8 @@ const FREE_ROWS = 4;
  * The size of a picture in characters: as large as the terminal allows and no larger than the image itself, at least
  * one character. @param cell size of a character in pixels of the image
  */
-export function fittedCells(image: Size, { columns, rows }: Screen, cell: Size): Size {
-  const room = { width: Math.max(1, columns), height: Math.max(1, rows - FREE_ROWS) };
+export function fittedCells(image: Size, screen: Screen, cell: Size): Size {
+  const room = roomOf(screen);
   const scale = Math.min(
     1,
     (room.width * cell.width) / image.width,
@@ -20,4 +20,9 @@ export function fittedCells(image: Size, { columns, rows }: Screen, cell: Size):
     width: Math.min(room.width, cells(image.width, cell.width)),
     height: Math.min(room.height, cells(image.height, cell.height)),
   };
+}
+
+/** What a picture may take of a terminal, in characters. */
+export function roomOf({ columns, rows }: Pick<Screen, "columns" | "rows">): Size {
+  return { width: Math.max(1, columns), height: Math.max(1, rows - FREE_ROWS) };
 }

@@ -4,6 +4,7 @@ import sharp from "sharp";
 import { decode } from "sixel/lib/index.js";
 import { describe, expect, it } from "vitest";
 import { fittedCells } from "../../src/graphics/fit.ts";
+import { gridOf } from "../../src/graphics/grid.ts";
 import { pictureOf } from "../../src/graphics/picture.ts";
 import type { Screen } from "../../src/graphics/terminal.ts";
 import { inspectFileAt } from "../../src/lib/image/inspect.ts";
@@ -39,7 +40,14 @@ async function imageFile(type: Type, width = 200, height = 200): Promise<string>
 async function pictured(file: string, screen: Partial<Screen>): Promise<string> {
   const inspection = await inspectFileAt(file);
   if (!inspection.ok) throw new Error(inspection.detail);
-  return pictureOf(file, inspection.image, { ...SCREEN, ...screen });
+  return pictureOf({ source: file, image: inspection.image }, { ...SCREEN, ...screen });
+}
+
+/** A colour of the 256 that terminals have: of the 6×6×6 cube, or a grey. */
+function paletteColor(number: number): number[] {
+  if (number >= 232) return Array<number>(3).fill(8 + 10 * (number - 232));
+  const steps = [Math.floor((number - 16) / 36), Math.floor((number - 16) / 6) % 6, (number - 16) % 6];
+  return steps.map((step) => (step === 0 ? 0 : 55 + 40 * step));
 }
 
 /** The commands of Kitty's protocol in a text: each with its control data and its payload. */
@@ -131,10 +139,40 @@ describe("in half blocks", () => {
     expect(await pictured(file, { colors: "256" })).toContain("\u001b[38;5;243;48;5;243m");
   });
 
+  it("what none of the 256 colours is near is dithered: as a whole it has its own", async () => {
+    const file = path.join(await temporaryFolder(), "sky.png");
+    const sky = { r: 120, g: 160, b: 200 };
+    await sharp({ create: { width: 40, height: 40, channels: 3, background: sky } }).toFile(file);
+    const text = await pictured(file, { colors: "256" });
+    const colors = [...text.matchAll(/\u001b\[38;5;(\d+);48;5;(\d+)m(▀+)/g)].flatMap(
+      ([, above, below, run = ""]) =>
+        Array<number[][]>(run.length)
+          .fill([paletteColor(Number(above)), paletteColor(Number(below))])
+          .flat(),
+    );
+    expect(colors).toHaveLength(40 * 40);
+    const meanOf = (channel: number) => colors.reduce((sum, color) => sum + (color[channel] ?? 0), 0) / 1600;
+    const distances = Object.values(sky).map((value, channel) => Math.abs(meanOf(channel) - value));
+    expect(Math.max(...distances)).toBeLessThan(6);
+  });
+
   it("need colours", async () => {
     await expect(pictured(await imageFile("png"), { colors: "none" })).rejects.toThrow(
       "this terminal shows neither pictures nor colours",
     );
+  });
+});
+
+describe("a grid", () => {
+  it.each([
+    ["four squares", 4, { width: 1000, height: 1000 }, { width: 792, height: 192 }],
+    ["four of a wide ratio, above each other", 4, { width: 2000, height: 250 }, { width: 792, height: 392 }],
+    ["two tall ones, side by side", 2, { width: 500, height: 1000 }, { width: 392, height: 392 }],
+    ["small ones, which are not enlarged", 3, { width: 64, height: 64 }, { width: 184, height: 56 }],
+  ])("of %s fills what a terminal has room for", async (_what, count, size, expected) => {
+    const source = await imageFile("png", size.width, size.height);
+    const { image } = await gridOf(Array(count).fill({ source, image: { type: "png", ...size } }), SCREEN);
+    expect(image).toEqual({ type: "png", ...expected });
   });
 });
 

@@ -41,6 +41,22 @@ describe.skipIf(!hasScreen)("show on a real terminal", () => {
   );
 });
 
+describe.skipIf(!hasScreen)("--preview on a real terminal", () => {
+  it.each([
+    ["one image", "z-image", 1],
+    ["four images as a grid", "vendor2/beta-v4", 4],
+  ])("draws %s, with names and costs below on the same screen", async (_what, model, count) => {
+    const args = ["generate", "a fox", "-m", model, "--sandbox", "--preview"];
+    const lines = await Screen.after(args, { columns: 80, rows: 30 });
+    expect(lines.length).toBeLessThan(30);
+    const drawn = lines.filter((line) => line.includes("▀"));
+    expect(drawn.length).toBeGreaterThan(15);
+    const below = lines.slice(lines.lastIndexOf(drawn.at(-1) ?? "") + 1);
+    expect(below.filter((line) => line.includes("Saved"))).toHaveLength(count);
+    expect(below.at(-1)).toContain("cost unknown");
+  });
+});
+
 it.skipIf(platform() !== "linux" || !hasTool("script"))(
   "a terminal that answers no question is drawn on after a tenth of a second",
   async () => {

@@ -4,7 +4,7 @@ import { openLedger } from "../../client/open-ledger.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
-import { addOpenOption, viewImages } from "../flags/view-flags.ts";
+import { addOpenOption, openImages } from "../flags/view-flags.ts";
 import { createStatusLine } from "../output/status-line.ts";
 import { clientContext } from "../tasks/client-context.ts";
 
@@ -49,7 +49,7 @@ async function runGallery(session: Session, dir = ".", flags: GalleryFlags): Pro
   }).finally(() => line.stop());
   if (session.options.json) await session.json(galleryJson(page, gallery));
   else await show(page, gallery, session);
-  await viewImages([{ path: page }], { preview: false, open: flags.open === true }, session);
+  await openImages([{ path: page }], { preview: false, open: flags.open === true }, session);
   return 0;
 }
 

@@ -8,7 +8,7 @@ import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
-import { addOpenOption, showsPictures, viewImages } from "../flags/view-flags.ts";
+import { addOpenOption, openImages, previewImages, showsPictures } from "../flags/view-flags.ts";
 import { shortPath } from "../output/short-path.ts";
 import { creditsText } from "../output/text.ts";
 import { clientContext } from "../tasks/client-context.ts";
@@ -41,7 +41,8 @@ async function runShow(
   for (const path of paths) files.push({ path, image: await readImage(path) });
   if (session.options.json) await session.json(shownJson(files, origin));
   else if (!showsPictures(session)) for (const { path } of files) await session.console.resultLine({ path });
-  await viewImages(files, { preview: !open, open }, session);
+  await previewImages(files, { preview: !open, open }, session);
+  await openImages(files, { preview: !open, open }, session);
   if (showsPictures(session)) await session.console.note(captions(files, origin, session));
   return 0;
 }

@@ -19,9 +19,10 @@ import { requireOneImageOut } from "./standard-output.ts";
 import {
   addOpenOption,
   addPreviewOption,
+  openImages,
+  previewImages,
   type ViewFlags,
   type Viewing,
-  viewImages,
   viewingOf,
 } from "./view-flags.ts";
 import {
@@ -176,8 +177,9 @@ function checkCap(checked: CheckedRequest, { maxCredits, validate }: GenerateFla
 
 async function showReport(report: TaskReport, viewing: Viewing, session: Session): Promise<number> {
   const { exitCodeOfReport, renderReport } = await import("../output/render.ts");
+  await previewImages(report.files, viewing, session);
   if (session.options.json) await session.json(reportJson(report, FLAG_NAMES));
   else await renderReport(report, session);
-  await viewImages(report.files, viewing, session);
+  await openImages(report.files, viewing, session);
   return exitCodeOfReport(report);
 }

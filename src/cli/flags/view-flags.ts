@@ -29,20 +29,23 @@ export function showsPictures({ context, options }: Session): boolean {
   return context.stdout.isTTY === true && options.json !== true;
 }
 
-/** Shows images that were saved. Whatever goes wrong is a warning at most. */
-export async function viewImages(
-  files: readonly Pick<SavedFile, "path">[],
-  { preview, open }: Viewing,
-  session: Session,
-): Promise<void> {
+type Viewed = readonly Pick<SavedFile, "path">[];
+
+/**
+ * Shows saved images in the terminal. Names and costs are printed after them, or they leave the screen. Whatever goes
+ * wrong is a warning at most.
+ */
+export async function previewImages(files: Viewed, { preview }: Viewing, session: Session): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
-  if (paths.length === 0) return;
-  if (preview && showsPictures(session)) {
-    const { showInTerminal } = await import("../output/preview.ts");
-    await showInTerminal(paths, session);
-  }
-  if (open) {
-    const { openInViewer } = await import("../output/viewer.ts");
-    await openInViewer(paths, session);
-  }
+  if (!preview || paths.length === 0 || !showsPictures(session)) return;
+  const { showInTerminal } = await import("../output/preview.ts");
+  await showInTerminal(paths, session);
+}
+
+/** Opens saved images with the system's viewer. Whatever goes wrong is a warning. */
+export async function openImages(files: Viewed, { open }: Viewing, session: Session): Promise<void> {
+  const paths = files.flatMap(({ path }) => path ?? []);
+  if (!open || paths.length === 0) return;
+  const { openInViewer } = await import("../output/viewer.ts");
+  await openInViewer(paths, session);
 }

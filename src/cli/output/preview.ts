@@ -1,9 +1,10 @@
 import path from "node:path";
 import { UndecodableError } from "../../graphics/decoder.ts";
-import { pictureOf } from "../../graphics/picture.ts";
+import { gridOf } from "../../graphics/grid.ts";
+import { pictureOf, type Shown } from "../../graphics/picture.ts";
 import type { Screen } from "../../graphics/terminal.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { Session } from "../app/session.ts";
 import { findScreen } from "./screen.ts";
 
@@ -11,26 +12,46 @@ import { findScreen } from "./screen.ts";
 const screens = new WeakMap<Session, Promise<Screen>>();
 
 /**
- * Shows images in the terminal, one below the other. A failure here is not an error of the command: the images are saved.
- * What cannot be shown is said in one line.
+ * Shows images in the terminal, several as one grid. A failure here is not an error of the command: the images are
+ * saved. What cannot be shown is said in one line.
  */
 export async function showInTerminal(files: readonly string[], session: Session): Promise<void> {
-  const known = screens.get(session);
-  const screen = known ?? findScreen(session);
-  screens.set(session, screen);
+  const known = screens.get(session) ?? findScreen(session);
+  screens.set(session, known);
+  const screen = await known;
+  const shown: Shown[] = [];
   for (const file of files) {
-    try {
-      await session.console.picture(await picture(file, await screen));
-    } catch (error) {
-      const why = error instanceof UndecodableError ? error.message : errorText(error);
-      await session.console.warn(`No preview of ${path.basename(file)}: ${why}.`);
-    }
+    const image = await tried(file, () => imageIn(file), session);
+    if (image !== null) shown.push({ source: file, image });
+  }
+  // Below the picture each file is named; `graphics` leaves room for one.
+  const room = { ...screen, rows: screen.rows - (files.length - 1) };
+  const grid = shown.length > 1 ? await gridOf(shown, room).catch(() => null) : null;
+  for (const each of grid === null ? shown : [grid]) {
+    const name = typeof each.source === "string" ? each.source : "";
+    const picture = await tried(name, () => pictureOf(each, room), session);
+    if (picture !== null) await session.console.picture(picture);
   }
 }
 
-async function picture(file: string, screen: Screen): Promise<string> {
+/** Null where it fails, which is said. */
+async function tried<Result>(
+  file: string,
+  work: () => Promise<Result>,
+  { console }: Session,
+): Promise<Result | null> {
+  try {
+    return await work();
+  } catch (error) {
+    const why = error instanceof UndecodableError ? error.message : errorText(error);
+    await console.warn(`No preview${file && ` of ${path.basename(file)}`}: ${why}.`);
+    return null;
+  }
+}
+
+async function imageIn(file: string): Promise<ImageInfo> {
   const inspection = await inspectFileAt(file);
-  if (inspection.ok) return pictureOf(file, inspection.image, screen);
+  if (inspection.ok) return inspection.image;
   const what = inspection.problem === "incomplete" ? "incomplete" : "not an image";
   throw new UndecodableError(`it is ${what}: ${inspection.detail}`);
 }

@@ -18,7 +18,13 @@ import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
-import { addPreviewOption, type ViewFlags, viewImages, viewingOf } from "../../flags/view-flags.ts";
+import {
+  addPreviewOption,
+  previewImages,
+  type ViewFlags,
+  type Viewing,
+  viewingOf,
+} from "../../flags/view-flags.ts";
 import {
   addPollOptions,
   addRequestTimeout,
@@ -61,7 +67,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
   const viewing = await viewingOf(flags, session);
-  const options = await resumeOptions(flags, session);
+  const options = { ...(await resumeOptions(flags, session)), viewing };
   const progress = createResumeProgress(session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
   const resumed = await withTasksShown(session, timeouts, progress, async (deps) => {
@@ -75,11 +81,6 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
     return { reports, unreadable: unreadable.filter(mayBeTask) };
   });
   const exitCode = exitCodeOf(resumed);
-  await viewImages(
-    resumed.reports.flatMap(({ files }) => files),
-    viewing,
-    session,
-  );
   await show(resumed, ids, exitCode, session);
   return exitCode;
 }
@@ -115,7 +116,7 @@ async function resumeOptions(flags: ResumeFlags, session: Session): Promise<Resu
 /** Resumes tasks, and shows each as it ends; after a signal, all that are left at once. */
 async function resumeTargets(
   targets: readonly ResumeTarget[],
-  options: ResumeSpec,
+  options: ResumeSpec & { viewing: Viewing },
   session: Session,
   deps: ResumeDeps,
   progress: ResumeProgress,
@@ -126,10 +127,19 @@ async function resumeTargets(
     forPeople && targets.length > 1
       ? showAtSignal(() => [...left].map(idOf), session, "charged and not saved yet")
       : () => {};
+  // A task's picture, then its lines, then the next one's.
+  let shown = Promise.resolve();
   const reports = await resumeMany(targets, options, deps, async (report, target) => {
     left.delete(target);
     const isTold = isInterrupted(report) && targets.length > 1;
-    if (forPeople && !isTold && !isNothing(report, target)) await progress.end(report, idOf(target));
+    if (!forPeople || isTold || isNothing(report, target)) return;
+    shown = shown
+      .catch(() => {})
+      .then(async () => {
+        await previewImages(report.files, options.viewing, session);
+        await progress.end(report, idOf(target));
+      });
+    await shown;
   });
   stopWaiting();
   return reports.filter((report, at) => !isNothing(report, targets[at]));

@@ -16,7 +16,7 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
-import { addPreviewOption, type ViewFlags, viewImages, viewingOf } from "../../flags/view-flags.ts";
+import { addPreviewOption, previewImages, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
 import {
   addPollOptions,
   addRequestTimeout,
@@ -73,7 +73,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
     if (destination) await prepareDestination(destination);
     await progress.begin(tasks.map(nameOf));
     return showEach(tasks, options, { deps, progress, session }, async ({ files }) => {
-      if (destination) await viewImages(files, viewing, session);
+      if (destination) await previewImages(files, viewing, session);
     });
   });
   return worstOf(codes);
@@ -97,7 +97,7 @@ async function showEach(
   tasks: readonly NamedTask[],
   options: StatusSpec,
   { deps, progress, session }: Showing,
-  onShown: (report: TaskReport) => Promise<void>,
+  beforeShown: (report: TaskReport) => Promise<void>,
 ): Promise<number[]> {
   const running = new Set(tasks);
   const runningAtSignal = () => {
@@ -117,8 +117,8 @@ async function showEach(
     }),
     async ({ report, at }) => {
       progress.printing(at);
+      await beforeShown(report);
       if (!isSaidOnce || !isInterrupted(report)) await show(report, session);
-      await onShown(report);
       return exitCodeOfReport(report);
     },
   );
