@@ -1,7 +1,7 @@
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { SETTING_NAMES, type SettingName, type Settings } from "../store/settings-file.ts";
-import type { Environment } from "./this-process.ts";
+import { type Environment, requirePath } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 
@@ -22,6 +22,9 @@ export const VARIABLES: Partial<Record<keyof Settings, string>> = {
   uploadCommand: "IMGGEN_UPLOAD_COMMAND",
   matrix: "IMGGEN_MATRIX",
 };
+
+/** Settings that are paths. */
+const PATHS: ReadonlySet<string> = new Set(["output", "matrix"] satisfies SettingName[]);
 
 /** Settings that are on or off. */
 type SwitchName = Extract<SettingName, "sidecar" | "preview">;
@@ -47,13 +50,13 @@ export class EffectiveSettings {
     this.#read = read;
   }
 
-  /** The value that applies; undefined if it is not set. @throws SettingsError */
+  /** The value that applies; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
   async get(
     name: keyof Settings,
     flag?: { value: string | undefined; label: string },
   ): Promise<Effective | undefined> {
-    if (flag?.value !== undefined) return { value: flag.value, source: "flag", label: flag.label };
-    return this.#lookUp(name);
+    if (flag?.value === undefined) return this.#lookUp(name);
+    return usable(name, { value: flag.value, source: "flag", label: flag.label });
   }
 
   /** The matrix file that applies, if any; at once, because a client tells its models at once. @throws SettingsError */
@@ -64,11 +67,12 @@ export class EffectiveSettings {
   #lookUp(name: keyof Settings): Effective | undefined {
     const variable = VARIABLES[name];
     const fromEnv = variable && this.#env[variable];
-    if (variable && fromEnv) return { value: fromEnv, source: "environment", label: variable };
+    if (variable && (fromEnv || (fromEnv === "" && PATHS.has(name))))
+      return usable(name, { value: fromEnv, source: "environment", label: variable });
     this.#file ??= this.#read();
     const fromFile = this.#file[name];
     if (fromFile === undefined) return undefined;
-    return { value: fromFile, source: "config", label: `${name} in the config` };
+    return usable(name, { value: fromFile, source: "config", label: `${name} in the config` });
   }
 
   /** Whether something is on: by its flag, else by the config. @throws UsageError if that says neither */
@@ -99,4 +103,10 @@ export class EffectiveSettings {
     for (const name of SETTING_NAMES) entries.push([name, await this.get(name)]);
     return entries;
   }
+}
+
+/** @throws UsageError for an empty path */
+function usable(name: string, found: Effective): Effective {
+  if (PATHS.has(name)) requirePath(found.value, found.label);
+  return found;
 }

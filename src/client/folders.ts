@@ -2,7 +2,7 @@ import { homedir, platform } from "node:os";
 import path from "node:path";
 import { errorCode } from "../lib/error-code.ts";
 import { UsageError } from "../lib/error-types.ts";
-import type { ProcessContext } from "./this-process.ts";
+import { type ProcessContext, requirePath } from "./this-process.ts";
 
 export interface Folders {
   config: string;
@@ -20,11 +20,11 @@ export class NoHomeError extends UsageError {
 
 /**
  * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
- * @throws NoHomeError if neither that nor a home folder is known
+ * @throws UsageError if that is empty, NoHomeError if neither that nor a home folder is known
  */
 export function foldersOf({ env, resolvePath }: Pick<ProcessContext, "env" | "resolvePath">): Folders {
-  if (env.IMGGEN_HOME) {
-    const home = resolvePath(env.IMGGEN_HOME);
+  if (env.IMGGEN_HOME !== undefined) {
+    const home = resolvePath(requirePath(env.IMGGEN_HOME, "IMGGEN_HOME"));
     return { config: path.join(home, "config"), state: path.join(home, "state") };
   }
   switch (platform()) {

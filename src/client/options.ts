@@ -112,11 +112,11 @@ export interface HistoryOptions extends Pick<CallOptions, "signal"> {
 }
 
 /** What a value must be. */
-type Kind = FieldForm | "flag" | "function" | "signal";
+type Kind = FieldForm | "path" | "flag" | "function" | "signal";
 
 const CALL = { signal: "signal", onProgress: "function" } as const;
 const WAIT = { ...CALL, timeoutMs: "number", pollIntervalMs: "number" } as const;
-const OUTPUT = { output: "text", name: "text", overwrite: "flag" } as const;
+const OUTPUT = { output: "path", name: "text", overwrite: "flag" } as const;
 const REQUEST = { ...REQUEST_FIELDS, validate: "flag" } as const;
 
 /** Every option of every call. */
@@ -125,8 +125,8 @@ export const OPTIONS = {
     baseUrl: "text",
     apiKey: "text",
     sandbox: "flag",
-    home: "text",
-    matrix: "text",
+    home: "path",
+    matrix: "path",
     requestTimeoutMs: "number",
   },
   estimate: REQUEST,
@@ -159,7 +159,7 @@ export const OPTIONS = {
     since: "text",
   },
   status: { ...OUTPUT, ...WAIT, wait: "flag" },
-  resume: { output: "text", overwrite: "flag", ...WAIT },
+  resume: { output: "path", overwrite: "flag", ...WAIT },
 } as const satisfies {
   createClient: Kinds<ClientOptions>;
   estimate: Kinds<RequestOptions>;
@@ -175,6 +175,7 @@ type Kinds<Options> = { [Name in keyof Required<Options>]: Kind };
 
 const IS: Readonly<Record<Kind, { test: (value: unknown) => boolean; words: string }>> = {
   text: { test: (value) => typeof value === "string", words: "a string" },
+  path: { test: (value) => typeof value === "string" && value !== "", words: "a path, and not empty" },
   texts: {
     test: (value) => [value].flat().every((each) => typeof each === "string"),
     words: "a string or a list of strings",

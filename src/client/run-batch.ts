@@ -87,7 +87,7 @@ async function specOf(
   const problem = name === undefined ? null : templateProblem(name);
   if (problem !== null)
     throw new UsageError((names) => `batch: name ${JSON.stringify(name)}: ${worded(problem, names)}.`);
-  const folder = await realFolder(surroundings.resolvePath(output || "."));
+  const folder = await realFolder(surroundings.resolvePath(output ?? "."));
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   return {

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { SaveFailedError } from "../core/errors.ts";
 import { errorText } from "../lib/error-text.ts";
+import { UsageError } from "../lib/error-types.ts";
 
 export type Environment = Record<string, string | undefined>;
 
@@ -14,6 +15,12 @@ export interface ProcessContext {
   resolvePath: (file: string) => string;
   /** Mode of saved files: what the umask leaves of rw-rw-rw-. */
   fileMode: number;
+}
+
+/** A path that was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
+export function requirePath(file: string, label: string): string {
+  if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
+  return file;
 }
 
 export function thisProcess(): ProcessContext {

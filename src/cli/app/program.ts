@@ -102,11 +102,21 @@ function runWith(argv: readonly string[], context: Context, outcome: { exitCode:
       const options: GlobalOptions = command instanceof Command ? command.optsWithGlobals() : {};
       const { Session } = await import("./session.ts");
       try {
+        if (command instanceof Command) await refuseEmptyPath(command);
         outcome.exitCode = await run(new Session(context, options, argv), ...args);
       } catch (error) {
         throw command instanceof Command ? withHelpOf(command, error) : error;
       }
     };
+}
+
+/** What each flag takes is loaded only where something is empty. @throws UsageError */
+async function refuseEmptyPath(command: Command): Promise<void> {
+  if (![...Object.values(command.opts()), ...command.args].flat().includes("")) return;
+  const { emptyPathOf } = await import("../help/value-types.ts");
+  const { requirePath } = await import("../../client/this-process.ts");
+  const label = emptyPathOf(command);
+  if (label !== undefined) requirePath("", label);
 }
 
 /** An error in a command's own arguments that has no better advice points to that command's help. */

@@ -93,7 +93,7 @@ export async function batchDestination(
     throw new UsageError(
       (names) => `${names.name} ${JSON.stringify(flags.name)}: ${worded(problem, names)}.`,
     );
-  const folder = await realFolder(session.context.resolvePath(output?.value || "."));
+  const folder = await realFolder(session.context.resolvePath(output?.value ?? "."));
   const sidecar = await session.settings.isOn("sidecar", flags.sidecar);
   const overwrite = flags.overwrite === true;
   return { folder, template: flags.name ?? template, overwrite, ...(sidecar && { sidecar }) };

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { STATUSES } from "../../client/history.ts";
 import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
@@ -38,6 +39,23 @@ const RATIO: ValueKind = { type: "ratio", values: RATIOS };
 const QUALITY: ValueKind = { type: "quality", values: QUALITIES };
 const TEXT: ValueKind = { type: "text" };
 const SEVERAL = { commaSeparated: true } as const;
+
+const PATHS: ReadonlySet<ValueType> = new Set(["path", "folder"]);
+
+/** The first flag or argument of a command that takes a path and was given an empty one. */
+export function emptyPathOf(command: Command): string | undefined {
+  const takes = (kind: ValueKind | undefined) => kind !== undefined && PATHS.has(kind.type);
+  const isEmpty = (value: unknown) => [value].flat().includes("");
+  const option = command.options.find(
+    (each) =>
+      takes(FLAG_VALUES[/<(.+)>/.exec(each.flags)?.[1] ?? ""]) &&
+      isEmpty(command.getOptionValue(each.attributeName())),
+  );
+  const argument = command.registeredArguments.find(
+    (each, at) => takes(ARGUMENT_VALUES[each.name()]) && isEmpty(command.processedArgs[at]),
+  );
+  return option?.long ?? (argument && `<${argument.name()}>`);
+}
 
 /** By the placeholder of a flag's value in the help: `duration` of `--timeout <duration>`. */
 export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {

@@ -41,8 +41,7 @@ export async function resolveDestination(
   if (problem !== null)
     throw new UsageError((names) => `${names.name} ${JSON.stringify(name)}: ${worded(problem, names)}.`);
   const template = name ?? DEFAULT_TEMPLATE;
-  if (output === undefined || output === "")
-    return { kind: "folder", folder: resolvePath("."), template, ...how };
+  if (output === undefined) return { kind: "folder", folder: resolvePath("."), template, ...how };
   if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...how };
   if (output.includes("\0")) throw new UsageError((names) => `${names.output} holds a NUL character.`);
   const unusable = pathProblem(output, onPlatform);

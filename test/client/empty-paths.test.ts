@@ -1,0 +1,78 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { CommandNode } from "../../src/cli/help/command-tree.ts";
+import { checkOptions, OPTIONS } from "../../src/client/options.ts";
+import { runCommand } from "../support/in-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** Runs a command in a folder of its own. */
+async function ran(args: readonly string[], env: Record<string, string> = {}, settings: object = {}) {
+  const home = await temporaryFolder();
+  await mkdir(path.join(home, "config"));
+  await writeFile(path.join(home, "config", "config.json"), JSON.stringify(settings));
+  const { code, stderr } = await runCommand(args, { home, env, cwd: await temporaryFolder() });
+  return { code, stderr };
+}
+
+const isEmpty = (what: string) => ({ code: 2, stderr: expect.stringContaining(`error: ${what} is empty.`) });
+
+const withAllBelow = (command: CommandNode, above: string[] = []): [string[], CommandNode][] => {
+  const words = above.length === 0 && command.name === "imggen" ? [] : [...above, command.name];
+  return [[words, command], ...command.commands.flatMap((each) => withAllBelow(each, words))];
+};
+
+const isPath = ({ type }: { type: string }) => type === "path" || type === "folder";
+
+describe("an empty path", () => {
+  it("is refused by every flag and argument that takes one", async () => {
+    const { stdout } = await runCommand(["--help", "--json"], { home: await temporaryFolder() });
+    const tried: string[] = [];
+    for (const [words, { options, arguments: args }] of withAllBelow(JSON.parse(stdout).command)) {
+      const required = args.filter((each) => each.required).map((each) => (isPath(each) ? "x.txt" : "x"));
+      for (const { long } of options.filter(isPath)) {
+        tried.push([...words, long].join(" "));
+        expect([tried.at(-1), await ran([...words, ...required, long, ""])]).toEqual([
+          tried.at(-1),
+          isEmpty(long),
+        ]);
+      }
+      for (const argument of args.filter(isPath)) {
+        const at = args.indexOf(argument);
+        tried.push([...words, argument.name].join(" "));
+        const given = [...words, ...required.slice(0, at), ""];
+        expect([tried.at(-1), await ran(given)]).toEqual([tried.at(-1), isEmpty(`<${argument.name}>`)]);
+      }
+    }
+    expect(tried).toEqual(
+      expect.arrayContaining(["generate --output", "mcp --output", "batch manifest|-", "gallery dir"]),
+    );
+  });
+
+  it.each([
+    ["IMGGEN_OUTPUT", ["generate", "a fox", "--dry-run", "--sandbox"]],
+    ["IMGGEN_OUTPUT", ["mcp", "--sandbox"]],
+    ["IMGGEN_MATRIX", ["models"]],
+    ["IMGGEN_HOME", ["history"]],
+  ])("is refused in %s", async (variable, args) => {
+    expect(await ran(args, { [variable]: "" })).toEqual(isEmpty(variable));
+  });
+
+  it.each([
+    ["output", ["batch", "-", "--dry-run"]],
+    ["matrix", ["generate", "a fox", "--dry-run"]],
+  ])("is refused as the setting %s", async (name, args) => {
+    expect(await ran(args, {}, { [name]: "" })).toEqual(isEmpty(`${name} in the config`));
+  });
+
+  it("is refused by every option of the package that takes one", () => {
+    const paths = Object.entries(OPTIONS).flatMap(([call, kinds]) =>
+      Object.entries(kinds).flatMap(([name, kind]) => (kind === "path" ? [[call, name] as const] : [])),
+    );
+    expect(paths).toContainEqual(["createClient", "home"]);
+    for (const [call, name] of paths)
+      expect(() => checkOptions(call as keyof typeof OPTIONS, { [name]: "" })).toThrow(
+        `${name} must be a path`,
+      );
+  });
+});
