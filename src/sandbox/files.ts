@@ -1,5 +1,5 @@
+import type { DrawPicture } from "../painter/picture.ts";
 import { readImageUrl } from "./links.ts";
-import type { DrawPicture } from "./picture/picture.ts";
 import { type SandboxReply, unknownError } from "./reply.ts";
 import type { SandboxService } from "./service.ts";
 import type { Task } from "./state/tasks.ts";
@@ -31,8 +31,8 @@ export async function serveFile(
 async function pictureOf(task: Task, index: number, draw?: DrawPicture): Promise<AsyncIterable<Buffer>> {
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [drawPicture, { pictureDimensions }] = await Promise.all([
-    draw ?? import("./picture/picture.ts").then((module) => module.drawPicture),
-    import("./picture/dimensions.ts"),
+    draw ?? import("../painter/picture.ts").then((module) => module.drawPicture),
+    import("./dimensions.ts"),
   ]);
   return drawPicture({ prompt, model, references, taskId, index, ...pictureDimensions(ratio, quality) });
 }

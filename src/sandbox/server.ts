@@ -3,8 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { Clock } from "../lib/clock.ts";
 import { systemClock } from "../lib/clock.ts";
 import { type Matrix, MODELS } from "../models/matrix.ts";
+import type { DrawPicture } from "../painter/picture.ts";
 import { createListener, type RequestLine } from "./http.ts";
-import type { DrawPicture } from "./picture/picture.ts";
 import { openState } from "./state/state.ts";
 
 export type { RequestLine } from "./http.ts";

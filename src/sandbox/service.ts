@@ -1,5 +1,5 @@
 import type { Matrix } from "../models/matrix.ts";
-import type { DrawPicture } from "./picture/picture.ts";
+import type { DrawPicture } from "../painter/picture.ts";
 import type { State } from "./state/state.ts";
 
 /** What the handlers of a running sandbox share. */

@@ -1,0 +1,111 @@
+import { pipeline, Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { constants, crc32, createDeflate } from "node:zlib";
+
+/** Bands of complete rows from top to bottom, three bytes (red, green, blue) to the pixel. */
+type Bands = AsyncIterable<Uint8Array>;
+
+// More than most bands compress to: a full chunk makes the compressor wait for the painter.
+const IDAT_BYTES = 128 * 1024;
+
+/** A PNG file around the bands, chunk by chunk; no more than a few bands are in memory at a time. */
+export async function* pngStream(width: number, height: number, bands: Bands): AsyncGenerator<Buffer> {
+  yield Buffer.concat([SIGNATURE, header(width, height), text("Software", "imggen sandbox")]);
+  // Run-length matching suits filtered rows, and costs a fraction of a search for longer matches.
+  const deflate = createDeflate({ level: 1, strategy: constants.Z_RLE, chunkSize: IDAT_BYTES });
+  // An error of the bands reaches the loop below, because a failed pipeline destroys its last stream.
+  pipeline(Readable.from(filtered(width, bands), { highWaterMark: 1 }), deflate, () => undefined);
+  for await (const data of ofEqualSize(deflate)) yield chunk("IDAT", data);
+  yield chunk("IEND", Buffer.alloc(0));
+}
+
+/** The same bytes in pieces whose sizes do not depend on how quickly they are read. */
+async function* ofEqualSize(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = Buffer.alloc(0);
+  for await (const data of stream) {
+    left = Buffer.concat([left, data]);
+    for (; left.length >= IDAT_BYTES; left = left.subarray(IDAT_BYTES)) yield left.subarray(0, IDAT_BYTES);
+  }
+  if (left.length > 0) yield left;
+}
+
+async function* filtered(width: number, bands: Bands): AsyncGenerator<Buffer> {
+  const previous = new Uint8Array(width * 3);
+  for await (const band of bands) {
+    yield filterRows(band, previous);
+    // Hands this band to the compressor's thread before the next one is painted.
+    await setImmediate();
+  }
+}
+
+const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** One chunk of a PNG file: length, type, data, checksum. */
+function chunk(type: string, data: Buffer): Buffer {
+  const framed = Buffer.alloc(data.length + 12);
+  framed.writeUInt32BE(data.length, 0);
+  framed.write(type, 4, "latin1");
+  data.copy(framed, 8);
+  framed.writeUInt32BE(crc32(framed.subarray(4, data.length + 8)), data.length + 8);
+  return framed;
+}
+
+/** The header of an 8-bit RGB picture without interlacing; sizes in pixels. */
+function header(width: number, height: number): Buffer {
+  const data = Buffer.alloc(13);
+  data.writeUInt32BE(width, 0);
+  data.writeUInt32BE(height, 4);
+  data.set([8, 2, 0, 0, 0], 8);
+  return chunk("IHDR", data);
+}
+
+/** A note in the file that image viewers and `file` can show. */
+function text(keyword: string, value: string): Buffer {
+  return chunk("tEXt", Buffer.from(`${keyword}\0${value}`, "latin1"));
+}
+
+const SUB = 1;
+const UP = 2;
+const PIXEL = 3;
+const SAMPLE_STEP = 7;
+
+/**
+ * Turns rows of pixels into what PNG compresses: each row as its difference to the pixel on the left or
+ * to the row above, whichever looks smaller. `previous` holds the row above, and is left holding the last.
+ */
+export function filterRows(pixels: Uint8Array, previous: Uint8Array): Buffer {
+  const stride = previous.length;
+  const rows = pixels.length / stride;
+  const filtered = Buffer.allocUnsafe(rows * (stride + 1));
+  for (let row = 0; row < rows; row++) {
+    const current = pixels.subarray(row * stride, (row + 1) * stride);
+    const above = row === 0 ? previous : pixels.subarray((row - 1) * stride, row * stride);
+    filterRow(current, above, filtered.subarray(row * (stride + 1), (row + 1) * (stride + 1)));
+  }
+  previous.set(pixels.subarray((rows - 1) * stride));
+  return filtered;
+}
+
+function filterRow(current: Uint8Array, above: Uint8Array, into: Uint8Array): void {
+  const type = cheaperFilter(current, above);
+  into[0] = type;
+  if (type === UP) {
+    for (let i = 0; i < current.length; i++) into[i + 1] = (current[i] as number) - (above[i] as number);
+    return;
+  }
+  for (let i = 0; i < PIXEL && i < current.length; i++) into[i + 1] = current[i] as number;
+  for (let i = PIXEL; i < current.length; i++) {
+    into[i + 1] = (current[i] as number) - (current[i - PIXEL] as number);
+  }
+}
+
+function cheaperFilter(current: Uint8Array, above: Uint8Array): number {
+  let left = 0;
+  let up = 0;
+  for (let i = PIXEL; i < current.length; i += SAMPLE_STEP) {
+    const value = current[i] as number;
+    left += Math.abs(value - (current[i - PIXEL] as number));
+    up += Math.abs(value - (above[i] as number));
+  }
+  return up <= left ? UP : SUB;
+}

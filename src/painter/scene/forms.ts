@@ -1,0 +1,111 @@
+import { fill, fillFading } from "../canvas/fill.ts";
+import type { Layer } from "../canvas/layer.ts";
+import { readShapes } from "../canvas/notation.ts";
+import { type Outline, type Point, rectangle } from "../canvas/outline.ts";
+import { brighter, mix, type Rgb } from "../canvas/rgb.ts";
+import { LARGE, PETALS, TILES } from "../data/forms.ts";
+import type { Random } from "../random.ts";
+import type { Stage } from "./stage.ts";
+
+type Layout = (
+  stage: Stage,
+  draw: Random,
+  words: readonly string[],
+  color: (index: number) => Rgb,
+) => Layer[];
+
+const CREAM: Rgb = [255, 250, 240];
+const PATTERN = /^(pattern|geometric|tile|bauhaus|wallpaper)s?$/;
+
+/** What there is to see where the prompt names nothing we can draw: a composition of its words and colours. */
+export function forms(stage: Stage): Layer[] {
+  const { width, height, content } = stage;
+  const [paper, ...colors] = stage.palette;
+  const draw = stage.random("forms");
+  const words = content.length > 0 ? content.slice(0, 9) : ["imggen"];
+  const ground = fillFading([rectangle(-1, -1, width + 2, height + 2)], paper, brighter(paper, 0.86));
+  const layout = content.some((word) => PATTERN.test(word))
+    ? tiles
+    : draw.pick([mobile, mobile, rosette, rosette, tiles]);
+  return [ground, ...layout(stage, draw, words, (index) => colors[index % colors.length] ?? paper)];
+}
+
+/** The sum of the letters, which tells words apart. */
+const numberOf = (word: string) => [...word].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+
+/** A shape of data/forms.ts in pixels: its middle, the size of its square, and its turn in radians. */
+function placed(shape: string, draw: Random, x: number, y: number, size: number, turn: number): Outline {
+  const [cos, sin] = [(Math.cos(turn) * size) / 100, (Math.sin(turn) * size) / 100];
+  const place = ([u, v]: Point): Point => [x + u * cos - v * sin, y + u * sin + v * cos];
+  return readShapes(shape, draw).map((contour) => contour.map(place));
+}
+
+/** A floor of tiles in the manner of the Bauhaus, each the shape of a letter of the prompt. */
+const tiles: Layout = ({ width, height }, draw, words, color) => {
+  const short = Math.min(width, height);
+  const rows = Math.max(1, Math.round(draw.integer(4, 6) - Math.min(3, Math.max(width, height) / short - 1)));
+  const size = short / rows;
+  const letters = words.join("");
+  const layers: Layer[] = [];
+  for (let y = size / 2; y < height + size / 2 - 1; y += size) {
+    for (let x = size / 2; x < width + size / 2 - 1; x += size) {
+      const letter = letters.charCodeAt(layers.length % letters.length) + draw.integer(0, 2);
+      const [back, front] = [color(draw.integer(0, 99)), color(draw.integer(0, 99))];
+      const turn = (draw.integer(0, 3) * Math.PI) / 2;
+      layers.push(fill([rectangle(x - size / 2, y - size / 2, size + 1, size + 1)], back));
+      for (const [n, shape] of (TILES[letter % TILES.length] ?? "").split("|").entries()) {
+        layers.push(fill(placed(shape, draw, x, y, size, turn), n % 2 === 0 ? front : back));
+      }
+    }
+  }
+  return layers;
+};
+
+/** A flower of rings: a ring for each word, with as many petals as its letters make. */
+const rosette: Layout = ({ width, height }, draw, words, color) => {
+  const [x, y] = [width * draw.between(0.42, 0.58), height * draw.between(0.44, 0.56)];
+  const reach = Math.hypot(width, height) * draw.between(0.36, 0.46);
+  const rings = Math.max(5, words.length);
+  return Array.from({ length: rings }, (_, ring) => {
+    const word = words[ring % words.length] ?? "";
+    const petals = 5 + word.length + 2 * (rings - ring);
+    const size = reach * (1 - ring / (rings + 0.4));
+    const start = draw.between(0, 1);
+    const around = (share: number) =>
+      Array.from({ length: petals }, (_, i) => {
+        const turn = ((i + start) / petals) * 2 * Math.PI;
+        return placed(PETALS[numberOf(word) % PETALS.length] ?? "", draw, x, y, size * share, turn);
+      }).flat();
+    const [main, inner, disc] = [0, 1, 2].map((i) => color(ring + word.length + i));
+    return [
+      fill(placed("O0 0 72 72", draw, x, y, size, 0), disc ?? CREAM, 0.5),
+      fillFading(around(1), mix(main ?? CREAM, CREAM, 0.2), brighter(main ?? CREAM, 0.85)),
+      fill(around(0.76), inner ?? CREAM, 0.85),
+    ];
+  }).flat();
+};
+
+/** Large shapes in balance, one for each word, before a horizon. */
+const mobile: Layout = ({ width, height, unit, side, palette }, draw, words, color) => {
+  const floor = rectangle(-1, height * draw.between(0.55, 0.78), width + 2, height);
+  const layers = [fill([floor], mix(palette[0], color(draw.integer(0, 9)), 0.55))];
+  const count = Math.max(7, words.length + 3);
+  for (let i = 0; i < count; i++) {
+    const number = numberOf(words[i % words.length] ?? "") + i;
+    const shape = LARGE[number % LARGE.length] ?? "";
+    const share = (i + 0.5) / count;
+    const size = Math.min(width, height, unit) * (0.62 - 0.46 * share) * draw.between(0.85, 1.15);
+    // The golden angle spreads the shapes evenly, however many there are.
+    const angle = i * 2.4 + draw.between(-0.4, 0.4);
+    const away = 0.1 + 0.3 * Math.sqrt(share);
+    const x = width * (0.5 + side * 0.04 + away * Math.cos(angle));
+    const y = height * (0.5 + away * Math.sin(angle));
+    const turn = draw.pick([0, 0, 0.4, -0.4, 1.57]);
+    const main = color(number);
+    const shadow = placed(shape, draw, x + size * 0.03, y + size * 0.04, size, turn);
+    const form = placed(shape, draw, x, y, size, turn);
+    layers.push(fill(shadow, brighter(main, 0.25), 0.16));
+    layers.push(fillFading(form, mix(main, CREAM, 0.14), brighter(main, 0.86), i % 3 === 2 ? 0.72 : 1));
+  }
+  return layers;
+};
