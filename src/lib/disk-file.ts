@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { WITHOUT_WAITING } from "./open-input.ts";
 
-const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR;
+/** Appending: the process of another machine may take a task over, and write to the same file. */
+const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
 
 /**
  * An open file. Small operations are synchronous: that takes a tenth of the processor time of a trip to a thread and

@@ -49,11 +49,6 @@ export function isSameMachine(a: ProcessIdentity, b: ProcessIdentity): boolean {
   return isSameBoot(a.boot, b.boot) && a.pidNamespace === b.pidNamespace;
 }
 
-/** Whether two identities are of one process. */
-export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
-  return a.pid === b.pid && a.started === b.started && isSameMachine(a, b);
-}
-
 /**
  * A process on another machine counts as gone: it cannot be checked. A task that is finished twice costs nothing but a
  * second poll, while one that waits for a dead owner is never finished.

@@ -69,8 +69,7 @@ export class LedgerReader {
   async #readOpen(name: string): Promise<LedgerEntry | null> {
     const entry = await readEntry(this.openFolder, name);
     if (!waits(entry)) return entry;
-    const { record, file } = entry;
-    if (!isOwnerGone(record, file, this.processes, this.clock.now())) return entry;
+    if (!isOwnerGone(entry.record, this.processes, this.clock.now())) return entry;
     // The owner may have written more before it ended, so the file is read again after its end.
     const last = await readEntry(this.openFolder, name);
     if (!waits(last)) return last;

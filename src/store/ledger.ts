@@ -23,7 +23,7 @@ import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { removeOld } from "./old-drafts.ts";
 import type { OwnedTask, TaskClaim } from "./owned-task.ts";
-import { isOwnerGone, LONGEST_SUBMIT_MS, mayBeUnderWay, ownerOf, stopWork } from "./owners.ts";
+import { isOwnerGone, LONGEST_SUBMIT_MS, mayBeUnderWay } from "./owners.ts";
 import { releaseReserve } from "./reserve-file.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
@@ -97,7 +97,7 @@ export class Ledger extends LedgerReader {
    */
   isUnderWay(record: TaskRecord): boolean {
     if (record.state.name !== "intent") return false;
-    return !isOwnerGone(record, this.fileOf(record.id), this.processes, this.clock.now());
+    return !isOwnerGone(record, this.processes, this.clock.now());
   }
 
   /**
@@ -121,7 +121,7 @@ export class Ledger extends LedgerReader {
   isClaimed(record: TaskRecord): boolean {
     const { self } = this.processes;
     if (mayBeUnderWay(record, self, this.clock.now())) return true;
-    return isAtWork(ownerOf(record, this.fileOf(record.id), self), this.processes);
+    return isAtWork(record.owner, this.processes);
   }
 
   /**
@@ -139,8 +139,8 @@ export class Ledger extends LedgerReader {
       if (mayBeUnderWay(record, self, this.clock.now())) return "elsewhere";
       // A process that has recorded an unknown outcome has released the task, even if it is still alive.
       const isLeft = record.state.name === "unknown";
-      const owner = isLeft ? null : ownerOf(record, this.fileOf(record.id), self);
-      const result = await takeClaim(this.openFolder, record.id, owner, this.processes);
+      const firstOwner = isLeft ? null : record.owner;
+      const result = await takeClaim(this.openFolder, record.id, firstOwner, this.processes);
       if (result.isTaken) return "elsewhere";
       const task = await this.#reopenClaimed(record.id, result.claim);
       // It was read before it was claimed, and an owner on another machine may have continued meanwhile.
@@ -211,13 +211,8 @@ export class Ledger extends LedgerReader {
 
   /** Moves a finished task's file to `done`. @param record the task as its lines add up */
   async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
-    try {
-      file.close();
-      await this.done.take(file.path, record);
-    } finally {
-      // Not before: another part of this process could claim it in between, and finish it a second time.
-      if (!claimed) stopWork(file.path);
-    }
+    file.close();
+    await this.done.take(file.path, record);
     if (claimed) await removeClaims(this.openFolder, record.id);
   }
 

@@ -126,11 +126,28 @@ export class TaskFile {
   }
 
   async #append(event: TaskEvent): Promise<void> {
+    this.#write(event);
+    await this.#file.sync();
+    this.#tornTail = false;
+  }
+
+  #write(event: TaskEvent): void {
     const line = `${this.#tornTail ? "\n" : ""}${formatLine(event)}`;
     this.#tornTail = true;
     this.#file.write(Buffer.from(line));
-    await this.#file.sync();
-    this.#tornTail = false;
+  }
+
+  /**
+   * Closes the file of a task that this process began and leaves unfinished. The record of it is not synced: it matters
+   * only while this process is alive. @param at ISO 8601
+   */
+  release(at: string): void {
+    try {
+      this.#write({ type: "released", at });
+    } catch {
+      // The disk refuses it: the task waits until this process ends.
+    }
+    this.#file.close();
   }
 
   close(): void {

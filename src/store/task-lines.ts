@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { ErrorType } from "../lib/error-types.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { SaveOptions } from "../task/destination.ts";
-import { advance, type EventType, type TaskEvent, type TaskState } from "../task/lifecycle.ts";
+import { advance, type EventType, type TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { areSentFields, isJsonObject } from "../task/request-fields.ts";
@@ -83,6 +83,7 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
   partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
   failed: { at: text, errorCode: textOrNull },
   saved: { at: text, files: z.array(savedFile) },
+  released: { at: text },
 };
 
 const SCHEMAS = new Map(
@@ -104,12 +105,11 @@ export function readTaskLines(id: string, content: string): ReadTask {
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadable(first);
   const { type: _type, v: _v, id: _id, at, owner, until = null, ...facts } = intent;
-  let state: TaskState = { name: "intent", until };
-  for (const line of rest) {
-    const next = parseLine(line);
-    if (next) state = advance(state, next);
-  }
-  return { kind: "task", record: { id, intent: facts, owner, submittedAt: at, state } };
+  const events = rest.map(parseLine).filter((event) => event !== null);
+  const state = events.reduce(advance, { name: "intent", until });
+  const isReleased = events.some(({ type }) => type === "released");
+  const record = { id, intent: facts, owner: isReleased ? null : owner, submittedAt: at, state };
+  return { kind: "task", record };
 }
 
 function unreadable(line: string): ReadTask {

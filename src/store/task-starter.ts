@@ -11,7 +11,6 @@ import type { DoneTasks } from "./done-tasks.ts";
 import { usingStateFolder } from "./errors.ts";
 import { openName, timeOfId } from "./ledger-name.ts";
 import type { OwnedTask, TaskClaim } from "./owned-task.ts";
-import { startWork, stopWork } from "./owners.ts";
 import { keepReserve, releaseReserve } from "./reserve-file.ts";
 import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
 
@@ -50,7 +49,7 @@ export class TaskStarter {
   /** As `Ledger.begin`. */
   async begin(intent: Intent, submitMs: number): Promise<OwnedTask> {
     const id = this.newId();
-    return this.#guardedBegin(id, async () => {
+    return this.#guarded(async () => {
       const line = await this.#intentLine(intent, submitMs);
       return this.#owned(id, line, await TaskFile.create(this.#fileOf(id), line, this.#makeRoom));
     });
@@ -67,7 +66,7 @@ export class TaskStarter {
     // Checked before as well as after, so that a process killed in between does not leave the task begun twice.
     const isFree = async (draft: string) =>
       (claim === null || (await claim.take(draft))) && !(await isFinished());
-    return this.#guardedBegin<OwnedTask | "taken">(id, async () => {
+    return this.#guarded(async () => {
       const line = { ...(await this.#intentLine(intent, submitMs)), id };
       const file = await TaskFile.createWhole(this.#fileOf(id), line, isFree, this.#makeRoom);
       if (file === null) return "taken";
@@ -90,23 +89,6 @@ export class TaskStarter {
     removeIfPresent(file.path);
   }
 
-  /** Begins a task. This process holds it before other processes can see its file, and until it is released. */
-  async #guardedBegin<Begun extends OwnedTask | "taken">(
-    id: string,
-    begin: () => Promise<Begun>,
-  ): Promise<Begun> {
-    const file = this.#fileOf(id);
-    startWork(file);
-    try {
-      const begun = await usingStateFolder(this.#folder, NOT_BEGUN, begin);
-      if (begun === "taken") stopWork(file);
-      return begun;
-    } catch (error) {
-      stopWork(file);
-      throw error;
-    }
-  }
-
   async #intentLine(intent: Intent, submitMs: number): Promise<IntentEvent> {
     await makeFolder(this.#openFolder, 0o700);
     keepReserve(this.#folder);
@@ -124,13 +106,14 @@ export class TaskStarter {
       removeIfPossible(file.path);
       throw error;
     }
-    const release = async () => {
-      stopWork(file.path);
-      file.close();
-    };
+    const release = async () => file.release(isoTime(this.#clock.now()));
     const { type: _type, v: _v, id: _id, at: submittedAt, owner, until = null, ...intent } = line;
     const record: TaskRecord = { id, intent, owner, submittedAt, state: { name: "intent", until } };
     return { record, file, claimed: false, release };
+  }
+
+  #guarded<Begun>(begin: () => Promise<Begun>): Promise<Begun> {
+    return usingStateFolder(this.#folder, NOT_BEGUN, begin);
   }
 
   #fileOf(id: string): string {

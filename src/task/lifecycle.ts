@@ -54,7 +54,7 @@ export interface CompletionTimes {
  */
 export type TaskEvent = { [Type in EventType]: { type: Type; at: string } & Facts[Type] }[EventType];
 
-export type EventType = StateName | "submitting" | "partly_saved";
+export type EventType = StateName | "submitting" | "partly_saved" | "released";
 
 /**
  * What each line says beside its type and time. Until the time in `until`, other machines, which cannot check whether the
@@ -79,6 +79,8 @@ interface Facts {
   partly_saved: { files: (SavedFile | null)[] };
   failed: { errorCode: string | null };
   saved: { files: SavedFile[] };
+  /** The process that began it has stopped working on it. It stays in its state. */
+  released: Record<never, never>;
 }
 
 /**
@@ -140,6 +142,7 @@ function advanceRequest(state: TaskState, event: TaskEvent): TaskState {
     case "partly_saved":
     case "failed":
     case "saved":
+    case "released":
       return state;
   }
 }
@@ -179,6 +182,7 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
     case "unknown":
     case "dismissed":
     case "accepted":
+    case "released":
       return state;
   }
 }

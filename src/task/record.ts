@@ -7,7 +7,8 @@ export interface TaskRecord {
   /** The ledger's own name for it; sorts by time. */
   id: string;
   intent: Intent;
-  owner: ProcessIdentity;
+  /** The process that began it, and works on it while it is alive; null if that has released it. */
+  owner: ProcessIdentity | null;
   submittedAt: string;
   state: TaskState;
 }

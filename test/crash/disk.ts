@@ -46,7 +46,8 @@ export function ledgerTasks({ home }: CrashWorld): LedgerTask[] {
     const records = readFileSync(path.join(home, name), "utf8").split("\n").slice(0, -1).flatMap(parseLine);
     const taskId = records.find(({ type }) => type === "accepted")?.taskId ?? null;
     const saves = records.filter(({ type }) => type === "saved").length;
-    const last = saves > 0 ? "saved" : (records.at(-1)?.type ?? "stub");
+    const step = records.findLast(({ type }) => type !== "released");
+    const last = saves > 0 ? "saved" : (step?.type ?? "stub");
     return { file: name, last, taskId, prompt: records[0]?.request?.prompt ?? null, saves };
   });
 }

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { isSameProcess, systemProcesses } from "../../src/lib/processes.ts";
+import { isSameMachine, systemProcesses } from "../../src/lib/processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const tellsStartTimes = existsSync("/proc/self/stat");
@@ -89,7 +89,7 @@ describe("where the platform tells neither boot ids nor start times", () => {
     const [first, second] = [withoutProc().self, withoutProc().self];
     expect(first).toMatchObject({ started: "", boot: expect.stringMatching(/^time:\d+$/) });
     expect(first).not.toHaveProperty("pidNamespace");
-    expect(isSameProcess(first, second)).toBe(true);
+    expect(isSameMachine(first, second)).toBe(true);
   });
 
   it("a number that is in use again after a reboot is not taken for its former owner", async () => {

@@ -84,6 +84,22 @@ describe("a task of another machine", () => {
   });
 });
 
+describe("a task of this machine", () => {
+  it("is its owner's while that lives, in whatever client, thread or copy of the package", async () => {
+    const { claim, ledger, record } = await taskOf(identity(1), here.as(1), accepted);
+    expect(await claim()).toBe("elsewhere");
+    expect(ledger.isClaimed(record)).toBe(true);
+  });
+
+  it.each([
+    ["it was released", [accepted, EVENTS.released]],
+    ["its outcome is recorded as unknown", [EVENTS.unknown]],
+  ])("is free while its owner lives, once %s", async (_when, events) => {
+    const { claim } = await taskOf(identity(2), here.as(1), ...events);
+    expect(await claim()).toBe("claimed");
+  });
+});
+
 describe("a task that waits out a 429", () => {
   it("is its owner's while that lives, however long", async () => {
     const { ledger, clock, claim } = await taskOf(identity(2), here.as(1), rate_limited);

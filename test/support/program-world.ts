@@ -137,7 +137,9 @@ export class ProgramWorld {
 
   async ledger(): Promise<{ open: string[]; done: string[] }> {
     const [open, done] = await Promise.all(["open", "done"].map((part) => this.records(part)));
-    const types = (tasks: LedgerLine[][] = []) => tasks.map((lines) => lines.at(-1)?.type ?? "nothing");
+    const isStep = ({ type }: LedgerLine) => type !== "released";
+    const types = (tasks: LedgerLine[][] = []) =>
+      tasks.map((lines) => lines.findLast(isStep)?.type ?? "nothing");
     return { open: types(open), done: types(done) };
   }
 

@@ -39,6 +39,7 @@ export const EVENTS = {
   partly_saved: { type: "partly_saved", at: AT, files: [] },
   failed: { type: "failed", at: AT, errorCode: "17" },
   saved: { type: "saved", at: AT, files: [] },
+  released: { type: "released", at: AT },
 } satisfies { [Type in TaskEvent["type"]]: TaskEvent & { type: Type } };
 
 /** Events as the lines of a task's file. */

@@ -101,7 +101,7 @@ describe("generating an image", () => {
       charged: "yes",
     });
     expect(server.requests).toHaveLength(1);
-    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted"] });
+    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "released"] });
   });
 });
 
@@ -165,7 +165,7 @@ describe("the order of writes", () => {
       taskId: null,
       error: { type: "outcome_unknown" },
     });
-    expect(ledgerOf(lost.stateFolder)).toEqual({ open: ["intent", "unknown"] });
+    expect(ledgerOf(lost.stateFolder)).toEqual({ open: ["intent", "unknown", "released"] });
   });
 
   it("has on disk that nothing was sent", async () => {
@@ -204,7 +204,7 @@ describe("nothing is submitted", () => {
 });
 
 describe("a charged task stays to be resumed", () => {
-  const open = { open: ["intent", "accepted"] };
+  const open = { open: ["intent", "accepted", "released"] };
 
   it("when the wait is over before it is", async () => {
     const { run, stateFolder } = await generating({
@@ -252,7 +252,7 @@ describe("a charged task stays to be resumed", () => {
       files: [],
       error: { type: "save_failed", charged: "yes" },
     });
-    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed"] });
+    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed", "released"] });
     expect(await readdir(output)).toEqual([]);
   });
 
@@ -266,7 +266,7 @@ describe("a charged task stays to be resumed", () => {
       { output },
     );
     expect(await run()).toMatchObject({ state: "completed", error: { type: "save_failed", charged: "yes" } });
-    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed"] });
+    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed", "released"] });
   });
 });
 
