@@ -19,6 +19,11 @@ export interface CheckedRow {
   unused?: readonly string[];
   /** Identifies the row by its content, not by its line; equal rows are distinguished by a count. */
   key: string;
+  /**
+   * The key that releases gave the row that did not cut the blanks around its prompt; absent if there are none. A row
+   * that such a release submitted keeps it.
+   */
+  uncutKey?: string;
 }
 
 /** Numbers equal rows, so that each has a key of its own. */
@@ -31,6 +36,21 @@ export class RowKeys {
     this.#seen.set(digest, count);
     return `${digest}-${count}`;
   }
+}
+
+/** Rows under the keys that earlier runs submitted them with. @param isClaimed whether a key is that of a submitted row */
+export function underKnownKeys(
+  rows: readonly CheckedRow[],
+  isClaimed: (key: string) => boolean,
+): readonly CheckedRow[] {
+  const isUncut = ({ uncutKey }: CheckedRow) => uncutKey !== undefined && isClaimed(uncutKey);
+  if (!rows.some(isUncut)) return rows;
+  // Such a row was not counted among its equals without blanks.
+  const keys = new RowKeys();
+  return rows.map((row) => {
+    const key = isUncut(row) ? row.uncutKey : keys.next(row.key.replace(/-\d+$/, ""));
+    return key === undefined ? row : { ...row, key };
+  });
 }
 
 /** Whether an earlier row has the same content. */

@@ -5,6 +5,7 @@ import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { isPlaceholder } from "../images/file-name.ts";
+import { columnOf } from "../manifest/columns.ts";
 import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
 import {
@@ -56,13 +57,14 @@ export async function* checkRows(
   defaults: RowDefaults,
 ): AsyncGenerator<CheckedRow | ManifestProblem> {
   const keys = new RowKeys();
+  const uncutKeys = new RowKeys();
   const names = new OutputNames();
   for await (const entry of entries) {
     if (entry.kind === "problem") {
       yield { line: entry.line, message: entry.message };
       continue;
     }
-    const { row, line, values, others = NO_COLUMNS } = entry.row;
+    const { row, line, values, others = NO_COLUMNS, uncut } = entry.row;
     const output = values.output ?? null;
     const clash = output === null ? null : names.add(line, output);
     if (clash !== null) yield { line, message: clash };
@@ -75,7 +77,9 @@ export async function* checkRows(
     const digest = rowDigest(checked.request, output ?? undefined);
     if (defaults.shard && !inShard(digest, defaults.shard)) continue;
     const own = { ...named, ...unusedOf(others, defaults) };
-    if (clash === null) yield { row, line, checked, output, ...own, key: keys.next(digest) };
+    const uncutRequest = uncut === undefined ? null : { ...checked.request, prompt: uncut };
+    const former = uncutRequest && { uncutKey: uncutKeys.next(rowDigest(uncutRequest, output ?? undefined)) };
+    if (clash === null) yield { row, line, checked, output, ...own, key: keys.next(digest), ...former };
   }
 }
 
@@ -85,9 +89,10 @@ const NO_COLUMNS: OtherColumns = new Map();
 function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: string } | { problem: string } {
   if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
   // What a name's own placeholders stand for is known only once there is an image.
-  const filled = fillTemplate(name, (each) =>
-    isPlaceholder(each) ? `{${each}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-"),
-  );
+  const filled = fillTemplate(name, (each) => {
+    const own = columnOf(each) ?? each;
+    return isPlaceholder(own) ? `{${own}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
+  });
   return "text" in filled ? { template: filled.text } : { problem: missingProblem("--name", filled.missing) };
 }
 

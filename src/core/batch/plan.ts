@@ -3,7 +3,7 @@ import { attemptName, type BatchClaims } from "../../store/batch-claims.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import { type Attempt, type Attempted, readAttempt, readReplacement } from "./attempts.ts";
-import type { CheckedRow } from "./batch-row.ts";
+import { type CheckedRow, underKnownKeys } from "./batch-row.ts";
 import { type RowState, rowStateOf } from "./row-state.ts";
 
 /** A row with its state after earlier runs. */
@@ -52,8 +52,9 @@ export interface PlanDeps {
 }
 
 /** Plans a run: reads every row's state from the ledger. */
-export async function planBatch(rows: readonly CheckedRow[], deps: PlanDeps): Promise<BatchPlan> {
+export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps): Promise<BatchPlan> {
   const tasks = await deps.claims.load();
+  const rows = underKnownKeys(checked, (key) => tasks.has(key));
   const claimed = new Set(
     [...tasks].flatMap(([row, attempts]) => [...attempts.keys()].map((at) => attemptName(row, at + 1))),
   );

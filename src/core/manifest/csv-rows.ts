@@ -1,78 +1,110 @@
 import { editDistance } from "../../models/edit-distance.ts";
 import { REQUEST_FIELDS } from "../../task/request-fields.ts";
-import { COLUMN_LIST, isColumn, type ManifestColumn, nearestColumn, type RawValues } from "./columns.ts";
+import {
+  COLUMN_LIST,
+  columnOf,
+  type ManifestColumn,
+  nearNames,
+  type RawValues,
+  repeatedColumn,
+} from "./columns.ts";
 import { type CsvRecord, readRecords } from "./csv.ts";
 import type { Found, ReadOptions } from "./entry.ts";
-import type { ManifestLine } from "./lines.ts";
+import { firstOf, type ManifestLine, withFirst } from "./lines.ts";
 import { type OtherColumns, placeholdersIn } from "./prompt-template.ts";
 import { quoted } from "./quoted.ts";
 import { checkValues } from "./row-values.ts";
 
 /** A header that names the columns in any order, then one record for each row. An empty cell is not set. */
 export async function* readCsv(
-  lines: AsyncIterable<ManifestLine>,
+  lines: AsyncGenerator<ManifestLine>,
   options: ReadOptions,
 ): AsyncGenerator<Found> {
-  let columns: string[] | undefined;
-  for await (const found of readRecords(lines)) {
+  const header = await firstOf(lines);
+  if (header === undefined) return;
+  const separator = separatorOf(header.text);
+  let columns: Columns | undefined;
+  for await (const found of readRecords(withFirst(header, lines), separator)) {
     if ("message" in found) {
       yield found;
       // Without a readable header, the first record would be taken for the header.
       if (columns === undefined) return;
     } else if (columns === undefined) {
-      columns = found.cells.map((cell) => cell.trim());
+      columns = found.cells.map((cell) => columnOf(cell) ?? cell.trim());
       for (const message of headerProblems(columns, options)) yield { line: found.line, message };
       // Every row would say the same again.
       if (!columns.includes("prompt") && (options.template === null || lacking(columns, options.template)))
         return;
-    } else for (const row of readRow(found, columns, options)) yield row;
+    } else for (const row of readRow(found, columns, separator, options)) yield row;
   }
 }
 
-function headerProblems(columns: readonly string[], { template }: ReadOptions): string[] {
-  if (columns.includes("prompt")) return repeated(columns);
-  if (template !== null) return [...lackingProblems(columns, template), ...repeated(columns)];
-  const meant = columns.find((name) => nearestColumn(name) === "prompt");
-  if (meant === undefined && !columns.some(isColumn))
+/** The names in the header: those of a request's columns as `ManifestColumn` spells them. */
+type Columns = readonly string[];
+
+const SEPARATORS = { ",": "comma", ";": "semicolon", "\t": "tab" } as const;
+type Separator = keyof typeof SEPARATORS;
+
+/** What separates the cells of a header, outside quotes. If it has several, what makes most known columns of it. */
+function separatorOf(header: string): Separator {
+  const bare = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
+  const known = (separator: string) => bare.split(separator).filter((cell) => columnOf(cell)).length;
+  const there = ([",", ";", "\t"] as const).filter((separator) => bare.includes(separator));
+  return there.sort((a, b) => known(b) - known(a))[0] ?? ",";
+}
+
+function headerProblems(columns: Columns, options: ReadOptions): string[] {
+  const { template } = options;
+  const near = nearNames(
+    columns.filter((name) => columnOf(name) === undefined),
+    options,
+  );
+  const problems = [...near.map(({ message }) => message), ...repeated(columns)];
+  if (columns.includes("prompt")) return problems;
+  if (template !== null) return [...lackingProblems(columns, template), ...problems];
+  if (near.some(({ meant }) => meant === "prompt")) return problems;
+  if (columns.every((name) => columnOf(name) === undefined))
     return [`the first record names no known column; ${advice(columns)}`];
-  const near = meant === undefined ? "" : `; is it ${quoted(meant)}?`;
-  return [`there is no column prompt${near}`, ...repeated(columns)];
+  return ["there is no column prompt", ...problems];
 }
 
 /** Whether a template asks for a column that the manifest does not have. */
-function lacking(columns: readonly string[], template: string): boolean {
-  return placeholdersIn(template).some((name) => !columns.includes(name));
+function lacking(columns: Columns, template: string): boolean {
+  return lackingNames(columns, template).length > 0;
 }
 
-function lackingProblems(columns: readonly string[], template: string): string[] {
-  return placeholdersIn(template)
-    .filter((name) => !columns.includes(name))
-    .map((name) => {
-      const mostSlips = Math.min(2, Math.floor(name.length / 3));
-      const slips = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
-      const meant = columns.find((column) => slips(column) <= mostSlips);
-      const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
-      return `there is no column ${quoted(name)} for --template${near}`;
-    });
+function lackingNames(columns: Columns, template: string): string[] {
+  return placeholdersIn(template).filter((name) => !columns.includes(columnOf(name) ?? name));
 }
 
-function advice(columns: readonly string[]): string {
-  const others = /[;\t|]/.test(columns[0] ?? "");
-  return others ? "columns are separated by commas" : `known are ${COLUMN_LIST}`;
+function lackingProblems(columns: Columns, template: string): string[] {
+  return lackingNames(columns, template).map((name) => {
+    const mostSlips = Math.min(2, Math.floor(name.length / 3));
+    const slips = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
+    const meant = columns.find((column) => slips(column) <= mostSlips);
+    const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
+    return `there is no column ${quoted(name)} for --template${near}`;
+  });
 }
 
-function repeated(columns: readonly string[]): string[] {
+function advice(columns: Columns): string {
+  const isOther = columns[0]?.includes("|");
+  return isOther ? "columns are separated by commas, semicolons or tabs" : `known are ${COLUMN_LIST}`;
+}
+
+function repeated(columns: Columns): string[] {
   const twice = columns.filter((name, index) => name !== "" && columns.indexOf(name) < index);
-  return [...new Set(twice)].map((name) => `the column ${name} is there more than once`);
+  return [...new Set(twice)].map(repeatedColumn);
 }
 
 function* readRow(
   { line, cells }: CsvRecord,
-  columns: readonly string[],
+  columns: Columns,
+  separator: Separator,
   options: ReadOptions,
 ): Generator<Found> {
   if (cells.length !== columns.length) {
-    yield { line, message: cellCountProblem(cells.length, columns.length) };
+    yield { line, message: cellCountProblem(cells.length, columns.length, separator) };
     return;
   }
   const others = otherColumns(cells, columns);
@@ -81,29 +113,25 @@ function* readRow(
   else for (const message of checked.problems) yield { line, message };
 }
 
-function cellCountProblem(cells: number, columns: number): string {
+function cellCountProblem(cells: number, columns: number, separator: Separator): string {
   const count = `${cells} ${cells === 1 ? "cell" : "cells"} where the header has ${columns}`;
-  return cells > columns ? `${count}; a cell with a comma in it is put in quotes` : count;
+  return cells > columns ? `${count}; a cell with a ${SEPARATORS[separator]} in it is put in quotes` : count;
 }
 
 /** The prompt is kept as written; other cells are trimmed. A blank prompt is none if a template makes one. */
-function rawValues(
-  cells: readonly string[],
-  columns: readonly string[],
-  { template }: ReadOptions,
-): RawValues {
+function rawValues(cells: readonly string[], columns: Columns, { template }: ReadOptions): RawValues {
   const raw: RawValues = {};
-  columns.forEach((column, index) => {
+  columns.map(columnOf).forEach((column, index) => {
     const cell = cells[index] ?? "";
     if (column === "prompt" && (template === null || cell.trim() !== "")) raw.prompt = cell;
-    else if (isColumn(column)) raw[column] = cellValue(column, cell.trim());
+    else if (column !== undefined) raw[column] = cellValue(column, cell.trim());
   });
   return raw;
 }
 
-function otherColumns(cells: readonly string[], columns: readonly string[]): OtherColumns {
+function otherColumns(cells: readonly string[], columns: Columns): OtherColumns {
   const unknown = columns.flatMap((name, at): [string, string][] =>
-    name === "" || isColumn(name) ? [] : [[name, (cells[at] ?? "").trim()]],
+    name === "" || columnOf(name) !== undefined ? [] : [[name, (cells[at] ?? "").trim()]],
   );
   return new Map(unknown);
 }

@@ -23,11 +23,12 @@ const STOP = new Error("the parsing stops here");
  */
 export async function* readRecords(
   lines: AsyncIterable<ManifestLine>,
+  separator: string,
 ): AsyncGenerator<CsvRecord | LineProblem> {
   const { parse } = await import("csv-parse");
   const pending = new PendingLines();
   const found: (CsvRecord | LineProblem)[] = [];
-  const parser = parse(strictly(pending, found)).on("error", () => {
+  const parser = parse({ ...strictly(pending, found), delimiter: separator }).on("error", () => {
     // Ends the loop below that waits for the parser.
   });
   for await (const line of lines) {

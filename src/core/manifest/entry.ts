@@ -18,6 +18,8 @@ export interface ManifestRow {
   /** Where the row starts; the manifest's first line is 1. */
   line: number;
   values: RowValues;
+  /** Its prompt with the blanks around it that were cut; absent if there were none. */
+  uncut?: string;
 }
 
 /** The content of a manifest in its order. A problem's message has neither its line number nor a full stop. */
@@ -26,7 +28,7 @@ export type ManifestEntry =
   | { kind: "problem"; line: number; message: string };
 
 /** A row or a problem, before rows are numbered. */
-export type Found = { line: number; values: RowValues; others?: OtherColumns } | LineProblem;
+export type Found = Omit<ManifestRow, "row"> | LineProblem;
 
 export interface LineProblem {
   line: number;
@@ -37,4 +39,6 @@ export interface LineProblem {
 export interface ReadOptions {
   /** Gives the prompt of rows that have none; null if such rows are bad. */
   template: string | null;
+  /** The file name template, which may use other columns too. */
+  name?: string | undefined;
 }

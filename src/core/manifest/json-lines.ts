@@ -1,7 +1,6 @@
-import { isColumn, nearestColumn } from "./columns.ts";
+import { columnOf, nearNames, type RawValues, repeatedColumn } from "./columns.ts";
 import type { Found, ReadOptions } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
-import { quoted } from "./quoted.ts";
 import { asText, checkValues, NO_PROMPT } from "./row-values.ts";
 
 /** One JSON object on each line, with column names as keys. Blank lines are skipped. */
@@ -26,18 +25,32 @@ function* readObject(line: number, text: string, options: ReadOptions): Generato
     yield { line, message: `not an object but ${kindOf(value)}` };
     return;
   }
-  const unknown = Object.entries(value).filter(([name]) => !isColumn(name));
-  const others = new Map(unknown.map(([name, each]) => [name, asText(each) ?? ""]));
-  const checked = checkValues(value, others, options);
-  if ("values" in checked) yield { line, values: checked.values, ...(others.size > 0 && { others }) };
-  else for (const message of checked.problems) yield { line, message: message + nearPrompt(message, value) };
+  const { own, others, repeated } = sorted(value);
+  const near = nearNames(others.keys(), options);
+  const checked = checkValues(own, others, options);
+  const isPromptNear = near.some(({ meant }) => meant === "prompt");
+  const problems = [
+    ...repeated.map(repeatedColumn),
+    ...near.map(({ message }) => message),
+    ...("values" in checked ? [] : checked.problems).filter((each) => each !== NO_PROMPT || !isPromptNear),
+  ];
+  for (const message of problems) yield { line, message };
+  if ("values" in checked && problems.length === 0)
+    yield { line, values: checked.values, ...(others.size > 0 && { others }) };
 }
 
-/** The key that was meant to be the prompt, if there is none. */
-function nearPrompt(problem: string, value: object): string {
-  if (problem !== NO_PROMPT) return "";
-  const meant = Object.keys(value).find((name) => !isColumn(name) && nearestColumn(name) === "prompt");
-  return meant === undefined ? "" : `; is it ${quoted(meant)}?`;
+/** The values of a request's columns, and those of other names as text. */
+function sorted(value: Record<string, unknown>) {
+  const own: RawValues = {};
+  const others = new Map<string, string>();
+  const repeated: string[] = [];
+  for (const [name, each] of Object.entries(value)) {
+    const column = columnOf(name);
+    if (column === undefined) others.set(name, asText(each) ?? "");
+    else if (Object.hasOwn(own, column)) repeated.push(column);
+    else own[column] = each;
+  }
+  return { own, others, repeated };
 }
 
 function parseJson(text: string): { value: unknown } | { reason: string } {

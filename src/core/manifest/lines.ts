@@ -15,6 +15,9 @@ export interface ManifestLine {
 /** Over ten times the longest prompt: a longer line means a wrong file, and must not fill the memory. */
 export const LONGEST_LINE_BYTES = 1024 * 1024;
 
+/** Far more than a million prompts: input that goes on is not a manifest, and may have no end. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from("\ufeff");
@@ -22,14 +25,21 @@ const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
 /**
  * The lines of a text in UTF-8, each with its number. Lines end in LF or CRLF, and the last may have no end;
- * a byte-order mark is no part of the first. No more than one line is kept in memory.
+ * a byte-order mark is no part of the first. No more than one line is kept in memory. The line at which the text
+ * becomes longer than 64 MiB is a problem and the last.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ManifestLine> {
   const cutter = new LineCutter();
+  let size = 0;
   for await (const chunk of chunks) {
+    size += chunk.length;
     for (const line of cutter.lines(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))) {
       yield line;
       if (line.problem === UTF16_PROBLEM) return;
+    }
+    if (size > MOST_BYTES) {
+      yield cutter.stop("the manifest is longer than 64 MiB; split it");
+      return;
     }
   }
   yield* cutter.rest();
@@ -59,6 +69,11 @@ class LineCutter {
   /** The last line, where nothing ended it. */
   *rest(): Generator<ManifestLine> {
     if (this.#size > 0) yield this.#finish();
+  }
+
+  /** The line that the text ends in, in place of which a problem is reported. */
+  stop(problem: string): ManifestLine {
+    return { number: this.#number + 1, text: "", problem, cut: true };
   }
 
   #keep(part: Buffer): void {
@@ -109,4 +124,19 @@ function byteProblem(bytes: Buffer, offset: number): string | null {
 
 function startsWith(bytes: Buffer, mark: Buffer): boolean {
   return bytes.subarray(0, mark.length).equals(mark);
+}
+
+/** The first line that is not blank. The generator stays open. */
+export async function firstOf(lines: AsyncGenerator<ManifestLine>): Promise<ManifestLine | undefined> {
+  for (let next = await lines.next(); !next.done; next = await lines.next())
+    if (next.value.problem !== null || next.value.text.trim() !== "") return next.value;
+  return undefined;
+}
+
+export async function* withFirst(
+  first: ManifestLine,
+  rest: AsyncGenerator<ManifestLine>,
+): AsyncGenerator<ManifestLine> {
+  yield first;
+  yield* rest;
 }

@@ -2,10 +2,10 @@ import { readCsv } from "./csv-rows.ts";
 import type { Found, ManifestEntry, ReadOptions } from "./entry.ts";
 import { formatOfText, type ManifestFormat } from "./format.ts";
 import { readJsonLines } from "./json-lines.ts";
-import { type ManifestLine, readLines } from "./lines.ts";
+import { firstOf, type ManifestLine, readLines, withFirst } from "./lines.ts";
 import { readPrompts } from "./txt.ts";
 
-type Reader = (lines: AsyncIterable<ManifestLine>, options: ReadOptions) => AsyncGenerator<Found>;
+type Reader = (lines: AsyncGenerator<ManifestLine>, options: ReadOptions) => AsyncGenerator<Found>;
 
 const READERS: Readonly<Record<ManifestFormat, Reader>> = {
   txt: readPrompts,
@@ -13,8 +13,11 @@ const READERS: Readonly<Record<ManifestFormat, Reader>> = {
   csv: readCsv,
 };
 
+/** More rows are a stream without an end, or the work of several batches. */
+export const MOST_ROWS = 1_000_000;
+
 /**
- * Reads a manifest of any length as a stream, in bounded memory: its rows and all its problems, each with its line.
+ * Reads a manifest as a stream: its rows and all its problems, each with its line, up to `MOST_ROWS`.
  * Values are not checked against the models. A manifest without rows is a problem too.
  * @throws only what `chunks` throws
  */
@@ -24,17 +27,22 @@ export async function* readManifest(
   options: ReadOptions = { template: null },
 ): AsyncGenerator<ManifestEntry> {
   let rows = 0;
-  let empty = true;
+  let entries = 0;
   const lines = readLines(chunks);
   for await (const found of format === "detect"
     ? readDetected(lines, options)
     : READERS[format](lines, options)) {
-    empty = false;
+    if (++entries > MOST_ROWS) {
+      yield { kind: "problem", line: found.line, message: TOO_MANY };
+      return;
+    }
     if ("message" in found) yield { kind: "problem", line: found.line, message: found.message };
     else yield { kind: "row", row: { row: ++rows, ...found } };
   }
-  if (empty) yield { kind: "problem", line: 1, message: "the manifest has no rows" };
+  if (entries === 0) yield { kind: "problem", line: 1, message: "the manifest has no rows" };
 }
+
+const TOO_MANY = "more than 1,000,000 rows; split the manifest. Nothing below is read";
 
 async function* readDetected(
   lines: AsyncGenerator<ManifestLine>,
@@ -42,19 +50,4 @@ async function* readDetected(
 ): AsyncGenerator<Found> {
   const first = await firstOf(lines);
   if (first !== undefined) yield* READERS[formatOfText(first.text)](withFirst(first, lines), options);
-}
-
-/** The first line that is not blank. The generator stays open. */
-async function firstOf(lines: AsyncGenerator<ManifestLine>): Promise<ManifestLine | undefined> {
-  for (let next = await lines.next(); !next.done; next = await lines.next())
-    if (next.value.problem !== null || next.value.text.trim() !== "") return next.value;
-  return undefined;
-}
-
-async function* withFirst(
-  first: ManifestLine,
-  rest: AsyncGenerator<ManifestLine>,
-): AsyncGenerator<ManifestLine> {
-  yield first;
-  yield* rest;
 }

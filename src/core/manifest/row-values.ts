@@ -6,7 +6,7 @@ import {
   type GivenValue,
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
-import { isColumn, type ManifestColumn, type RawValues } from "./columns.ts";
+import { columnOf, type ManifestColumn, type RawValues } from "./columns.ts";
 import type { ReadOptions, RowValues } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
 import { fillTemplate, missingProblem, type OtherColumns } from "./prompt-template.ts";
@@ -91,8 +91,9 @@ class ValueReader {
 
   /** The prompt that a template makes of the row's columns, its own and others. */
   promptFrom(template: string, others: OtherColumns): string {
-    const own = (name: string) => (isColumn(name) ? this.#raw[name] : undefined);
-    const textOf = (name: string) => others.get(name) ?? asText(own(name));
+    const own = (column: ManifestColumn | undefined) =>
+      column === undefined ? undefined : this.#raw[column];
+    const textOf = (name: string) => others.get(name) ?? asText(own(columnOf(name)));
     const filled = fillTemplate(template, textOf);
     if ("text" in filled) return filled.text;
     this.problems.push(missingProblem("--template", filled.missing));

@@ -44,6 +44,23 @@ async function newBatch() {
   return { ledger, claims, attempt, plan, processes, state };
 }
 
+describe("a row whose prompt has blanks around it", () => {
+  it("keeps the key of a release that did not cut them, and counts as no other row then", async () => {
+    const { attempt, plan } = await newBatch();
+    const [uncut, plain] = rowsOf(" a fox", "a fox");
+    await attempt(uncut, 1, {}, accepted, completed, saved);
+    await attempt(plain, 1, {}, accepted, completed, saved);
+    const [first, second] = rowsOf("a fox", "a fox") as [CheckedRow, CheckedRow];
+    const rows = [{ ...first, uncutKey: uncut?.key ?? "" }, second];
+    const { rows: planned, toSubmit } = await plan(rows);
+    expect(planned.map(({ state, key }) => [state, key])).toEqual([
+      ["saved", uncut?.key],
+      ["saved", plain?.key],
+    ]);
+    expect(toSubmit.rows).toBe(0);
+  });
+});
+
 describe("a batch's plan", () => {
   it("is to submit everything, where nothing was begun", async () => {
     const { plan } = await newBatch();

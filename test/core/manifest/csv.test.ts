@@ -62,6 +62,39 @@ describe("a manifest in CSV", () => {
     expect(lines).toEqual(Array.from({ length: 50 }, (_, index) => 2 + 3 * index));
   });
 
+  it("names its columns in any case, with blanks, - or _ between words", async () => {
+    const row = [2, { prompt: "a fox", ratio: "1:1", maxImages: 2 }];
+    for (const header of ["Prompt,Ratio,Max Images", "PROMPT,RATIO,MAX_IMAGES", "prompt,ratio,max-images"])
+      expect(await csv(`${header}\na fox,1:1,2\n`)).toEqual([row]);
+  });
+
+  it.each([";", "\t"])("is separated by %j where its header is", async (separator) => {
+    const text = ["Prompt,model", '"a fox, red","z-image"', "an owl,z-image,"].join("\n");
+    const quotedComma = text.replaceAll(/,(?! )/g, separator);
+    expect(await csv(`\n${quotedComma}`)).toEqual([
+      [3, { prompt: "a fox, red", model: "z-image" }],
+      `4: 3 cells where the header has 2; a cell with a ${separator === ";" ? "semicolon" : "tab"} in it is put in quotes`,
+    ]);
+    // Another character in a name does not separate, nor one in quotes.
+    expect(await csv(`prompt${separator}a, b\nx${separator}y\n`)).toEqual([[2, { prompt: "x" }]]);
+    expect(await csv(`"a${separator}b",prompt\ny,x\n`)).toEqual([[2, { prompt: "x" }]]);
+  });
+
+  it("refuses a column that is only near a known one, unless a template asks for it", async () => {
+    const near = (name: string, meant: string) =>
+      `1: there is no column "${name}"; did you mean "${meant}"? If not, rename it`;
+    expect(await csv("prompt,Raito,qualty,quantity,page\na,b,c,d,e\n")).toEqual([
+      near("Raito", "ratio"),
+      near("qualty", "quality"),
+      [2, { prompt: "a" }],
+    ]);
+    expect(await csv("promt,model\na,b\n")).toEqual([near("promt", "prompt")]);
+    const options = { template: "a {mode} fox", name: "{images}-{task}" };
+    expect(await entriesOf("mode,images\nred,3\n", "csv", undefined, options)).toMatchObject([
+      { row: { values: { prompt: "a red fox" } } },
+    ]);
+  });
+
   it("keeps blanks in a prompt, and none around anything else", async () => {
     expect(await csv(" prompt , model\n a fox , z-image \n")).toEqual([
       [2, { prompt: " a fox ", model: "z-image" }],
@@ -84,7 +117,10 @@ describe("a manifest in CSV", () => {
     ["prompt,output\na,../b\n", '2: output "../b": it must not leave the output folder'],
     ["prompt\n   \n", "2: the prompt is empty"],
     ["\n\na fox,z-image\n", /^3: the first record names no known column; known are prompt, model/],
-    ["prompt;model\na;b\n", "1: the first record names no known column; columns are separated by commas"],
+    [
+      "prompt|model\na|b\n",
+      "1: the first record names no known column; columns are separated by commas, semicolons or tabs",
+    ],
   ])("refuses %j", async (text, problem) => {
     const found = await csv(text);
     const told = found.filter((each) => typeof each === "string");
@@ -92,14 +128,15 @@ describe("a manifest in CSV", () => {
   });
 
   it("reports all that is wrong with a header", async () => {
-    expect(await csv("Prompt,model,model,colour,max_images,\na,b,c,d,e,f\n")).toEqual([
-      '1: there is no column prompt; is it "Prompt"?',
+    expect(await csv("text,model,Model,colour,ratios,\na,b,c,d,e,f\n")).toEqual([
+      "1: there is no column prompt",
+      '1: there is no column "ratios"; did you mean "ratio"? If not, rename it',
       "1: the column model is there more than once",
     ]);
   });
 
   it("keeps the cells of other columns by their names, for templates", async () => {
-    const entries = await entriesOf("prompt,Model,colour\na, b , red \n,b,\n", "csv");
+    const entries = await entriesOf("prompt,Mood,colour\na, b , red \n,b,\n", "csv");
     expect(entries).toEqual([
       {
         kind: "row",
@@ -108,7 +145,7 @@ describe("a manifest in CSV", () => {
           line: 2,
           values: { prompt: "a" },
           others: new Map([
-            ["Model", "b"],
+            ["Mood", "b"],
             ["colour", "red"],
           ]),
         },

@@ -90,12 +90,19 @@ describe("a manifest of JSON lines", () => {
     ]);
   });
 
-  it("reports all that is wrong with a row, and what may have been meant to be its prompt", async () => {
-    expect(await row({ prompt: 5, model: 6, Ratio: 7 })).toEqual([
-      "1: prompt is 5, not text",
+  it("takes keys in any case, with blanks, - or _ between words, each once", async () => {
+    expect(await row({ PROMPT: "a", Ratio: "1:1", max_images: 2 })).toEqual([
+      [1, { prompt: "a", ratio: "1:1", maxImages: 2 }],
+    ]);
+    expect(await row({ prompt: "a", Prompt: "b" })).toEqual(["1: the column prompt is there more than once"]);
+  });
+
+  it("reports all that is wrong with a row, and what may have been meant by a key near a known one", async () => {
+    expect(await row({ promt: 5, model: 6, ratios: 7 })).toEqual([
+      '1: there is no column "promt"; did you mean "prompt"? If not, rename it',
+      '1: there is no column "ratios"; did you mean "ratio"? If not, rename it',
       "1: model is 6, not text",
     ]);
-    expect(await row({ Prompt: "a" })).toEqual(['1: there is no prompt; is it "Prompt"?']);
   });
 
   it("takes __proto__ for the key that it is, and the last of equal keys", async () => {

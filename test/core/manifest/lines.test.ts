@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LONGEST_LINE_BYTES, readLines } from "../../../src/core/manifest/lines.ts";
+import { LONGEST_LINE_BYTES, type ManifestLine, readLines } from "../../../src/core/manifest/lines.ts";
 import { inChunks } from "./entries.ts";
 
 async function linesOf(content: string | Uint8Array, size?: number) {
@@ -84,13 +84,24 @@ describe("a manifest's lines", () => {
     const before = process.memoryUsage().arrayBuffers;
     let most = 0;
     async function* endless() {
-      for (let sent = 0; sent < 400; sent++) {
+      for (;;) {
         yield Buffer.alloc(1024 * 1024, "x");
         most = Math.max(most, process.memoryUsage().arrayBuffers - before);
       }
     }
     for await (const line of readLines(endless())) expect(line.cut).toBe(true);
-    expect(most).toBeLessThan(200 * 1024 * 1024);
+    expect(most).toBeLessThan(40 * 1024 * 1024);
+  });
+
+  it("end at 64 MiB, at a line that says so", async () => {
+    async function* endless() {
+      for (;;) yield Buffer.from(`${"x".repeat(1023)}\n`.repeat(1024));
+    }
+    const lines: ManifestLine[] = [];
+    for await (const line of readLines(endless())) lines.push(line);
+    const problem = "the manifest is longer than 64 MiB; split it";
+    expect(lines.filter((line) => line.problem !== null)).toEqual([lines.at(-1)]);
+    expect(lines.at(-1)).toMatchObject({ problem, number: 65 * 1024 + 1 });
   });
 
   it("close the source when they are not read to the end", async () => {

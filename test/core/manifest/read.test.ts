@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ManifestEntry } from "../../../src/core/manifest/entry.ts";
 import { readManifest } from "../../../src/core/manifest/read.ts";
 import { share } from "../../support/holds.ts";
 import { entriesOf, read } from "./entries.ts";
@@ -16,6 +17,19 @@ describe("a manifest", () => {
       { kind: "row", row: { row: 1, line: 2, values: { prompt: "a fox" } } },
       { kind: "row", row: { row: 2, line: 4, values: { prompt: "an owl" } } },
     ]);
+  });
+});
+
+it("a manifest without an end has a million rows, and then a problem", async () => {
+  async function* endless() {
+    for (;;) yield Buffer.from("y\n".repeat(10_000));
+  }
+  let last: ManifestEntry | undefined;
+  for await (const entry of readManifest(endless(), "txt")) last = entry;
+  expect(last).toEqual({
+    kind: "problem",
+    line: 1_000_001,
+    message: "more than 1,000,000 rows; split the manifest. Nothing below is read",
   });
 });
 

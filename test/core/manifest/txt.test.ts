@@ -9,9 +9,9 @@ describe("a manifest of plain prompts", () => {
     ]);
   });
 
-  it("has prompts as they stand, with quotes, braces and blanks", async () => {
+  it("has prompts as they stand, with quotes and braces, but for the blanks around them", async () => {
     expect(await read('  "a" fox \n{"prompt":1}\nfox # 2', "txt")).toEqual([
-      [1, { prompt: '  "a" fox ' }],
+      [1, { prompt: '"a" fox' }],
       [2, { prompt: '{"prompt":1}' }],
       [3, { prompt: "fox # 2" }],
     ]);

@@ -67,7 +67,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const matrix = await session.matrix();
   const { validate } = flags;
   const defaults = { matrix, values, labels, names: FLAG_NAMES, validate, shard, template, name };
-  const source = manifestSource(manifest, { template: template ?? null }, session.context);
+  const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
   const spec = {
     output: await batchDestination(flags, session, { takesColumns: true }),
     wait: await waitSettings(flags, session),
