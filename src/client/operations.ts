@@ -2,8 +2,6 @@ import { InterruptedError } from "../core/errors.ts";
 import { prepareDestination, resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
-import { checkBudget } from "../core/limits/request-budget.ts";
-import type { WaitSettings } from "../core/polling/wait-settings.ts";
 import { recentTasks } from "../core/task/history.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { resumeMany } from "../core/task/resume-many.ts";
@@ -12,7 +10,6 @@ import { taskStatus } from "../core/task/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
-import type { CheckedRequest } from "../task/request.ts";
 import type { ClientContext } from "./context.ts";
 import { HISTORY_LIMIT, historyEntry, historyFilter } from "./history.ts";
 import { ImggenFailure } from "./imggen-failure.ts";
@@ -59,24 +56,20 @@ export class Operations {
     const { maxCredits, reuse = false, again = false, validate } = options;
     const checked = checkedFrom(options, this.#matrix());
     const wait = options.wait === false ? null : waitFrom("generate", options);
-    const deps = this.#depsFor(options, signal);
-    const earlier = reuse ? await earlierTask(checked, wait, deps) : null;
-    if (earlier !== null) return this.#succeeded(earlier);
-    if (maxCredits !== undefined) checkBudget(checked, maxCredits, validate === false);
     const destination = await this.#destination(options, { mayExist: true });
-    const terms = { repeated: null, allowUndocumented: validate === false, reuse, again };
+    const terms = { maxCredits, allowUndocumented: validate === false, repeated: null, reuse, again };
     const spec = { checked, destination, wait, ...terms };
+    const deps = this.#depsFor(options, signal);
     return this.#succeeded(await submitRequest(spec, await deps.current(), async () => {}));
   }
 
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<TaskSuccess | null> {
     const wait = waitFrom("reuse", options);
-    const earlier = await earlierTask(
-      checkedFrom(options, this.#matrix()),
-      wait,
-      this.#depsFor(options, signal),
-    );
+    const { request } = checkedFrom(options, this.#matrix());
+    const destination = await this.#destination(options, { mayExist: true });
+    const deps = await this.#depsFor(options, signal).current();
+    const earlier = await reuseEarlier(request, { wait, destination }, deps);
     return earlier && this.#succeeded(earlier);
   }
 
@@ -161,15 +154,6 @@ export class Operations {
     if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
     return resolveDestination({ output, name, overwrite, resolvePath, ...how });
   }
-}
-
-/** The report of the earlier task for the same request, finished; null where there is none. */
-async function earlierTask(
-  { request }: CheckedRequest,
-  wait: WaitSettings | null,
-  deps: CallerDeps,
-): Promise<TaskReport | null> {
-  return reuseEarlier(request, { wait, destination: null }, await deps.current());
 }
 
 function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult, "unreadable"> {

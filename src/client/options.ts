@@ -71,8 +71,8 @@ export interface GenerateOptions extends RequestOptions, OutputOptions, WaitOpti
   again?: boolean | undefined;
 }
 
-/** A request, and how its earlier task is waited for. */
-export interface ReuseOptions extends RequestOptions, WaitOptions {}
+/** A request, how its earlier task is waited for, and the file that its image is copied to; a folder changes nothing. */
+export interface ReuseOptions extends RequestOptions, WaitOptions, Omit<OutputOptions, "name"> {}
 
 /** One row: what it sets goes before the batch's own. `output` is a name below the batch's folder. */
 export type BatchRowOptions = Omit<RequestOptions, "validate"> & Pick<OutputOptions, "output">;
@@ -149,7 +149,7 @@ export const OPTIONS = {
     resubmitUnknown: "flag",
     retryFailed: "flag",
   },
-  reuse: { ...REQUEST, ...WAIT },
+  reuse: { ...REQUEST, ...WAIT, output: "text", overwrite: "flag" },
   history: {
     signal: "signal",
     limit: "number",

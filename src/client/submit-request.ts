@@ -1,6 +1,7 @@
 import type { TaskDeps } from "../core/deps.ts";
 import { prepareDestination, requireFree } from "../core/images/destination.ts";
 import { checkDailyLimit } from "../core/limits/daily-limit.ts";
+import { checkBudget } from "../core/limits/request-budget.ts";
 import type { ReferenceImages } from "../core/references/reference-images.ts";
 import { continueEarlier } from "../core/task/continue.ts";
 import { dismissTask } from "../core/task/dismiss.ts";
@@ -19,14 +20,16 @@ export interface SubmitSpec extends GenerateSpec {
   again: boolean;
   /** Whether an identical request that was charged already is reused, begun by another process just now perhaps. */
   reuse: boolean;
+  /** The most that it may cost, in credits. */
+  maxCredits: number | undefined;
   /** Whether a request without a documented cost may be submitted under a limit. */
   allowUndocumented: boolean;
 }
 
 /**
- * Continues an unfinished task for the same request; without one, checks the daily limit, uploads reference images, and
- * generates.
- * @throws UsageError if the output path is taken, BudgetExceededError if the day's limit would be passed, or what
+ * Reuses an earlier task for the same request, or continues one that is unfinished; without one, checks the limits,
+ * uploads reference images, and generates.
+ * @throws UsageError if the output path is taken, BudgetExceededError if a limit would be passed, or what
  *   `ReferenceImages.ready` and `generate` throw; nothing was sent
  */
 export async function submitRequest(
@@ -34,7 +37,8 @@ export async function submitRequest(
   deps: TaskDeps,
   onWarning: (message: string) => Promise<void>,
 ): Promise<TaskReport> {
-  const { checked, allowUndocumented, reuse, again, repeated, references = null } = spec;
+  const { checked, destination, wait, maxCredits, allowUndocumented, references = null } = spec;
+  const { reuse, again, repeated } = spec;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
   const say = async (warning: string) => {
@@ -42,18 +46,21 @@ export async function submitRequest(
     await onWarning(warning);
   };
   const known = references === null ? checked.request : await references.known(checked.request);
-  if (known !== null && !reuse && !again) {
-    const earlier = await continueEarlier(known, spec, deps, say);
+  const reusing = reuse ? await import("../core/task/reuse.ts") : null;
+  if (known !== null && !again) {
+    const earlier = await (reusing?.reuseEarlier(known, { wait, destination }, deps) ??
+      continueEarlier(known, spec, deps, say));
     if (earlier !== null) return earlier;
   }
-  await requireFree(spec.destination);
+  if (maxCredits !== undefined) checkBudget(checked, maxCredits, allowUndocumented);
+  await requireFree(destination);
   const { credits } = checked;
   // What is reused costs nothing; before a new one is sent, its cost is checked in any case.
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
   await checkDailyLimit(cost, deps.connection.identity.keyId, deps, allowUndocumented);
   const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
   const final = { ...spec, checked: { ...checked, request, warnings } };
-  if (reuse) return (await import("../core/task/reuse.ts")).generateOrReuse(final, deps);
+  if (reusing !== null) return reusing.generateOrReuse(final, deps);
   const report = await generate(final, deps);
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
 }

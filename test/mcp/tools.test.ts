@@ -122,6 +122,20 @@ describe("generate_image", () => {
     expect(await historyOf(world)).toHaveLength(1);
   });
 
+  it("is copied to the file that a further call names, while it is under way and once it is saved", async () => {
+    const { call, cwd } = await sandboxAgent();
+    const file = (name: string) => path.join(cwd, "pictures", name);
+    const calls = await Promise.all(
+      ["a.png", "b.png"].map((name) => call("generate_image", { ...FOX, output: file(name) })),
+    );
+    calls.push(await call("generate_image", { ...FOX, output: file("c.png") }));
+    expect(calls.map(({ document }) => document.files?.["0"]?.path)).toEqual(
+      ["a.png", "b.png", "c.png"].map(file),
+    );
+    expect(await readFile(file("c.png"))).toEqual(await readFile(file("a.png")));
+    expect(calls[2]?.document).toMatchObject({ reused: true, session: { credits: 2 } });
+  });
+
   it("is charged again where that is what it asks for", async () => {
     const { call } = await sandboxAgent();
     const first = await call("generate_image", FOX);

@@ -5,7 +5,7 @@ import { requireFree, resolveDestination } from "../../core/images/destination.t
 import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { checkBudget } from "../../core/limits/request-budget.ts";
 import type { ReferenceImages } from "../../core/references/reference-images.ts";
-import type { TaskReport } from "../../core/task/report.ts";
+import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
@@ -101,23 +101,18 @@ export async function runRequest(
   const viewing = await viewingOf(flags, session);
   const { name, overwrite = false } = flags;
   const { resolvePath } = session.context;
-  const place = () =>
-    resolveDestination({ output: output?.value, name, overwrite, sidecar, mayExist: true, resolvePath });
-  const known = references === null ? checked.request : await references.known(checked.request);
-  if (flags.reuse && !flags.dryRun && known !== null) {
-    const { reuse } = await import("../tasks/reuse.ts");
-    const options = { wait: flags.wait ? wait : null, destination: toStandardOutput ? await place() : null };
-    const report = await reuse(known, options, requestTimeoutMs, session);
-    if (report) return showReused(report, flags, viewing, session);
-  }
-  checkCap(checked, flags);
-  const destination = await place();
+  const maxCredits = maxCreditsOf(flags);
+  // What is reused costs nothing.
+  if (maxCredits !== undefined && (flags.dryRun || !flags.reuse))
+    checkBudget(checked, maxCredits, !flags.validate);
+  const place = { output: output?.value, name, overwrite, sidecar, resolvePath };
+  const destination = await resolveDestination({ ...place, mayExist: true });
   if (flags.dryRun) await requireFree(destination);
   for (const warning of checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(checked, references, flags, session);
   const { openEarly } = await import("../tasks/open-early.ts");
   // An upload may take longer than the service keeps a connection that asks nothing.
-  const early = references === null ? await openEarly(session) : null;
+  const early = references === null && !flags.reuse ? await openEarly(session) : null;
   const { submitShown } = await import("../tasks/generate.ts");
   const spec = {
     checked,
@@ -127,11 +122,14 @@ export async function runRequest(
     repeated,
     reuse: flags.reuse === true,
     again: flags.again === true,
+    maxCredits,
     allowUndocumented: !flags.validate,
   };
   const report = await submitShown(spec, { requestTimeoutMs, early }, session);
   const isReused = flags.reuse && report.reused;
-  return isReused ? showReused(report, flags, viewing, session) : showReport(report, viewing, session);
+  if (!isReused) return showReport(report, viewing, session);
+  const isGiven = flags.output !== undefined && destination.kind === "folder";
+  return showReused(report, isGiven ? destination.folder : null, viewing, session);
 }
 
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
@@ -148,31 +146,28 @@ async function withReferences(
   return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
 }
 
-/** Shows an earlier task that was reused. */
+/** Shows an earlier task that was reused. @param folder where the user wants images; null: at an exact path, or nowhere */
 async function showReused(
   report: TaskReport,
-  { output }: GenerateFlags,
+  folder: string | null,
   viewing: Viewing,
   session: Session,
 ): Promise<number> {
-  const { noteReuse } = await import("../tasks/reuse.ts");
-  await noteReuse(report, session);
-  const isIgnored = output !== undefined && isSavedElsewhere(report, session.context.resolvePath(output));
-  const warnings = isIgnored ? [...report.warnings, OUTPUT_IGNORED] : report.warnings;
+  if (reportStatus(report) !== "unknown") {
+    const which = report.taskId ?? report.ledgerId ?? "";
+    await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
+  }
+  const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
+  const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);
+  const warnings = isElsewhere ? [...report.warnings, FOLDER_IGNORED] : report.warnings;
   return showReport({ ...report, warnings }, viewing, session);
 }
 
-/** Whether images were saved, and none of them under this path or in this folder. */
-function isSavedElsewhere({ files }: TaskReport, place: string): boolean {
-  const places = files.flatMap((file) => (file.path === null ? [] : [file.path, path.dirname(file.path)]));
-  return places.length > 0 && !places.includes(place);
-}
+const FOLDER_IGNORED =
+  "--output was not used: --reuse leaves the images where they were saved, unless it names a file.";
 
-const OUTPUT_IGNORED = "--output was not used: --reuse leaves the images where they were saved.";
-
-function checkCap(checked: CheckedRequest, { maxCredits, validate }: GenerateFlags): void {
-  if (maxCredits === undefined) return;
-  checkBudget(checked, wholeNumberOption("--max-credits", maxCredits, { min: 0 }), !validate);
+function maxCreditsOf({ maxCredits }: GenerateFlags): number | undefined {
+  return maxCredits === undefined ? undefined : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
 }
 
 async function showReport(report: TaskReport, viewing: Viewing, session: Session): Promise<number> {

@@ -1,7 +1,6 @@
 import { type CallerDeps, Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
 import type { OnTaskProgress } from "../../core/task/progress-events.ts";
 import type { Session } from "../app/session.ts";
-import { createProgress } from "../output/progress.ts";
 import { clientContext } from "./client-context.ts";
 
 /** Shows the progress of tasks. */
@@ -11,15 +10,6 @@ interface Shown {
 }
 
 /** Runs tasks, each at its own account, shows their progress, and closes everything afterwards. */
-export async function withTasks<Result>(
-  session: Session,
-  options: WorkspaceOptions,
-  work: (deps: CallerDeps) => Promise<Result>,
-): Promise<Result> {
-  return withTasksShown(session, options, await createProgress(session.console, session.context), work);
-}
-
-/** As `withTasks`, for a command that shows them in its own way. */
 export async function withTasksShown<Result>(
   session: Session,
   options: WorkspaceOptions,

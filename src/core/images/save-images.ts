@@ -7,6 +7,7 @@ import type { Destination } from "../../task/destination.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { DownloadFailedError, SaveFailedError } from "../errors.ts";
+import { copyImage } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
 import { placeImage } from "./place-image.ts";
 import { sweepReservations } from "./reserve-name.ts";
@@ -32,7 +33,6 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     deps.signal.throwIfAborted();
     result.files[at] = await findSaved(url, at, spec);
     if (result.files[at] !== null) continue;
-    deps.onProgress({ type: "downloading", taskId: spec.taskId, index: at + 1, count: urls.length });
     try {
       result.files[at] = await saveImage(url, at, spec, result, deps);
     } catch (error) {
@@ -94,8 +94,8 @@ async function saveImage(
   if (spec.recovering && spec.owned) await removeLeftovers(folder, kind, deps);
   // Named after this process: another process on the same task must never write into a file that this one publishes.
   const temporary = path.join(folder, ownedName(kind, processes.self));
-  const freshUrl = async () => (await spec.freshUrls())?.[at] ?? null;
-  const fetched = await downloadImage({ url, taskId: spec.taskId, freshUrl }, temporary, deps);
+  const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
+  const fetched = copied ?? (await downloaded(url, at, temporary, spec, deps));
   const placed = await placeImage(fetched, index, spec, result, deps);
   const file = savedFile(fetched, placed.path);
   result.warnings.push(...placed.warnings);
@@ -104,6 +104,19 @@ async function saveImage(
   if (why !== null) result.warnings.push(why);
   deps.onProgress({ type: "saved", taskId: spec.taskId, file });
   return file;
+}
+
+async function downloaded(
+  url: string,
+  at: number,
+  temporary: string,
+  { taskId, urls, freshUrls }: SaveSpec,
+  deps: TaskDeps,
+): Promise<DownloadedImage> {
+  const count = Math.min(urls.length, MOST_IMAGES);
+  deps.onProgress({ type: "downloading", taskId, index: at + 1, count });
+  const freshUrl = async () => (await freshUrls())?.[at] ?? null;
+  return downloadImage({ url, taskId, freshUrl }, temporary, deps);
 }
 
 /** @returns why there is no sidecar although the destination asks for one, else null */

@@ -13,6 +13,8 @@ export interface SaveSpec {
   urls: string[];
   /** The files of an earlier run, by the position of their URL; downloaded again only if the file is gone or changed. */
   saved: readonly (SavedFile | null)[];
+  /** Files of these images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
+  copies: readonly (SavedFile | null)[];
   /** Polls for all result URLs again; null if the service gives none. */
   freshUrls: () => Promise<string[] | null>;
   /** Start of the temporary files' names; the same in every process that works on this task. */

@@ -25,6 +25,8 @@ export interface AcceptedTask {
   recovering: boolean;
   /** The images that process saved, by the position of their result URL. */
   saved: readonly (SavedFile | null)[];
+  /** Files of its images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
+  copies?: readonly SavedFile[];
 }
 
 /**
@@ -133,6 +135,7 @@ async function saveTask(
     destination: task.destination,
     urls,
     saved: task.saved,
+    copies: task.copies ?? [],
     freshUrls: () => freshUrls(task.taskId, deps),
     stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
     date: new Date(task.acceptedAtMs ?? deps.clock.now()),

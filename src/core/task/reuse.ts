@@ -6,9 +6,10 @@ import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { ClaimedError, interruptedError } from "../errors.ts";
-import { prepareDestination } from "../images/destination.ts";
+import { prepareDestination, requireFree } from "../images/destination.ts";
 import { pause } from "../polling/wait.ts";
 import type { WaitSettings } from "../polling/wait-settings.ts";
+import { copyOf, isFirstImage } from "./copy-saved.ts";
 import { firstAttemptMs, type GenerateSpec, intentOf, patienceMs, submitAndFinish } from "./generate.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import { claimedElsewhere, recoveryDestination, resumeFound } from "./resume.ts";
@@ -16,7 +17,7 @@ import { claimedElsewhere, recoveryDestination, resumeFound } from "./resume.ts"
 export interface ReuseSpec {
   /** null leaves an unfinished task as it is. */
   wait: WaitSettings | null;
-  /** Where to save the images even if they are saved elsewhere; null: leave them where they are. */
+  /** Where the images are wanted. They are left where they are saved, unless this is a file or standard output. */
   destination: Destination | null;
 }
 
@@ -24,10 +25,11 @@ export interface ReuseSpec {
 const READ_AGAIN_MS = 100;
 
 /**
- * Reuses an earlier task for the same request: finishes it if it is unfinished, and downloads its images again if the
- * files are gone. Waits for another process that is submitting the request or finishing its task, and returns the same
+ * Reuses an earlier task for the same request: finishes it if it is unfinished, copies its images where they are wanted,
+ * and downloads them again if the files are gone. Waits for another process that is submitting the request or finishing its task, and returns the same
  * result. Submits nothing. If the only earlier task has an unknown outcome, the report says so.
  * @returns null if the request was never charged
+ * @throws UsageError if the images are wanted at a path that another file has
  */
 export async function reuseEarlier(
   request: GenerationRequest,
@@ -62,8 +64,7 @@ export async function reuseEarlier(
 export async function generateOrReuse(spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport> {
   const { checked, destination, wait } = spec;
   await prepareDestination(destination, deps.ledger.processes);
-  // Bytes for standard output are wanted there, wherever the other process saves them.
-  const reuse = { wait, destination: destination.kind === "stdout" ? destination : null };
+  const reuse = { wait, destination };
   for (;;) {
     deps.signal.throwIfAborted();
     const searchedMs = deps.clock.now();
@@ -104,11 +105,16 @@ async function reused(
   const { ledger } = deps;
   if (ledger.isUnderWay(record)) return claimedElsewhere(record);
   if (isUnknown(record) || isSubmitting(record, ledger) || hasFailed(record)) return report;
+  if (destination?.kind === "file") {
+    if (!(await isFirstImage(destination.path, report))) await requireFree(destination);
+    if (record.state.name === "saved") return copyOf(record.state, destination, wait, report, deps);
+  }
   if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
   const fallback = recoveryDestination(record.intent.destination);
   // Bytes that went to standard output are nowhere now.
   const gone = report.files.some(({ path }) => path === null);
-  const options = { wait, destination: destination ?? (gone ? fallback : null), fallback: () => fallback };
+  const wanted = destination?.kind === "folder" ? null : destination;
+  const options = { wait, destination: wanted ?? (gone ? fallback : null), fallback: () => fallback };
   // It is a task of the same account.
   return resumeFound(record, options, { ledger, depsFor: async () => deps });
 }

@@ -18,7 +18,7 @@ const inputOf = (matrix: Matrix) =>
       .boolean()
       .default(true)
       .describe(
-        "Return the earlier task of an identical request, with its files where they are, at no charge. false submits it again, at a new charge.",
+        "Return the earlier task of an identical request, at no charge: its images are left where they are, or copied if output is a file. false submits it again, at a new charge.",
       ),
     allowUndocumentedCost: z
       .boolean()
@@ -43,7 +43,7 @@ export const generateImage = (matrix: Matrix) =>
       const { output, reuse, allowUndocumentedCost, ...fields } = args;
       const request = { ...defaults, ...fields };
       const estimate = client.estimate(request);
-      const key = JSON.stringify(estimate.request);
+      const key = JSON.stringify([estimate.request, output ?? null]);
       const running = reuse ? jobs.withKey(key) : undefined;
       const spec = { request, estimate, reuse, allowUndocumentedCost, output };
       const job = running ?? jobs.start(key, (onProgress) => taskFor(spec, { ...call, onProgress }, toolbox));
@@ -64,7 +64,7 @@ async function taskFor(
 ): Promise<TaskSuccess> {
   const { request, estimate, reuse, allowUndocumentedCost } = spec;
   const options = { ...request, ...call };
-  const earlier = reuse ? await client.reuse(options) : null;
+  const earlier = reuse ? await client.reuse({ ...options, output: spec.output }) : null;
   if (earlier !== null) return earlier;
   const output = spec.output ?? toolbox.output;
   return budget.spend(estimate, allowUndocumentedCost, () =>

@@ -1,4 +1,4 @@
-import { copyFile, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
@@ -95,15 +95,68 @@ describe("generate --reuse", () => {
     expect(await readdir(world.cwd)).toEqual(["fox.png"]);
   });
 
-  it("warns where the images lie elsewhere than --output says, and leaves them there", async () => {
+  it("leaves the images where they are where --output is another folder, and says so", async () => {
     const world = await commandWorld();
     await world.json([...reuse, "-o", "fox.png"]);
     const warnings = async (output: string) =>
       JSON.stringify((await world.json([...reuse, "-o", output])).document.warnings);
-    expect(await warnings("fox.png")).not.toContain("--output");
     expect(await warnings("./")).not.toContain("--output");
-    expect(await warnings("hen.png")).toContain("--output was not used");
+    expect(await warnings("hens/")).toContain("--output was not used");
     expect(await readdir(world.cwd)).toEqual(["fox.png"]);
+  });
+
+  it("copies the images to an exact --output, as often as it is asked, and asks the service nothing", async () => {
+    const world = await commandWorld({ poll: completedAt("/1.png", "/2.png") });
+    const args = [...reuse, "-o"];
+    await world.json([...args, "fox.png", "--sidecar"]);
+    const requests = world.server.requests.length;
+    for (const flags of [["--sidecar"], [], ["--no-wait"], ["--overwrite"]]) {
+      const { code, document } = await world.json([...args, "new/hen", ...flags]);
+      const files = [document.files?.[0], document.files?.[1]];
+      const paths = files.map((file) => path.relative(world.cwd, String(file?.path)));
+      expect({ code, reused: document.reused, paths }).toEqual({
+        code: 0,
+        reused: true,
+        paths: ["new/hen.png", "new/hen-2.png"],
+      });
+    }
+    const names = ["hen-2.png", "hen-2.png.json", "hen.png", "hen.png.json"];
+    expect((await readdir(path.join(world.cwd, "new"))).sort()).toEqual(names);
+    expect((await readFile(path.join(world.cwd, "new/hen.png"))).equals(PICTURE)).toBe(true);
+    expect(world.server.requests).toHaveLength(requests);
+  });
+
+  it("refuses an exact --output that another file has, and replaces it with --overwrite", async () => {
+    const world = await commandWorld();
+    await world.json([...reuse, "-o", "fox.png"]);
+    const taken = path.join(world.cwd, "hen.png");
+    await writeFile(taken, "mine");
+    const { code, document } = await world.json([...reuse, "-o", "hen.png"]);
+    expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
+    expect(await readFile(taken, "utf8")).toBe("mine");
+    // It is older than this run, and newer than the task.
+    await utimes(taken, new Date(), new Date(Date.now() - 10));
+    expect((await world.json([...reuse, "-o", "hen.png", "--overwrite"])).code).toBe(0);
+    expect((await readFile(taken)).equals(PICTURE)).toBe(true);
+  });
+
+  it("where the image is gone: exit 0 with the file from the service, or exit 8 and how to get it", async () => {
+    const gone = replies(response(404, ""));
+    const world = await commandWorld({
+      file: inTurn(replies(response(200, PICTURE)), replies(response(200, PICTURE)), gone),
+    });
+    await world.json([...reuse, "-o", "fox.png"]);
+    await writeFile(path.join(world.cwd, "fox.png"), "changed");
+    expect((await world.json([...reuse, "-o", "hen.png"])).code).toBe(0);
+    expect((await readFile(path.join(world.cwd, "hen.png"))).equals(PICTURE)).toBe(true);
+    const { code, document } = await world.json([...reuse, "-o", "cat.png"]);
+    expect({ code, ...document }).toMatchObject({
+      code: 8,
+      taskId: "task-1",
+      charged: "yes",
+      error: { hint: expect.stringMatching(/imggen resume \S+\n.*imggen rerun \S+/) },
+    });
+    expect(world.server.submits()).toHaveLength(1);
   });
 
   it("fetches it again where the file is gone or was changed", async () => {

@@ -1,0 +1,43 @@
+import { constants, promises } from "node:fs";
+import { removeIfPossible } from "../../lib/durable.ts";
+import { isFileOf } from "../../lib/file-digest.ts";
+import { inspectFileAt } from "../../lib/image/inspect.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
+import { type DownloadedImage, diskFailure } from "./download-image.ts";
+
+/**
+ * Copies an image that was saved before to `temporary`, a name that no other process uses, and checks the copy by its
+ * digest.
+ * @returns null if its file is gone or no longer what was saved. @throws SaveFailedError for a disk error
+ */
+export async function copyImage(
+  { path: source, url, bytes, sha256 }: SavedFile,
+  temporary: string,
+  fileMode: number,
+): Promise<DownloadedImage | null> {
+  const known = { bytes, sha256 };
+  if (source === null || !(await isFileOf(source, known).catch(() => false))) return null;
+  let isCopied = false;
+  try {
+    await promises.copyFile(source, temporary, constants.COPYFILE_EXCL);
+    const inspection = await inspectFileAt(temporary);
+    if (!inspection.ok || !(await isFileOf(temporary, known))) return null;
+    await syncWithMode(temporary, fileMode);
+    isCopied = true;
+    return { temporary, url, image: inspection.image, ...known };
+  } catch (error) {
+    throw diskFailure(temporary, error);
+  } finally {
+    if (!isCopied) removeIfPossible(temporary);
+  }
+}
+
+async function syncWithMode(file: string, mode: number): Promise<void> {
+  const handle = await promises.open(file, "r+");
+  try {
+    await handle.chmod(mode);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
