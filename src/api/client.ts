@@ -1,17 +1,13 @@
 import { VERSION } from "../lib/version.ts";
-import { connector } from "./connect.ts";
+import { type ConnectOptions, type Connector, connector } from "./connect.ts";
 import type { EarlyConnection } from "./early-connection.ts";
 import { Exchange, type Sender } from "./exchange.ts";
-import { readInPlace } from "./read-in-place.ts";
-import { type RouteOptions, Routes } from "./routes.ts";
 import { SingleConnections } from "./single-connections.ts";
-import type { HttpRequest, ReplyHeaders, ReplyReceiver } from "./transport.ts";
+import { type HttpRequest, type ReplyHeaders, type ReplyReceiver, TransportError } from "./transport.ts";
 
-export interface HttpClientOptions extends RouteOptions {
-  /** Used by the first request with a connection of its own, unless that goes through a proxy. */
+export interface HttpClientOptions extends ConnectOptions {
+  /** Used by the first request with a connection of its own. None where that goes through a proxy. */
   early?: EarlyConnection | null;
-  /** For large replies: connections that are reused are read into memory that is used again. Default: false. */
-  readsInPlace?: boolean;
   /** Called for every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
@@ -26,26 +22,19 @@ interface ExchangeSummary {
 
 /** Plain HTTP: one request, one reply, no redirects, no retries. */
 export class HttpClient {
-  /** For requests that reuse connections. */
-  readonly #shared: Routes;
-  /** For requests with a connection of their own, which is never reused. */
-  readonly #single: Routes;
+  readonly #connect: Connector;
+  readonly #single: Sender;
+  #shared: Promise<Sender> | undefined;
+  /**
+   * Origins whose last exchange over a shared connection broke. The next one gets a connection of its own: Node's client
+   * reads what undici 7 refuses, an unrequested `100 Continue` before the reply.
+   */
+  readonly #broken = new Set<string>();
   readonly #onExchange: HttpClientOptions["onExchange"];
 
-  constructor({ early, readsInPlace = false, onExchange, ...options }: HttpClientOptions = {}) {
-    const connect = connector(options.lookup);
-    this.#single = new Routes(
-      options,
-      async () => new SingleConnections(early ? early.connector(connect) : connect),
-    );
-    const connectShared = readsInPlace ? connector(options.lookup, readInPlace) : connect;
-    this.#shared = new Routes(options, () =>
-      import("./shared-connections.ts").then(
-        ({ SharedConnections }) => new SharedConnections(connectShared),
-        // The program's files are gone, as in an upgrade. What was paid for can still be polled and saved.
-        () => new SingleConnections(connect),
-      ),
-    );
+  constructor({ early, onExchange, ...options }: HttpClientOptions = {}) {
+    this.#connect = connector(options);
+    this.#single = new SingleConnections(early?.connector(this.#connect) ?? this.#connect);
     this.#onExchange = onExchange;
   }
 
@@ -58,11 +47,12 @@ export class HttpClient {
       result = status;
       receiver.onHead(status, headers);
     };
+    const isShared = method !== "POST" && !this.#broken.delete(url.origin);
     try {
-      const receive = { onHead, onData: receiver.onData.bind(receiver) };
-      if (request.ownConnection) await sendOver(await this.#single.to(url), request, receive);
-      else await sendOver(await this.#shared.to(url), request, receive);
+      const sender = isShared ? await this.#sharedConnections() : this.#single;
+      await sendOver(sender, request, { onHead, onData: (chunk) => receiver.onData(chunk) });
     } catch (error) {
+      if (isShared && error instanceof TransportError && error.sent) this.#broken.add(url.origin);
       result = `${result}, ${error instanceof Error ? error.message : error}`;
       throw error;
     } finally {
@@ -71,21 +61,29 @@ export class HttpClient {
   }
 
   /** Loads the code of shared connections, of every client, before it is needed: that takes 10 ms. Never throws. */
-  async prepareShared(url: URL): Promise<void> {
-    await this.#shared.to(url).catch(() => {});
+  async prepareShared(): Promise<void> {
+    await this.#sharedConnections();
   }
 
   /** Drops every connection, used, idle or not made yet, so that the process can end. */
   async close(): Promise<void> {
-    await Promise.all([this.#shared.close(), this.#single.close()]);
+    await Promise.all([this.#single.destroy(), this.#shared?.then((shared) => shared.destroy())]);
+  }
+
+  #sharedConnections(): Promise<Sender> {
+    this.#shared ??= import("./shared-connections.ts").then(
+      ({ SharedConnections }) => new SharedConnections(this.#connect),
+      // The program's files are gone, as in an upgrade. What was paid for can still be polled and saved.
+      () => this.#single,
+    );
+    return this.#shared;
   }
 }
 
 function sendOver(sender: Sender, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
   return new Promise((resolve, reject) => {
-    const { url, method, body = null, ownConnection = false } = request;
+    const { url, method, body = null } = request;
     const headers = { "user-agent": `imggen/${VERSION}`, ...request.headers };
-    const exchange = new Exchange(request, receiver, resolve, reject);
-    sender.dispatch({ url, method, headers, body, ownConnection }, exchange);
+    sender.dispatch({ url, method, headers, body }, new Exchange(request, receiver, resolve, reject));
   });
 }

@@ -1,79 +1,137 @@
-import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { thisMachineLookup } from "./address.ts";
 import { bareHost, isLoopbackHost } from "./host.ts";
+import { type Proxies, proxyFor } from "./proxies.ts";
 
-/** How long a connection may take to make, in milliseconds. */
-export const CONNECT_TIMEOUT_MS = 10_000;
+/** How long each step of making a connection may take, in milliseconds. */
+const STEP_TIMEOUT_MS = 10_000;
 /** How long each address of a name has before the next is tried too, in milliseconds. */
-export const TRY_ADDRESSES = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
+const TRY_ADDRESSES = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /** Opens a connection to a URL's host. If the signal is aborted before it is open, it rejects with the reason. */
 export type Connector = (target: URL, signal: AbortSignal) => Promise<Socket>;
 
-/** Opens a connection. @param onread takes what is read, in place of the stream */
-export type Open = (onread?: OnReadOpts) => Socket;
+export interface ConnectOptions {
+  /** Proxies for the targets they name; absent: every connection is direct. */
+  proxies?: Proxies | undefined;
+  /** Resolves the host names of direct connections, and may refuse the address found. Default: the system's. */
+  lookup?: LookupFunction | undefined;
+}
 
 /** TLS sessions by host, for resumption: each submit of a batch has a connection of its own. */
 const tlsSessions = new Map<string, Buffer>();
 
 /**
- * Makes a connector with node:net and node:tls only: undici's own would load a tenth of all the code that a submit
- * needs. It rejects with the connection's error, which has the code ETIMEDOUT after 10 s.
- * @param lookup resolves host names. Default: the system's
- * @param opened has a connection opened. Default: as Node does by itself
+ * Makes a connector with Node's own modules only: undici's own would load a tenth of all the code that a submit needs.
+ * It rejects with the connection's error, which has the code ETIMEDOUT after 10 s.
  */
-export function connector(
-  lookup?: LookupFunction,
-  opened: (open: Open) => Socket = (open) => open(),
-): Connector {
+export function connector({ proxies, lookup }: ConnectOptions = {}): Connector {
   return async (target, signal) => {
     signal.throwIfAborted();
-    // A dot at the end of a name stays: it keeps the resolver from trying the name within other domains.
-    const host = target.hostname.replace(/^\[|\]$/g, "");
-    const options = { ...TRY_ADDRESSES, host, lookup };
-    if (target.protocol !== "https:") {
-      const port = Number(target.port || 80);
-      if (isLoopbackHost(host)) options.lookup = thisMachineLookup(lookup);
-      const socket = opened((onread) => connectTcp({ ...options, port, onread }));
-      return whenOpen(socket, "connect", signal);
-    }
-    const tls = await import("node:tls");
-    const open: Open = (onread) =>
-      tls.connect({
-        ...options,
-        // A documented option, which the types do not have.
-        ...{ onread },
-        port: Number(target.port || 443),
-        // TLS server names cannot be IP addresses (RFC 6066, section 3).
-        ...(isIP(host) === 0 && { servername: bareHost(host) }),
-        session: tlsSessions.get(target.host),
-        ALPNProtocols: ["http/1.1"],
-      });
-    const socket = opened(open);
-    socket.on("session", (session) => tlsSessions.set(target.host, session));
-    return whenOpen(socket, "secureConnect", signal);
+    const proxy = proxyFor(target, proxies);
+    return proxy === null ? direct(target, lookup, signal) : through(new URL(proxy), target, signal);
   };
 }
 
-/** The socket, once it is open: until then an error, the time-out or the signal ends it. */
-function whenOpen(socket: Socket, event: "connect" | "secureConnect", signal: AbortSignal): Promise<Socket> {
+function direct(target: URL, lookup: LookupFunction | undefined, signal: AbortSignal): Promise<Socket> {
+  const to = { ...TRY_ADDRESSES, host: hostOf(target), port: portOf(target), lookup };
+  if (target.protocol === "https:") return secured(target, to, signal);
+  if (isLoopbackHost(to.host)) to.lookup = thisMachineLookup(lookup);
+  return opened(connectTcp(to), "connect", signal);
+}
+
+/**
+ * A connection through a proxy, which is asked for a tunnel even to `http:` targets, so that it never sees the key. The
+ * proxy resolves the target's name, and its own address is the user's choice: no lookup of ours guards either.
+ */
+async function through(proxy: URL, target: URL, signal: AbortSignal): Promise<Socket> {
+  const socket = await direct(proxy, undefined, signal);
+  await askForTunnel(socket, proxy, target, signal);
+  return target.protocol === "https:" ? secured(target, { socket }, signal) : socket;
+}
+
+async function askForTunnel(socket: Socket, proxy: URL, target: URL, signal: AbortSignal): Promise<void> {
+  const { request } = await import("node:http");
+  const host = `${target.hostname}:${portOf(target)}`;
+  const { username, password } = proxy;
+  const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  const headers = {
+    host,
+    connection: "keep-alive",
+    ...(username !== "" && { "proxy-authorization": `Basic ${login.toString("base64")}` }),
+  };
+  await step(socket, signal, (resolve, reject) => {
+    const asking = request({ method: "CONNECT", path: host, headers, createConnection: () => socket });
+    asking.once("error", reject);
+    asking.once("connect", ({ statusCode }, _socket, rest) => {
+      if (statusCode !== 200) socket.destroy(new Error(`the proxy answered HTTP ${statusCode}`));
+      else {
+        if (rest.length > 0) socket.unshift(rest);
+        resolve();
+      }
+    });
+    asking.end();
+  });
+}
+
+type Way = { socket: Socket } | { host: string; port: number; lookup: LookupFunction | undefined };
+
+async function secured(target: URL, way: Way, signal: AbortSignal): Promise<Socket> {
+  const tls = await import("node:tls");
+  const host = hostOf(target);
+  const socket = tls.connect({
+    ...way,
+    // TLS server names cannot be IP addresses (RFC 6066, section 3).
+    ...(isIP(host) === 0 && { servername: bareHost(host) }),
+    session: tlsSessions.get(target.host),
+    ALPNProtocols: ["http/1.1"],
+  });
+  socket.on("session", (session) => tlsSessions.set(target.host, session));
+  return opened(socket, "secureConnect", signal);
+}
+
+/** Without the brackets of an IPv6 address. A dot at the end of a name stays: it keeps the resolver from trying the name within other domains. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+function portOf({ protocol, port }: URL): number {
+  return Number(port || (protocol === "https:" ? 443 : 80));
+}
+
+/** The socket, once it is open. */
+async function opened(
+  socket: Socket,
+  event: "connect" | "secureConnect",
+  signal: AbortSignal,
+): Promise<Socket> {
   socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
-  return new Promise((resolve, reject) => {
-    const giveUp = () => socket.destroy(signal.reason);
-    const timer = setTimeout(() => {
-      socket.destroy(Object.assign(new Error("the connection timed out"), { code: "ETIMEDOUT" }));
-    }, CONNECT_TIMEOUT_MS);
-    signal.addEventListener("abort", giveUp, { once: true });
-    if (signal.aborted) giveUp();
-    socket.once(event, () => resolve(socket));
-    // Stays for as long as the socket: an error of an open one that nothing uses yet must not end the program.
-    socket.on("error", reject);
-    for (const end of [event, "close"])
-      socket.once(end, () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", giveUp);
-      });
+  // Stays for as long as the socket: an error of an open one that nothing uses yet must not end the program.
+  socket.on("error", () => {});
+  await step(socket, signal, (resolve) => void socket.once(event, resolve));
+  return socket;
+}
+
+/** A step of making a connection: an error, the time-out or the signal ends the socket, and with it the step. */
+function step(
+  socket: Socket,
+  signal: AbortSignal,
+  begin: (resolve: () => void, reject: (error: Error) => void) => void,
+): Promise<void> {
+  const giveUp = () => socket.destroy(signal.reason);
+  const timer = setTimeout(() => {
+    socket.destroy(Object.assign(new Error("the connection timed out"), { code: "ETIMEDOUT" }));
+  }, STEP_TIMEOUT_MS);
+  signal.addEventListener("abort", giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  return new Promise<void>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.once("close", () => reject(new Error("the connection was closed")));
+    begin(resolve, reject);
+  }).finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", giveUp);
   });
 }

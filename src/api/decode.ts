@@ -1,36 +1,62 @@
+import { promisify } from "node:util";
+
+export interface DecodeLimits {
+  /** The largest result. */
+  mostBytes: number;
+  /** Whether a body that ends too early is decoded as far as it goes. Default: that is an error. */
+  mayBeCut?: boolean;
+}
+
+const KNOWN: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br"]);
+/** The first byte of everything in gzip's format; no image and no JSON begins with it. */
+const GZIP_BYTE = 0x1f;
+
+/** Whether a Content-Encoding is one that `decoded` undoes. A body of any other one is taken as it is. */
+export function isEncoded(header: string | string[] | undefined): boolean {
+  return encodingsIn(header).length > 0;
+}
+
 /**
- * A reply's body without its Content-Encoding. None is requested, but some proxies and services compress anyway. A
- * truncated body is decoded as far as possible; one that cannot be decoded is returned unchanged.
- * @param encoding the Content-Encoding header
- * @param mostBytes the largest result; a body that would be larger is returned unchanged
+ * A reply's body without its Content-Encoding. None is requested, but some proxies and services compress anyway.
+ * @param header Content-Encoding
+ * @throws the decoder's error, with the code ERR_BUFFER_TOO_LARGE for a result of more than `mostBytes`
  */
 export async function decoded(
   body: Buffer,
-  encoding: string | string[] | undefined,
-  mostBytes: number,
+  header: string | string[] | undefined,
+  limits: DecodeLimits,
 ): Promise<Buffer> {
-  const names = [encoding ?? []].flat().join(",").toLowerCase().split(",");
-  const applied = names.map((name) => name.trim()).filter((name) => name !== "" && name !== "identity");
-  if (applied.length === 0 || body.length === 0) return body;
+  let bytes = body;
+  for (const name of encodingsIn(header).reverse())
+    if (bytes.length > 0) bytes = await decodedOnce(bytes, name, limits);
+  return bytes;
+}
+
+/** The encodings in the order in which they were applied; none if one of them is unknown. */
+function encodingsIn(header: string | string[] | undefined): string[] {
+  const names = String(header ?? "").split(",");
+  const applied = names
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => !/^(identity)?$/.test(name));
+  return applied.every((name) => KNOWN.has(name)) ? applied : [];
+}
+
+async function decodedOnce(
+  bytes: Buffer,
+  name: string,
+  { mostBytes: maxOutputLength, mayBeCut = false }: DecodeLimits,
+): Promise<Buffer> {
   const zlib = await import("node:zlib");
-  const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = zlib.constants;
-  const limit = { maxOutputLength: mostBytes };
-  const deflate = { ...limit, finishFlush: Z_SYNC_FLUSH };
-  const decoders: Record<string, (bytes: Buffer) => Buffer> = {
-    gzip: (bytes) => zlib.gunzipSync(bytes, deflate),
-    "x-gzip": (bytes) => zlib.gunzipSync(bytes, deflate),
-    // `deflate` means zlib's format, but some servers send raw deflate; the first half byte distinguishes them.
-    deflate: (bytes) =>
-      ((bytes[0] ?? 0) & 0x0f) === 8 ? zlib.inflateSync(bytes, deflate) : zlib.inflateRawSync(bytes, deflate),
-    br: (bytes) => zlib.brotliDecompressSync(bytes, { ...limit, finishFlush: BROTLI_OPERATION_FLUSH }),
-  };
-  try {
-    return applied.reduceRight((bytes, name) => {
-      const decode = decoders[name];
-      if (!decode) throw new Error(`unknown encoding ${name}`);
-      return decode(bytes);
-    }, body);
-  } catch {
-    return body;
+  const { Z_FINISH, Z_SYNC_FLUSH, BROTLI_OPERATION_FINISH, BROTLI_OPERATION_FLUSH } = zlib.constants;
+  const [first = 0] = bytes;
+  if (name === "br") {
+    const finishFlush = mayBeCut ? BROTLI_OPERATION_FLUSH : BROTLI_OPERATION_FINISH;
+    return promisify(zlib.brotliDecompress)(bytes, { maxOutputLength, finishFlush });
   }
+  const options = { maxOutputLength, finishFlush: mayBeCut ? Z_SYNC_FLUSH : Z_FINISH };
+  // `deflate` means zlib's format, but some servers send raw deflate. In zlib's the low four bits of the first byte are 8.
+  if (name === "deflate")
+    return promisify((first & 0x0f) === 8 ? zlib.inflate : zlib.inflateRaw)(bytes, options);
+  // The header of some stored files is wrong: what only claims to be gzip stays as it is.
+  return first === GZIP_BYTE ? promisify(zlib.gunzip)(bytes, options) : bytes;
 }

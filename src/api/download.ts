@@ -1,10 +1,11 @@
 import type { Clock } from "../lib/clock.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText, isUntrusted } from "./connection-errors.ts";
-import { DecodingSink } from "./decoding-sink.ts";
+import { decoded, isEncoded } from "./decode.ts";
 import { parseRetryAfter } from "./retry.ts";
-import { type ByteSink, type Flow, type ReplyHeaders, TransportError } from "./transport.ts";
+import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** How one attempt to download a result ended. */
 export type DownloadReply =
@@ -77,7 +78,8 @@ async function fetchOnce(
 ): Promise<DownloadReply | string> {
   const speed = new MinimumSpeed(startMs, options.clock);
   const head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
-  const body = new DecodingSink(limitedTo(LARGEST_FILE_BYTES, sink));
+  /** Of a file that comes compressed, although none is asked for. */
+  const packed: Buffer[] = [];
   let size = 0;
   try {
     await options.http.send(
@@ -93,37 +95,45 @@ async function fetchOnce(
           Object.assign(head, { status, headers });
           // Only the body of a successful reply is the file.
           if (status < 200 || status >= 300) throw NOT_THE_FILE;
-          body.decode(headers["content-encoding"]);
           speed.begin();
         },
-        onData(chunk, flow) {
+        onData(chunk) {
           size += chunk.length;
           if (size > LARGEST_FILE_BYTES) throw TOO_LARGE;
           speed.check(chunk.length);
-          if (chunk.length > 0) body.write(chunk, speed.heldBack(flow));
+          if (isEncoded(head.headers["content-encoding"])) packed.push(chunk);
+          else sink.write(chunk);
         },
       },
     );
-    await body.finish();
   } catch (error) {
-    body.abandon();
     if (!(error instanceof TransportError)) throw error;
-    if (error.cause === TOO_LARGE) return { outcome: "forbidden", why: "the file is larger than 100 MiB" };
+    if (error.cause === TOO_LARGE) return TOO_LARGE_A_FILE;
     if (error.cause !== NOT_THE_FILE) return brokenOff(error);
   }
-  return readHead(head.status, head.headers, url, options.clock.now());
+  const failure = await unpack(packed, head.headers, sink);
+  return failure ?? readHead(head.status, head.headers, url, options.clock.now());
 }
 
-/** A decompressed file may be much larger than what has arrived. */
-function limitedTo(mostBytes: number, sink: ByteSink): ByteSink {
-  let size = 0;
-  return {
-    write(chunk, flow) {
-      size += chunk.length;
-      if (size > mostBytes) throw TOO_LARGE;
-      sink.write(chunk, flow);
-    },
-  };
+/** Decompresses a file into its sink; does nothing if there is none. @returns why it failed */
+async function unpack(
+  packed: readonly Buffer[],
+  headers: ReplyHeaders,
+  sink: ByteSink,
+): Promise<DownloadReply | null> {
+  if (packed.length === 0) return null;
+  const limits = { mostBytes: LARGEST_FILE_BYTES };
+  try {
+    sink.write(await decoded(Buffer.concat(packed), headers["content-encoding"], limits));
+    return null;
+  } catch (error) {
+    if (errorCode(error) === "ERR_BUFFER_TOO_LARGE") return TOO_LARGE_A_FILE;
+    return {
+      outcome: "retry",
+      why: `it could not be decompressed (${error instanceof Error ? error.message : error})`,
+      retryAfterMs: null,
+    };
+  }
 }
 
 /**
@@ -155,21 +165,13 @@ class MinimumSpeed {
     if (this.#bytes < LEAST_BYTES_PER_PERIOD) throw TOO_SLOW;
     this.begin();
   }
-
-  /** While this machine pauses the sender, the sender is not slow: the period restarts when it continues. */
-  heldBack(flow: Flow): Flow {
-    const resume = () => {
-      this.begin();
-      flow.resume();
-    };
-    return { pause: () => flow.pause(), resume };
-  }
 }
 
 const TOO_LONG = new Error("it took over 15 minutes");
 const TOO_SLOW = new Error("less than 1 KiB/s arrived over 60 s");
 const NOT_THE_FILE = new Error("not the file");
 const TOO_LARGE = new Error("too large");
+const TOO_LARGE_A_FILE: DownloadReply = { outcome: "forbidden", why: "the file is larger than 100 MiB" };
 
 function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;

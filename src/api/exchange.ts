@@ -1,18 +1,10 @@
 import { formatDuration } from "../lib/duration.ts";
-import {
-  type Flow,
-  type HttpRequest,
-  type ReplyHeaders,
-  type ReplyReceiver,
-  TransportError,
-} from "./transport.ts";
+import { type HttpRequest, type ReplyHeaders, type ReplyReceiver, TransportError } from "./transport.ts";
 
 /** A request as it is sent. */
 export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
   headers: Record<string, string>;
   body: string | null;
-  /** Whether the connection is closed after it. */
-  ownConnection: boolean;
 }
 
 /** Sends requests, and calls their exchanges at each step. */
@@ -23,7 +15,7 @@ export interface Sender {
 }
 
 /** What an exchange may do to its request while that runs. */
-export interface Control extends Flow {
+export interface Control {
   abort(error: Error): void;
 }
 
@@ -33,12 +25,10 @@ export class Exchange {
   #receiver: ReplyReceiver;
   #resolve: () => void;
   #reject: (error: TransportError) => void;
-  #controller: Control | null = null;
-  #flow: Flow | null = null;
+  #control: Control | null = null;
   #failure: TransportError | null = null;
   #timer: NodeJS.Timeout | undefined;
   #sent = false;
-  #isSettled = false;
   #onGivenUp = () => {};
 
   constructor(
@@ -51,7 +41,8 @@ export class Exchange {
     this.#receiver = receiver;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#startTimer(request.timeoutMs ?? request.idleTimeoutMs);
+    const ms = request.timeoutMs ?? request.idleTimeoutMs;
+    if (ms !== undefined) this.#timer = setTimeout(() => this.#onTimeout(ms), ms);
     if (request.signal?.aborted) this.#onAbort();
     else request.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
@@ -62,48 +53,26 @@ export class Exchange {
     if (this.#failure) callback();
   }
 
-  /** Has its reply paused by this instead of by what sends the request. */
-  pauseBy(flow: Flow): void {
-    this.#flow = flow;
-  }
-
   /** The connection is open and the headers are about to be written: the last moment to withdraw. */
-  onRequestStart(controller: Control): void {
-    // A second start would send the request again, which undici must not decide.
-    const failure = this.#sent
-      ? new TransportError("the connection was lost", { sent: true })
-      : this.#failure;
-    if (failure) {
-      controller.abort(failure);
+  onRequestStart(control: Control): void {
+    if (this.#failure) {
+      control.abort(this.#failure);
       return;
     }
-    this.#controller = controller;
+    this.#control = control;
     this.#sent = true;
     this.#request.onSent?.();
   }
 
-  onResponseStart(_controller: Control, status: number, headers: ReplyHeaders): void {
+  onResponseStart(_control: Control, status: number, headers: ReplyHeaders): void {
     if (status < 200) return;
     this.#progress();
     this.#receiver.onHead(status, headers);
   }
 
-  onResponseData(controller: Control, chunk: Buffer): void {
-    const flow = this.#flow ?? controller;
+  onResponseData(_control: Control, chunk: Buffer): void {
     this.#progress();
-    this.#receiver.onData(chunk, {
-      // A paused sender is not idle, so the idle timer stops meanwhile.
-      pause: () => {
-        if (this.#isSettled) return;
-        this.#stopTimer();
-        flow.pause();
-      },
-      resume: () => {
-        if (this.#isSettled) return;
-        this.#progress();
-        flow.resume();
-      },
-    });
+    this.#receiver.onData(chunk);
   }
 
   onResponseEnd(): void {
@@ -111,40 +80,29 @@ export class Exchange {
     this.#resolve();
   }
 
-  onResponseError(_controller: Control | null, error: Error): void {
+  onResponseError(_control: Control | null, error: Error): void {
     this.#fail(this.#failure ?? new TransportError(error.message, { sent: this.#sent, cause: error }));
   }
 
   readonly #onAbort = (): void => {
-    this.#withdraw(
-      new TransportError("interrupted", { sent: this.#sent, cause: this.#request.signal?.reason }),
-    );
+    const cause = this.#request.signal?.reason;
+    this.#withdraw(new TransportError("interrupted", { sent: this.#sent, cause }));
   };
 
+  #onTimeout(ms: number): void {
+    const message = `no answer within ${formatDuration(ms)}`;
+    this.#withdraw(new TransportError(message, { sent: this.#sent, timedOut: true }));
+  }
+
   #progress(): void {
-    if (this.#request.idleTimeoutMs === undefined) return;
-    if (this.#timer) this.#timer.refresh();
-    else this.#startTimer(this.#request.idleTimeoutMs);
-  }
-
-  #stopTimer(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #startTimer(ms: number | undefined): void {
-    if (ms === undefined) return;
-    this.#timer = setTimeout(() => {
-      const message = `no answer within ${formatDuration(ms)}`;
-      this.#withdraw(new TransportError(message, { sent: this.#sent, timedOut: true }));
-    }, ms);
+    if (this.#request.idleTimeoutMs !== undefined) this.#timer?.refresh();
   }
 
   /** A request can be aborted only once it has a connection; until then it is marked, and ends here. */
   #withdraw(failure: TransportError): void {
-    if (this.#controller) {
+    if (this.#control) {
       this.#failure = failure;
-      this.#controller.abort(failure);
+      this.#control.abort(failure);
     } else {
       this.#fail(failure);
       this.#onGivenUp();
@@ -158,10 +116,7 @@ export class Exchange {
   }
 
   #settle(): void {
-    this.#isSettled = true;
-    this.#stopTimer();
-    // Its connection may carry other replies.
-    this.#flow?.resume();
+    clearTimeout(this.#timer);
     this.#request.signal?.removeEventListener("abort", this.#onAbort);
   }
 }

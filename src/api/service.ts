@@ -73,8 +73,6 @@ export class HttpImageService implements ImageService {
         method: "POST",
         url: new URL(`${this.#options.baseUrl}/generate-image`),
         body: JSON.stringify(request),
-        // One that has carried a request may be closed by the service at any moment, also while the submit leaves.
-        ownConnection: true,
         timeoutMs: this.submitTimeoutMs,
         signal,
         onSent,

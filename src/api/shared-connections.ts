@@ -3,40 +3,41 @@ import type { Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
-import { skippingInterim } from "./interim.ts";
-import { pausableClients } from "./pausable-client.ts";
-import { DISPATCHER, dispatchOptions } from "./undici-settings.ts";
 
-/** Sends requests on connections that many share, one after another. */
+/**
+ * Sends requests on connections that many share, one after another. Replies are never paused: where the connection of a
+ * paused one ends, undici 7 throws from a socket's event, which nothing can catch (nodejs/undici#5360).
+ */
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
   readonly #closing = new AbortController();
-  readonly #factory: ReturnType<typeof pausableClients>;
+  readonly #options: Pool.Options;
 
   constructor(connect: Connector) {
     // Every connection that is being made adds a listener, so a large number is not a leak.
     setMaxListeners(0, this.#closing.signal);
-    const connector = skippingInterim(({ protocol, host }, callback) => {
-      connect(new URL(`${protocol}//${host}`), this.#closing.signal).then(
-        (socket) => callback(null, socket),
-        (error) => callback(error, null),
-      );
-    });
-    this.#factory = pausableClients(connector);
+    this.#options = {
+      // The timers of an exchange rule: undici's tick once a second, and count differently.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: ({ protocol, host }, callback) => {
+        connect(new URL(`${protocol}//${host}`), this.#closing.signal).then(
+          (socket) => callback(null, socket),
+          (error) => callback(error, null),
+        );
+      },
+    };
   }
 
-  dispatch(request: OutgoingRequest, exchange: Exchange): void {
-    this.#pool(request.url.origin).dispatch(dispatchOptions(request, exchange), exchange);
+  dispatch({ url, ...request }: OutgoingRequest, exchange: Exchange): void {
+    const { origin, pathname, search } = url;
+    const pool = this.#pools.get(origin) ?? new UndiciPool(origin, this.#options);
+    this.#pools.set(origin, pool);
+    pool.dispatch({ ...request, origin, path: `${pathname}${search}` }, exchange);
   }
 
   async destroy(): Promise<void> {
     this.#closing.abort(new Error("the client was closed"));
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
-  }
-
-  #pool(origin: string): Pool {
-    const pool = this.#pools.get(origin) ?? new UndiciPool(origin, { ...DISPATCHER, factory: this.#factory });
-    this.#pools.set(origin, pool);
-    return pool;
   }
 }

@@ -1,10 +1,9 @@
 export interface HttpRequest {
+  /** A POST gets a connection of its own, which carries no other request, neither before nor after. */
   method: "GET" | "HEAD" | "POST";
   url: URL;
   headers?: Record<string, string>;
   body?: string;
-  /** Whether it gets a connection that carries no other request, neither before nor after. Default: false. */
-  ownConnection?: boolean;
   /** The whole exchange, connection and body included, may take this long. */
   timeoutMs?: number;
   /** No byte for this long ends the exchange. */
@@ -14,24 +13,15 @@ export interface HttpRequest {
   onSent?: (() => void) | undefined;
 }
 
-/** Pauses the bytes of a reply. */
-export interface Flow {
-  pause(): void;
-  resume(): void;
-}
-
-/**
- * Receives a file's bytes as they arrive. `write` may pause the sender with the flow it is given. A chunk is valid until
- * `write` returns: the next bytes may be read into its memory.
- */
+/** Receives a file's bytes as they arrive, and may keep the chunks. */
 export interface ByteSink {
-  write(chunk: Buffer, flow: Flow): void;
+  write(chunk: Buffer): void;
 }
 
-/** Receives a request's reply as it arrives. An exception ends the exchange. A chunk is valid until `onData` returns. */
+/** Receives a request's reply as it arrives, and may keep the chunks. An exception ends the exchange. */
 export interface ReplyReceiver {
   onHead(status: number, headers: ReplyHeaders): void;
-  onData(chunk: Buffer, flow: Flow): void;
+  onData(chunk: Buffer): void;
 }
 
 export type ReplyHeaders = Record<string, string | string[] | undefined>;

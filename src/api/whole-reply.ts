@@ -21,7 +21,7 @@ export async function wholeReply(http: HttpClient, request: HttpRequest): Promis
         onData: (chunk) => {
           size += chunk.length;
           if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
-          chunks.push(Buffer.from(chunk));
+          chunks.push(chunk);
         },
       },
     );
@@ -30,7 +30,9 @@ export async function wholeReply(http: HttpClient, request: HttpRequest): Promis
     if (!(error instanceof TransportError) || reply.status === 0) throw error;
     reply.cut = error;
   }
-  const bytes = await decoded(Buffer.concat(chunks), reply.headers["content-encoding"], LARGEST_REPLY_BYTES);
+  const body = Buffer.concat(chunks);
+  const limits = { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true };
+  const bytes = await decoded(body, reply.headers["content-encoding"], limits).catch(() => body);
   reply.body = bytes.toString("utf8");
   return reply;
 }

@@ -131,12 +131,8 @@ export class Connections {
     const serviceUrl = new URL(baseUrl);
     const { onExchange } = this.#context;
     const http = new HttpClient({ ...options, onExchange, early });
-    const downloads = new HttpClient({
-      ...options,
-      onExchange,
-      lookup: guardedLookup(serviceUrl.hostname),
-      readsInPlace: true,
-    });
+    const lookup = guardedLookup(serviceUrl.hostname);
+    const downloads = new HttpClient({ ...options, onExchange, lookup });
     this.#closers.push(
       () => http.close(),
       () => downloads.close(),

@@ -9,7 +9,9 @@ afterEach(() => void vi.useRealTimers());
 
 it("a connection that is not made within 10 s has timed out", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const connecting = connector(() => {})(new URL("http://api.example/"), LIVE).catch((error) => error);
+  const connecting = connector({ lookup: () => {} })(new URL("http://api.example/"), LIVE).catch(
+    (error) => error,
+  );
   vi.advanceTimersByTime(9999);
   expect(await Promise.race([connecting, "still trying"])).toBe("still trying");
   vi.advanceTimersByTime(1);
@@ -33,7 +35,7 @@ it("an error of an open connection that nothing uses does not end the program", 
 
 it("a name that ends in a dot is looked up with it", async () => {
   const lookup = vi.fn((_host, _options, callback) => callback(new Error("no such name"), ""));
-  await connector(lookup)(new URL("http://api.example./"), LIVE).catch(() => {});
+  await connector({ lookup })(new URL("http://api.example./"), LIVE).catch(() => {});
   expect(lookup.mock.calls[0]?.[0]).toBe("api.example.");
 });
 
@@ -41,7 +43,7 @@ it("a name under localhost is connected to without TLS only where it resolves to
   const port = await liveSockets(() => {});
   const to = (address: string, family: number) => {
     const lookup: LookupFunction = (_host, _options, callback) => callback(null, [{ address, family }]);
-    return connector(lookup)(new URL(`http://api.localhost:${port}/`), LIVE);
+    return connector({ lookup })(new URL(`http://api.localhost:${port}/`), LIVE);
   };
   expect((await to("127.0.0.1", 4)).readyState).toBe("open");
   for (const [address, family] of [
@@ -54,7 +56,7 @@ it("a name under localhost is connected to without TLS only where it resolves to
 
 it("an IPv6 address is connected to without its brackets, and not looked up", async () => {
   const lookup = vi.fn();
-  await connector(lookup)(new URL("http://[::1]:9/"), LIVE).catch(() => {});
+  await connector({ lookup })(new URL("http://[::1]:9/"), LIVE).catch(() => {});
   expect(lookup).not.toHaveBeenCalled();
 });
 
@@ -65,13 +67,16 @@ it.each(["http", "https"])("a connection over %s that is given up is not waited 
     if (protocol === "http") giveUp.abort(new Error("given up"));
     callback(null, [{ address: "127.0.0.1", family: 4 }]);
   };
-  const connecting = connector(lookup)(new URL(`${protocol}://api.example:${port}/`), giveUp.signal);
+  const connecting = connector({ lookup })(new URL(`${protocol}://api.example:${port}/`), giveUp.signal);
   await expect(connecting).rejects.toThrow("given up");
 });
 
 it("a connection that was given up before it began is not made", async () => {
   const lookup = vi.fn();
-  const given = connector(lookup)(new URL("http://api.example/"), AbortSignal.abort(new Error("given up")));
+  const given = connector({ lookup })(
+    new URL("http://api.example/"),
+    AbortSignal.abort(new Error("given up")),
+  );
   await expect(given).rejects.toThrow("given up");
   expect(lookup).not.toHaveBeenCalled();
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { decoded } from "../../src/api/decode.ts";
 
 const TEXT = Buffer.from(JSON.stringify({ code: 0, message: "ok", data: { taskId: "task-1" } }));
-const MOST = 1024 * 1024;
+const LIMITS = { mostBytes: 1024 * 1024 };
 
 describe("a compressed reply", () => {
   it.each([
@@ -16,24 +16,30 @@ describe("a compressed reply", () => {
     ["deflate, gzip", gzipSync(deflateSync(TEXT))],
     ["identity, gzip", gzipSync(TEXT)],
   ])("(%s) is read", async (encoding, body) => {
-    expect(await decoded(body, encoding, MOST)).toEqual(TEXT);
+    expect(await decoded(body, encoding, LIMITS)).toEqual(TEXT);
   });
 
-  it("that was cut after the last of its text is read", async () => {
-    expect(await decoded(gzipSync(TEXT).subarray(0, -8), "gzip", MOST)).toEqual(TEXT);
+  it("that was cut after the last of its text is read where it may be cut, and is an error otherwise", async () => {
+    const cut = gzipSync(TEXT).subarray(0, -8);
+    expect(await decoded(cut, "gzip", { ...LIMITS, mayBeCut: true })).toEqual(TEXT);
+    await expect(decoded(cut, "gzip", LIMITS)).rejects.toThrow();
   });
 
   it.each([
     ["of an unknown encoding", "zstd", gzipSync(TEXT)],
-    ["that is not what it says", "gzip", TEXT],
-    ["that is damaged", "br", Buffer.from("nonsense")],
-    ["of more than the most", "gzip", gzipSync(Buffer.alloc(2 * MOST))],
+    ["that is gzip by name alone", "gzip", TEXT],
     ["of an object's own property", "__proto__", TEXT],
   ])("%s stays as it came", async (_what, encoding, body) => {
-    expect(await decoded(body, encoding, MOST)).toBe(body);
+    expect(await decoded(body, encoding, LIMITS)).toBe(body);
+  });
+
+  it("that is damaged is an error, and one that would be too large says so", async () => {
+    await expect(decoded(Buffer.from("nonsense"), "br", LIMITS)).rejects.toThrow();
+    const large = gzipSync(Buffer.alloc(2 * LIMITS.mostBytes));
+    await expect(decoded(large, "gzip", LIMITS)).rejects.toMatchObject({ code: "ERR_BUFFER_TOO_LARGE" });
   });
 
   it.each([undefined, "", "identity"])("and one that is none (%j) stay apart", async (encoding) => {
-    expect(await decoded(TEXT, encoding, MOST)).toBe(TEXT);
+    expect(await decoded(TEXT, encoding, LIMITS)).toBe(TEXT);
   });
 });

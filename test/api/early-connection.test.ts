@@ -15,7 +15,7 @@ function newClient(early: EarlyConnection) {
 /** One request with a connection of its own: the status of its answer, or how it broke. */
 async function ask(client: HttpClient, origin: string): Promise<number | TransportError> {
   let answer = 0;
-  const request = { method: "GET", url: new URL(origin), timeoutMs: 3000, ownConnection: true } as const;
+  const request = { method: "POST", url: new URL(origin), timeoutMs: 3000 } as const;
   const onHead = (status: number) => {
     answer = status;
   };

@@ -191,7 +191,7 @@ describe("a poll of a task", () => {
         await pause(2);
       }
     });
-    const http = testClient({ readsInPlace: true });
+    const http = testClient();
     expect(await testService(baseUrl, { http }).poll("t")).toEqual({
       outcome: "state",
       task: { status: "failed", errorCode: "the_prompt_was_refused" },

@@ -18,7 +18,7 @@ class CannedReplies extends HttpClient {
 
   override async send(_request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
     receiver.onHead(this.reply.status, this.reply.headers);
-    receiver.onData(this.reply.body, { pause() {}, resume() {} });
+    receiver.onData(this.reply.body);
   }
 }
 

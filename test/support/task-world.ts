@@ -83,7 +83,7 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
   const connection: Connection = {
     identity: testIdentity(baseUrl),
     service: testService(baseUrl, { clock, ...options.service }),
-    downloads: testClient({ readsInPlace: true }),
+    downloads: testClient(),
     serviceUrl: new URL(baseUrl),
     maskKey: keyMasker(TEST_KEY),
   };

@@ -2,11 +2,9 @@ import type { ClientContext } from "../../client/context.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { Session } from "../app/session.ts";
 import { traceOf } from "../output/trace.ts";
-import { keepFirstTierWasm } from "./first-tier-wasm.ts";
 
 /** What a command's tasks stand on. */
 export function clientContext(session: Session): ClientContext {
-  keepFirstTierWasm();
   const { settings, options } = session;
   const { env, fileMode, resolvePath, clock, processes, random, drawPicture } = session.context;
   const { folders } = session;

@@ -1,6 +1,7 @@
 import { type DownloadReply, download } from "../../api/download.ts";
 import { backoffMs, DOWNLOAD } from "../../api/retry.ts";
 import type { ByteSink } from "../../api/transport.ts";
+import { Slots } from "../../lib/concurrency.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
@@ -37,6 +38,13 @@ const MOST_PATIENCE_MS = 120_000;
 const BYTES_BETWEEN_EVENTS = 256 * 1024;
 
 /**
+ * How many files this process downloads at once. What has arrived and is not written yet waits in memory, so this bounds
+ * that too: 16 times the largest file of 100 MiB, if the disk takes nothing.
+ */
+const DOWNLOADS_AT_ONCE = 16;
+const downloads = new Slots(DOWNLOADS_AT_ONCE);
+
+/**
  * Downloads one result to `temporary`, a name that no other process uses, and checks it: the type comes from the bytes,
  * which must be complete. Up to 6 attempts; for a URL that is gone, a new one is polled for once.
  * @throws DownloadFailedError; SaveFailedError for a disk error; or the signal's reason. The task stays resumable
@@ -50,7 +58,7 @@ export async function downloadImage(
   let refreshed = false;
   for (let failures = 0; ; ) {
     deps.signal.throwIfAborted();
-    const attempt = await cleanAttempt({ ...source, url }, temporary, deps);
+    const attempt = await downloads.run(() => cleanAttempt({ ...source, url }, temporary, deps));
     if ("image" in attempt) return attempt;
     deps.signal.throwIfAborted();
     if (attempt.outcome === "forbidden") throw notSaved(attempt.why, url);
@@ -118,9 +126,9 @@ async function attemptFetch(
 function inspected(sink: ByteSink, image: ArrivingImage, onBytes: (bytes: number) => void): ByteSink {
   let bytes = 0;
   return {
-    write(chunk, flow) {
+    write(chunk) {
       image.write(chunk);
-      sink.write(chunk, flow);
+      sink.write(chunk);
       const step = Math.floor(bytes / BYTES_BETWEEN_EVENTS);
       bytes += chunk.length;
       if (Math.floor(bytes / BYTES_BETWEEN_EVENTS) > step) onBytes(bytes);

@@ -2,32 +2,22 @@ import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../../api/transport.ts";
 import type { DiskFile } from "../../lib/disk-file.ts";
 
-/** Bytes are collected in blocks of memory. */
-const BLOCK_BYTES = 64 * 1024;
-/** Blocks that were written, to be filled again by any download. */
-const spareBlocks: Buffer[] = [];
-const MOST_SPARE_BLOCKS = 64;
 // Large writes are fast, and each is collected while the one before runs.
 const WRITE_BYTES = 1024 * 1024;
-const MOST_QUEUED_BYTES = 4 * WRITE_BYTES;
 // Syncing during the download shortens the sync at its end.
 const FLUSH_BYTES = 8 * WRITE_BYTES;
 
 type Target = Pick<DiskFile, "writeChunks" | "sync" | "syncData">;
 
-/** Writes a download to an open file as it arrives, in bounded memory, and hashes it. */
+/** Writes a download to an open file as it arrives, and hashes it. What is not written yet waits in memory. */
 export class FileSink implements ByteSink {
   readonly #file: Target;
   readonly #hash: Hash = createHash("sha256");
   #queue: Buffer[] = [];
   #queuedBytes = 0;
-  /** The last block of the queue, as long as it is not full, and how far it is filled. */
-  #open: Buffer | null = null;
-  #filled = 0;
   #writing: Promise<void> | null = null;
   #unflushed = 0;
   #flushing: Promise<void> | null = null;
-  #paused: { resume(): void } | null = null;
   #failure: unknown = null;
   bytes = 0;
 
@@ -40,21 +30,18 @@ export class FileSink implements ByteSink {
     return this.#failure;
   }
 
-  write(chunk: Buffer, flow: { pause(): void; resume(): void }): void {
+  write(chunk: Buffer): void {
     if (this.#failure) throw this.#failure;
     this.bytes += chunk.length;
     this.#hash.update(chunk);
-    this.#collect(chunk);
+    this.#queue.push(chunk);
+    this.#queuedBytes += chunk.length;
     if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
-    if (this.#queuedBytes >= MOST_QUEUED_BYTES && !this.#paused) {
-      this.#paused = flow;
-      flow.pause();
-    }
   }
 
   /** Discards what is not being written yet and waits for the current write: until then the file must stay open. */
   async abandon(): Promise<void> {
-    giveBack(this.#takeQueue().blocks);
+    this.#takeQueue();
     await this.#writing;
     await this.#flushing;
   }
@@ -71,48 +58,22 @@ export class FileSink implements ByteSink {
     return this.#hash.digest("hex");
   }
 
-  #collect(chunk: Buffer): void {
-    this.#queuedBytes += chunk.length;
-    for (let at = 0; at < chunk.length; ) {
-      const block = this.#open ?? this.#openBlock();
-      const copied = chunk.copy(block, this.#filled, at);
-      at += copied;
-      this.#filled += copied;
-      if (this.#filled === block.length) this.#open = null;
-    }
-  }
-
-  #openBlock(): Buffer {
-    this.#open = spareBlocks.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
-    this.#filled = 0;
-    this.#queue.push(this.#open);
-    return this.#open;
-  }
-
-  /** Empties the queue. @returns what was in it */
-  #takeQueue(): { blocks: Buffer[]; chunks: Buffer[] } {
-    const blocks = this.#queue;
-    const chunks =
-      this.#open === null ? blocks : [...blocks.slice(0, -1), this.#open.subarray(0, this.#filled)];
+  #takeQueue(): Buffer[] {
+    const chunks = this.#queue;
     this.#queue = [];
     this.#queuedBytes = 0;
-    this.#open = null;
-    return { blocks, chunks };
+    return chunks;
   }
 
   #startWriting(): void {
     if (this.#writing || this.#failure) return;
     this.#unflushed += this.#queuedBytes;
-    const { blocks, chunks } = this.#takeQueue();
     this.#writing = this.#file
-      .writeChunks(chunks)
+      .writeChunks(this.#takeQueue())
       .catch((error: unknown) => {
         this.#failure = error;
       })
-      .then(() => {
-        giveBack(blocks);
-        this.#wrote();
-      });
+      .then(() => this.#wrote());
   }
 
   #flush(): void {
@@ -132,11 +93,5 @@ export class FileSink implements ByteSink {
     this.#writing = null;
     this.#flush();
     if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
-    this.#paused?.resume();
-    this.#paused = null;
   }
-}
-
-function giveBack(blocks: readonly Buffer[]): void {
-  spareBlocks.push(...blocks.slice(0, MOST_SPARE_BLOCKS - spareBlocks.length));
 }

@@ -120,7 +120,7 @@ function notLoaded(taskId: string, cause: unknown, { signal }: TaskDeps): Imggen
 /** Loads what only an accepted task needs while the reply is awaited: before that, it would delay the submit. */
 function loadFinish({ connection }: TaskDeps): void {
   setImmediate(() => {
-    void connection.downloads.prepareShared(connection.serviceUrl);
+    void connection.downloads.prepareShared();
     import("./finish.ts").catch(() => null);
   });
 }

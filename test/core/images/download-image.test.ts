@@ -1,6 +1,7 @@
+import { setMaxListeners } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { TaskDeps } from "../../../src/core/deps.ts";
 import { type DownloadedImage, downloadImage } from "../../../src/core/images/download-image.ts";
 import { png, sha256 } from "../../support/images.ts";
@@ -101,6 +102,30 @@ describe("an image that is fetched", () => {
     const { outcome } = await fetching({ answers: [response(200, IMAGE)], folder });
     expect(outcome).toMatchObject({ type: "save_failed", message: expect.stringContaining("EEXIST") });
   });
+});
+
+it("at most 16 images are downloaded at once, and the next begins when one has ended", async () => {
+  const ends: (() => void)[] = [];
+  const server = await liveServer(
+    (_request, socket) => void ends.push(() => socket.end(response(200, IMAGE))),
+  );
+  const { deps } = await taskWorld(server.baseUrl);
+  setMaxListeners(0, deps.signal);
+  const folder = await temporaryFolder();
+  const freshUrl = async () => null;
+  const all = Array.from({ length: 20 }, (_, at) =>
+    downloadImage({ url: server.origin, taskId: "task-1", freshUrl }, path.join(folder, `${at}.part`), deps),
+  );
+  await vi.waitFor(() => expect(ends).toHaveLength(16));
+  await pause(50);
+  expect(ends).toHaveLength(16);
+  ends[0]?.();
+  await vi.waitFor(() => expect(ends).toHaveLength(17));
+  for (let at = 1; at < 20; at++) {
+    await vi.waitFor(() => expect(ends.length).toBeGreaterThan(at));
+    ends[at]?.();
+  }
+  expect(await Promise.all(all)).toHaveLength(20);
 });
 
 describe("a fetch is tried again after", () => {
