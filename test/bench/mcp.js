@@ -11,7 +11,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const ROUNDS = 11;
 const CALLS = 20;
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 const home = await mkdtemp(path.join(tmpdir(), "imggen-bench-"));
 const env = { PATH: process.env.PATH ?? "", IMGGEN_HOME: home };
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const BIN = fileURLToPath(new URL("../../bin/imggen.js", import.meta.url));
+export const BIN = fileURLToPath(new URL("../../bin/imggen.cjs", import.meta.url));
 const SERVICE = fileURLToPath(new URL("service.js", import.meta.url));
 const PEAK_MEMORY = fileURLToPath(new URL("peak-memory.cjs", import.meta.url));
 

@@ -127,7 +127,7 @@ export class CrashWorld implements Places {
   }
 
   #spawn(argv: readonly string[], more: Record<string, string>): ChildProcess {
-    const command = [path.join(this.#program, "bin", "imggen.js"), ...argv];
+    const command = [path.join(this.#program, "bin", "imggen.cjs"), ...argv];
     const env = { ...this.environment(), ...more };
     return spawn(process.execPath, command, { cwd: this.out, env, stdio: ["ignore", "pipe", "pipe"] });
   }

@@ -8,7 +8,7 @@ import { answered } from "../mcp/mcp-world.ts";
 import { runProgram, startProgram } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" };
 
 /** An SDK client that has started the built program itself. */

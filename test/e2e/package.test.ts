@@ -19,8 +19,7 @@ it("the package holds the program, its types and its papers, and nothing else", 
   for (const needed of [
     "package.json",
     "LICENSE",
-    "bin/imggen.js",
-    "bin/package.json",
+    "bin/imggen.cjs",
     "dist/main.cjs",
     "dist/commands.json",
     "dist/help.txt",
@@ -31,7 +30,7 @@ it("the package holds the program, its types and its papers, and nothing else", 
     expect(names).toContain(needed);
   }
   const expected =
-    /^(package\.json|README\.md|LICENSE|bin\/imggen\.js|bin\/package\.json|dist\/commands\.json|dist\/imggen\.1|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.c?js|dist\/types\/.+\.d\.ts)$/;
+    /^(package\.json|README\.md|LICENSE|bin\/imggen\.cjs|dist\/commands\.json|dist\/imggen\.1|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.c?js|dist\/types\/.+\.d\.ts)$/;
   expect(names.filter((name) => !expected.test(name))).toEqual([]);
   expect(unpackedSize).toBeLessThan(3_000_000);
 });
@@ -41,7 +40,7 @@ it("the packed tarball works where it is unpacked, without anything to install",
   await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: ROOT });
   const [tarball = ""] = await readdir(folder);
   await run("tar", ["xzf", tarball], { cwd: folder });
-  const bin = path.join(folder, "package/bin/imggen.js");
+  const bin = path.join(folder, "package/bin/imggen.cjs");
   const env = { PATH: process.env.PATH, IMGGEN_HOME: path.join(folder, "home"), IMGGEN_API_KEY: CANARY };
   const imggen = (...args: string[]) => run(process.execPath, [bin, ...args], { cwd: folder, env });
   const { version } = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
@@ -128,7 +127,7 @@ async function loadedBy(args: readonly string[]): Promise<string[]> {
   const hook = path.join(await temporaryFolder(), "loaded.cjs");
   const report = 'process.on("exit", () => process._rawDebug(Object.keys(require.cache).join("\\n")));';
   await writeFile(hook, report);
-  const bin = path.join(ROOT, "bin/imggen.js");
+  const bin = path.join(ROOT, "bin/imggen.cjs");
   const env = { PATH: process.env.PATH, IMGGEN_HOME: await temporaryFolder() };
   const { stderr } = await run(process.execPath, ["--require", hook, bin, ...args], { env });
   return stderr.split("\n").filter((file) => file.startsWith(DIST));

@@ -10,7 +10,7 @@ import { programWorld } from "../support/program-world.ts";
 import { completedAt, inTurn, stillRunning } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 
 /** A world with a service in it, and a shell in which `imggen` is the built program. */
 async function shellWorld() {

@@ -62,7 +62,7 @@ async function worldWithoutFiles({ at, files }: Moment) {
     IMGGEN_BASE_URL: `${server.origin}/api`,
   };
   const run = (args: readonly string[], folder = program) =>
-    finished(spawn(process.execPath, [path.join(folder, "bin/imggen.js"), ...args], { env, stdio: "pipe" }));
+    finished(spawn(process.execPath, [path.join(folder, "bin/imggen.cjs"), ...args], { env, stdio: "pipe" }));
   return { file: path.join(out, "fox.png"), run };
 }
 

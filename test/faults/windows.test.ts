@@ -11,7 +11,7 @@ import { hasTool } from "../support/tools.ts";
 // Faults of Windows, played to the built program on whatever system this is: see as-windows.cjs.
 
 const AS_WINDOWS = path.resolve(import.meta.dirname, "../support/as-windows.cjs");
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 
 async function windowsWorld(
   env: Record<string, string> = {},

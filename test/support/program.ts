@@ -38,7 +38,7 @@ export const SHORTEST_BACKOFF = `--require ${JSON.stringify(path.join(import.met
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): ChildProcess {
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NO_COLOR: "1", ...options.env };
-  const bin = path.join(options.root ?? ROOT, "bin/imggen.js");
+  const bin = path.join(options.root ?? ROOT, "bin/imggen.cjs");
   const [command = "", ...words] = [...(options.through ?? []), process.execPath, bin, ...args];
   return spawn(command, words, { cwd: options.cwd ?? tmpdir(), env, stdio: "pipe" });
 }

@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { hasTool } from "./tools.ts";
 
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 
 /** Whether screens can be read here: tmux is both the pseudo-terminal and the emulator. Where tests decide, it must be. */
 export const hasScreen = hasTool("tmux") || (process.env.CI !== undefined && platform() === "linux");

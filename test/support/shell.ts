@@ -15,7 +15,7 @@ export async function shellIn(folder: string, baseUrl: string): Promise<Shell> {
   const bin = path.join(folder, "bin");
   await mkdir(bin);
   await symlink(process.execPath, path.join(bin, "node"));
-  const program = path.resolve(import.meta.dirname, "../../bin/imggen.js");
+  const program = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
   const launcher = path.join(bin, "imggen");
   await writeFile(launcher, `#!/bin/sh\nexec node "${program}" "$@"\n`);
   await chmod(launcher, 0o755);

@@ -47,7 +47,7 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
   it("draws no bar where its results are piped to a program that prints on the same screen", async () => {
     const { args, ...options } = await manifest();
     const piped = '"$@" | cat';
-    const program = [process.execPath, path.resolve(import.meta.dirname, "../../bin/imggen.js"), ...args];
+    const program = [process.execPath, path.resolve(import.meta.dirname, "../../bin/imggen.cjs"), ...args];
     const screen = await Screen.start(["-c", piped, "sh", ...program], {
       columns: 200,
       command: "sh",

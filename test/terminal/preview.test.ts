@@ -16,7 +16,7 @@ async function programWithoutSharp(): Promise<string> {
   const folder = await temporaryFolder();
   for (const part of ["bin", "dist"])
     await cp(path.join(ROOT, part), path.join(folder, part), { recursive: true });
-  return path.join(folder, "bin/imggen.js");
+  return path.join(folder, "bin/imggen.cjs");
 }
 
 async function imageFiles(): Promise<string> {
@@ -62,7 +62,7 @@ it.skipIf(platform() !== "linux" || !hasTool("script"))(
   async () => {
     const cwd = await imageFiles();
     // A pseudo-terminal with nothing behind it.
-    const command = `exec ${process.execPath} ${path.join(ROOT, "bin/imggen.js")} show image.png`;
+    const command = `exec ${process.execPath} ${path.join(ROOT, "bin/imggen.cjs")} show image.png`;
     const { stdout } = await promisify(execFile)("script", ["-qec", command, "/dev/null"], {
       cwd,
       env: { PATH: process.env.PATH, IMGGEN_HOME: path.join(cwd, "home"), TERM: "xterm-256color" },

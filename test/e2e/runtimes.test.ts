@@ -1,0 +1,52 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const BIN = path.join(ROOT, "node_modules/.bin");
+const run = promisify(execFile);
+
+const RUNTIMES: Record<string, [program: string, ...args: string[]]> = {
+  Node: [process.execPath],
+  Bun: [path.join(BIN, "bun")],
+  Deno: [path.join(BIN, "deno"), "run", "--allow-all"],
+};
+
+/** Where `npm install --global` has put the package, from the tarball that would be published. */
+let prefix = "";
+
+beforeAll(async () => {
+  prefix = await mkdtemp(path.join(tmpdir(), "imggen-test-"));
+  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", prefix], { cwd: ROOT });
+  const [tarball = ""] = await readdir(prefix);
+  const options = ["--global", "--prefix", prefix, "--omit=optional", "--offline", "--ignore-scripts"];
+  await run("npm", ["install", ...options, path.join(prefix, tarball)]);
+});
+
+afterAll(() => rm(prefix, { recursive: true, force: true }));
+
+it.each(Object.keys(RUNTIMES))(
+  "%s makes the sandbox's image, from a clone and from the installed package",
+  async (name) => {
+    const [program = "", ...args] = RUNTIMES[name] ?? [];
+    for (const root of [ROOT, path.join(prefix, "lib/node_modules/imggen")]) {
+      const folder = await temporaryFolder();
+      const env = { PATH: process.env.PATH, HOME: folder, IMGGEN_HOME: folder, DENO_NO_UPDATE_CHECK: "1" };
+      const command = [path.join(root, "bin/imggen.cjs"), "generate", "a red fox", "--sandbox", "--json"];
+      const { stdout } = await run(program, [...args, ...command], { cwd: folder, env, timeout: 60_000 });
+      const { ok, files } = JSON.parse(stdout);
+      expect({ ok, files }).toMatchObject({ ok: true, files: [{ mediaType: "image/png" }] });
+      expect(await readFile(files[0].path)).toHaveLength(files[0].bytes);
+    }
+  },
+);
+
+it("an installed package has its command, and its manual page where man looks for it", async () => {
+  const { stdout } = await run(path.join(prefix, "bin/imggen"), ["--version"]);
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(await readFile(path.join(prefix, "share/man/man1/imggen.1"), "utf8")).toMatch(/^\.TH IMGGEN 1/m);
+});
