@@ -1,35 +1,50 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { isoTime } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { isFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
+import { isFolder, isPresent, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
-import type { Processes, ProcessIdentity } from "../lib/processes.ts";
+import { isSameMachine, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 
 /** The process that has the resource, or the claim that this process now has on it. */
-export type ClaimResult = { isTaken: true; by: ProcessIdentity } | { isTaken: false; claim: Claim };
+export type ClaimResult = { isTaken: true; by: ClaimOwner } | { isTaken: false; claim: Claim };
 
 export interface Claim {
+  /**
+   * Whether nobody else has had a claim since: a process of another machine may take one once this claim's time is up,
+   * and any process where a dead one's was swept away at just that moment.
+   */
+  isKept(): Promise<boolean>;
   release(): Promise<void>;
+}
+
+interface ClaimOwner extends ProcessIdentity {
+  /** Until when other machines, which cannot check whether the owner is alive, respect the claim. Absent: not at all. */
+  until?: string;
 }
 
 /**
  * Takes over a resource (a task, the settings) whose owner is gone, or that had none. Claims are numbered files, each
  * created exclusively: of two processes that both find the last owner dead, only one can create the next number.
+ * @param forMs for how long other machines respect the claim, milliseconds. Default: not at all
  */
 export async function takeClaim(
   folder: string,
   id: string,
   firstOwner: ProcessIdentity | null,
   processes: Processes,
+  forMs?: number,
 ): Promise<ClaimResult> {
   if (isAtWork(firstOwner, processes)) return { isTaken: true, by: firstOwner };
   for (let generation = 1; ; generation++) {
     const file = path.join(folder, `${id}.claim-${generation}`);
-    if (await createClaim(file, processes.self)) {
-      return { isTaken: false, claim: { release: () => releaseClaim(folder, id, file) } };
+    const until = forMs === undefined ? {} : { until: isoTime(Date.now() + forMs) };
+    if (await createClaim(file, { ...processes.self, ...until })) {
+      const isKept = () => isOnlyClaim(folder, id, file, processes);
+      return { isTaken: false, claim: { isKept, release: () => releaseClaim(folder, id, file) } };
     }
     const owner = await livingOwnerOf(file, processes);
     // Released a moment ago: the number is free again, and skipping it could give it two owners.
@@ -37,6 +52,9 @@ export async function takeClaim(
     else if (owner) return { isTaken: true, by: owner };
   }
 }
+
+/** How long a claim that processes have in turn is respected by other machines: much longer than it is needed. */
+const TURN_MS = 10_000;
 
 /** How long to wait for a claim, milliseconds, and what ends the wait earlier. */
 export interface ClaimLimits {
@@ -56,7 +74,7 @@ export async function claimInTurn(
 ): Promise<Claim> {
   for (const end = performance.now() + mostMs; ; ) {
     signal?.throwIfAborted();
-    const turn = await takeClaim(folder, id, null, processes);
+    const turn = await takeClaim(folder, id, null, processes, TURN_MS);
     if (!turn.isTaken) return turn.claim;
     if (performance.now() > end) throw new Error(`process ${turn.by.pid} is using it`);
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -68,10 +86,14 @@ export async function claimInTurn(
  * moment the claim is read and the moment the process is found dead, and another process may have its id by then. So the
  * claim is read again: it was never released only if it still names the dead process.
  */
-async function livingOwnerOf(file: string, processes: Processes): Promise<ProcessIdentity | "gone" | null> {
+async function livingOwnerOf(file: string, processes: Processes): Promise<ClaimOwner | "gone" | null> {
   const owner = await readOwner(file);
-  if (owner === "gone" || (owner && processes.isAlive(owner))) return owner;
+  if (owner === "gone" || (owner && mayBeAlive(owner, processes))) return owner;
   return isDeepStrictEqual(await readOwner(file), owner) ? null : "gone";
+}
+
+function mayBeAlive(owner: ClaimOwner, { self, isAlive }: Processes): boolean {
+  return isAlive(owner) || (!isSameMachine(owner, self) && Date.now() < Date.parse(owner.until ?? ""));
 }
 
 /** Whether the first owner of a resource is alive, so that it must not be claimed. */
@@ -80,6 +102,14 @@ export function isAtWork(
   processes: Processes,
 ): firstOwner is ProcessIdentity {
   return firstOwner !== null && processes.isAlive(firstOwner);
+}
+
+async function isOnlyClaim(folder: string, id: string, own: string, processes: Processes): Promise<boolean> {
+  const claims = readdirSync(folder).filter((name) => isClaimOn(id, name));
+  const others = claims.map((name) => path.join(folder, name)).filter((file) => file !== own);
+  const owners = await Promise.all(others.map((file) => livingOwnerOf(file, processes)));
+  // Whoever releases a claim removes all others first.
+  return isPresent(own) && owners.every((owner) => owner === null);
 }
 
 /**
@@ -130,7 +160,7 @@ function isClaimOn(id: string, name: string): boolean {
 }
 
 /** Creates a claim with its owner in it, or none at all. */
-async function createClaim(file: string, self: ProcessIdentity): Promise<boolean> {
+async function createClaim(file: string, self: ClaimOwner): Promise<boolean> {
   const draft = `${file}.${randomDigits()}`;
   try {
     const written = DiskFile.createExclusive(draft, 0o600);
@@ -150,7 +180,7 @@ async function createClaim(file: string, self: ProcessIdentity): Promise<boolean
 }
 
 /** The owner written in a claim; null if it cannot be read. */
-async function readOwner(file: string): Promise<ProcessIdentity | "gone" | null> {
+async function readOwner(file: string): Promise<ClaimOwner | "gone" | null> {
   try {
     const text = await readPublished(file, (whole) => parsed(whole) !== null);
     return parsed(text);
@@ -160,7 +190,7 @@ async function readOwner(file: string): Promise<ProcessIdentity | "gone" | null>
   }
 }
 
-function parsed(text: string): ProcessIdentity | null {
+function parsed(text: string): ClaimOwner | null {
   try {
     return JSON.parse(text);
   } catch {

@@ -62,12 +62,13 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * Runs `work` while no other caller on this machine does so for the same request: to search the ledger for a task and
-   * to begin one is a single step then. @throws StateFolderError, the signal's reason, or what `work` throws
+   * Runs `work` while no other caller does so for the same request: to search the ledger for a task and to begin one is
+   * a single step then, unless `isKept` says afterwards that another caller had the request meanwhile.
+   * @throws StateFolderError, the signal's reason, or what `work` throws
    */
   async alone<Result>(
     { request, service }: Pick<Intent, "request" | "service">,
-    work: () => Promise<Result>,
+    work: (isKept: Claim["isKept"]) => Promise<Result>,
     limits: ClaimLimits,
   ): Promise<Result> {
     const claim = await usingStateFolder(this.folder, "Nothing was sent.", async () => {
@@ -79,11 +80,16 @@ export class Ledger extends LedgerReader {
       throw error;
     });
     try {
-      return await work();
+      return await work(claim.isKept);
     } finally {
       // One that cannot be removed ends with this process.
       await claim.release().catch(() => {});
     }
+  }
+
+  /** Withdraws a task that was begun and not sent. @throws StateFolderError */
+  async withdraw(task: OwnedTask): Promise<void> {
+    await this.guarded(async () => this.#starter.withdraw(task));
   }
 
   /** Announces a task that is about to be submitted, for processes with a daily limit. @throws StateFolderError */

@@ -75,16 +75,16 @@ export class TaskStarter {
       try {
         if (!(await isFinished())) return task;
       } catch (error) {
-        this.#withdraw(task);
+        this.withdraw(task);
         throw error;
       }
-      this.#withdraw(task);
+      this.withdraw(task);
       return "taken";
     });
   }
 
-  /** Withdraws a task that was begun and not sent. */
-  #withdraw({ file }: OwnedTask): void {
+  /** As `Ledger.withdraw`. */
+  withdraw({ file }: OwnedTask): void {
     file.closeIfPossible();
     removeIfPresent(file.path);
   }

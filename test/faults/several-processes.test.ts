@@ -337,6 +337,21 @@ it("two containers on one home and one batch, with the same host name: no row is
   expect((await world.ledger()).open).toEqual([]);
 });
 
+it("generations with --reuse in several containers on one home: one submit, and all of them return its image", async (test) => {
+  if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
+    return test.skip("needs a process namespace");
+  const server = await liveService(PICTURE, { submit: late(1_000, accepts) });
+  const world = await programWorld(server);
+  const runs = await Promise.all(
+    [1, 2, 3, 4].map(() => world.run(world.generateArgs(["--reuse", "--quiet"]), { through: CONTAINER })),
+  );
+  expect(server.submits()).toHaveLength(1);
+  for (const { code, stdout } of runs) {
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ taskId: "task-a-fox", status: "completed", charged: "yes" });
+  }
+});
+
 it("a claim of another machine is respected until it says, and where it says nothing for 150 s", async () => {
   const server = await liveService(PICTURE, { submit: silence });
   const world = await programWorld(server);

@@ -9,7 +9,7 @@ import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
-import { EVENTS, INTENT, linesOf } from "../support/records.ts";
+import { AT, EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -100,6 +100,30 @@ describe("work on one request at a time", () => {
     expect(await as(1).alone(other, async () => "done", SOON)).toBe("done");
     world.die(2);
     expect(await as(1).alone(INTENT, async () => "done", SOON)).toBe("done");
+  });
+
+  it("is told afterwards that another machine has taken over, which waits until the claim's time is up", async () => {
+    const { as, open } = await newLedger();
+    const ours = as(1);
+    const theirs = new Ledger(path.dirname(ours.folder), fakeClock(), {
+      self: { ...identity(1), host: "elsewhere" },
+      isAlive: () => false,
+    });
+    const kept = ours.alone(
+      INTENT,
+      async (isKept) => {
+        await expect(theirs.alone(INTENT, async () => "done", { mostMs: 50 })).rejects.toThrow("process 1");
+        expect(await isKept()).toBe(true);
+        const [name = ""] = await readdir(open);
+        const claim = JSON.parse(await readFile(path.join(open, name), "utf8"));
+        expect(Date.parse(claim.until)).toBeGreaterThan(Date.now() + 5_000);
+        await writeFile(path.join(open, name), JSON.stringify({ ...claim, until: AT }));
+        expect(await theirs.alone(INTENT, async () => "done", SOON)).toBe("done");
+        return isKept();
+      },
+      SOON,
+    );
+    expect(await kept).toBe(false);
   });
 
   it("waits no longer than the signal allows, and throws its reason", async () => {

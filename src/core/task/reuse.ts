@@ -88,9 +88,14 @@ const CLOCK_MARGIN_MS = 60_000;
 function beginNew(spec: GenerateSpec, searchedMs: number, deps: TaskDeps): Promise<OwnedTask | null> {
   const { ledger, signal } = deps;
   const intent = intentOf(spec, deps);
-  const begin = async () => {
+  const begin = async (isKept: () => Promise<boolean>) => {
     const found = await findReusable(intent.request, deps, searchedMs - CLOCK_MARGIN_MS);
-    return found === null ? ledger.begin(intent, firstAttemptMs(deps)) : null;
+    if (found !== null) return null;
+    const owned = await ledger.begin(intent, firstAttemptMs(deps));
+    // A process that takes the claim over searches after that, so at least one of the two learns about the other.
+    if (await isKept()) return owned;
+    await ledger.withdraw(owned);
+    return null;
   };
   const mostMs = Math.min(MOST_WAIT_MS, patienceMs(spec.wait, intent.request));
   return ledger.alone(intent, begin, { mostMs, signal });
