@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { checkRequest } from "../../models/check.ts";
-import { isLocalFile } from "../../models/rules/images.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import {
@@ -12,7 +11,13 @@ import {
   runRequest,
 } from "../flags/generate-flags.ts";
 import { OPTION_GROUPS } from "../flags/option-groups.ts";
-import { addRequestOptions, type RequestFlags, readRequestFlags } from "../flags/request-flags.ts";
+import {
+  addRequestOptions,
+  canUpload,
+  IMAGE_OR_FILE,
+  type RequestFlags,
+  readRequestFlags,
+} from "../flags/request-flags.ts";
 import { canAsk } from "../input/confirm.ts";
 import { editPrompt, readPrompt } from "../input/prompt.ts";
 
@@ -30,12 +35,6 @@ Examples:
   $ echo "a quiet harbour" | imggen generate --json --sandbox
   $ imggen generate "a red fox" --model gamma-image-2 --dry-run`;
 
-const IMAGE_OR_FILE = {
-  short: "-i",
-  value: "<image>",
-  description: "reference image: a URL, or a file (imggen help uploads); repeat it for several",
-};
-
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
   addRequestOptions(command, { image: IMAGE_OR_FILE })
@@ -46,7 +45,6 @@ export function register(command: Command, runWith: RunWith): void {
     .option("--reuse", "reuse an identical request that was already charged")
     .option("--again", "submit a new task even if an identical request is unfinished")
     .optionsGroup(OPTION_GROUPS.advanced)
-    .option("--no-upload-cache", "upload files given as --image again, uploaded before or not")
     .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runGenerate));
@@ -59,9 +57,7 @@ async function runGenerate(
 ): Promise<number> {
   const { values, labels } = await readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
-  const uploads = values.image?.some(isLocalFile)
-    ? (await session.settings.get("uploadCommand")) !== undefined
-    : undefined;
+  const uploads = await canUpload(values.image, session);
   const options = { validate: flags.validate, labels, uploads };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);

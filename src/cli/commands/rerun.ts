@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { checkBaseUrl } from "../../client/account.ts";
 import { openLedger } from "../../client/open-ledger.ts";
@@ -17,16 +18,31 @@ import {
   runRequest,
 } from "../flags/generate-flags.ts";
 import { OPTION_GROUPS } from "../flags/option-groups.ts";
+import {
+  addRequestOptions,
+  canUpload,
+  IMAGE_OR_FILE,
+  type RequestFlags,
+  valuesOf,
+} from "../flags/request-flags.ts";
 import { clientContext } from "../tasks/client-context.ts";
 
 const EXAMPLES = `
 Examples:
   $ imggen rerun a-fox-3f9c.png
+  $ imggen rerun a-fox-3f9c.png --quality 4K
   $ imggen rerun task_3f9c --output another-fox.png
   $ imggen rerun a-fox-3f9c.png --dry-run`;
 
+const OTHER_MODEL = {
+  short: "-m",
+  value: "<id>",
+  description: "model, see imggen models (default: the same)",
+};
+
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
+  addRequestOptions(command, { model: OTHER_MODEL, image: IMAGE_OR_FILE });
   addGenerateOptions(addViewOptions(addOutputOptions(command)))
     .option("--no-validate", "skip validation against the model matrix")
     .optionsGroup(OPTION_GROUPS.cost)
@@ -35,18 +51,22 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runRerun));
 }
 
-interface RerunFlags extends GenerateFlags {
+interface RerunFlags extends RequestFlags, GenerateFlags {
   yes?: boolean;
 }
 
 async function runRerun(session: Session, what: string, flags: RerunFlags): Promise<number> {
   const ledger = openLedger(clientContext(session));
-  const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger);
+  const values = valuesOf(flags);
+  const replacesImages = values.image !== undefined;
+  const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
-  const checked = checkRequest(inputOf(earlier.request), await session.matrix(), {
-    validate: flags.validate,
-  });
-  return runRequest(checked, { ...flags, again: true }, session, earlier.record);
+  const options = { validate: flags.validate, uploads: await canUpload(values.image, session) };
+  const input = { ...inputOf(earlier.request), ...values };
+  const checked = checkRequest(input, await session.matrix(), options);
+  // A request that was changed does not stand for the earlier one.
+  const repeated = isDeepStrictEqual(checked.request, earlier.request) ? earlier.record : null;
+  return runRequest(checked, { ...flags, again: true }, session, repeated);
 }
 
 /**

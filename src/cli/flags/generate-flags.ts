@@ -74,10 +74,9 @@ export function addGenerateOptions(command: Command): Command {
     .optionsGroup(OPTION_GROUPS.waiting)
     .option("--no-wait", "return once the task is accepted");
   addPollOptions(command, "how long to wait for the result");
-  return addRequestTimeout(command.optionsGroup(OPTION_GROUPS.advanced)).option(
-    "--check-images",
-    "check type and size of reference images with HEAD, before anything is charged",
-  );
+  return addRequestTimeout(command.optionsGroup(OPTION_GROUPS.advanced))
+    .option("--check-images", "check type and size of reference images with HEAD, before anything is charged")
+    .option("--no-upload-cache", "upload files given as --image again, uploaded before or not");
 }
 
 /**

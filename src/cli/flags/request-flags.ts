@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
+import { isLocalFile } from "../../models/rules/images.ts";
 import { SETTING_NAMES } from "../../store/settings-file.ts";
 import type { RequestInput } from "../../task/request.ts";
 import {
@@ -50,6 +51,13 @@ const FLAGS: Readonly<Record<FlagName, Flag>> = {
   image: { short: "-i", value: "<url>", description: "reference image; repeat it for several" },
 };
 
+/** `--image` of commands that upload files. */
+export const IMAGE_OR_FILE: Flag = {
+  short: "-i",
+  value: "<image>",
+  description: "reference image: a URL, or a file (imggen help uploads); repeat it for several",
+};
+
 function isFlagName(name: string): name is FlagName {
   return isFieldName(name) && name !== "prompt";
 }
@@ -88,10 +96,20 @@ export async function readRequestFlags(flags: RequestFlags, { settings }: Sessio
     given[name] = setting.value;
     labels[name] = setting.label;
   }
-  const values = fieldsFrom<GivenFields>((name) =>
-    isFlagName(name) ? fromFlag(name, given[name]) : undefined,
-  );
-  return { values, labels };
+  return { values: valuesOf(given), labels };
+}
+
+/** The values that flags give; those that are not set are absent. @throws UsageError */
+export function valuesOf(flags: RequestFlags): Omit<RequestInput, "prompt"> {
+  return fieldsFrom<GivenFields>((name) => (isFlagName(name) ? fromFlag(name, flags[name]) : undefined));
+}
+
+/** Whether files among reference images can be uploaded; undefined where there are none. */
+export async function canUpload(
+  images: readonly string[] | undefined,
+  { settings }: Session,
+): Promise<boolean | undefined> {
+  return images?.some(isLocalFile) ? (await settings.get("uploadCommand")) !== undefined : undefined;
 }
 
 const LIMITS = `${MAX_IMAGES.min} to ${MAX_IMAGES.max}`;

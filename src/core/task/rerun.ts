@@ -8,9 +8,15 @@ import { type ImageOrigin, originOf, originOfTask } from "./origin.ts";
  * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it
  * may have been moved or renamed since, but not changed. A request that the ledger lacks may be in the sidecar.
  * @param file `what` as an absolute path
+ * @param replacesImages whether its reference images are not needed
  * @throws UsageError if neither has it, or the sidecar has only a part of it
  */
-export async function findEarlierRequest(what: string, file: string, ledger: Ledger): Promise<ImageOrigin> {
+export async function findEarlierRequest(
+  what: string,
+  file: string,
+  ledger: Ledger,
+  replacesImages = false,
+): Promise<ImageOrigin> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
   if (!isFile) {
     const record = await ledger.find(what);
@@ -19,7 +25,8 @@ export async function findEarlierRequest(what: string, file: string, ledger: Led
   }
   const origin = await originOf(file, await readDigest(file), ledger);
   if (origin === null) throw unknownFile(what);
-  const shortened = origin.record
+  const areKnown = origin.record !== null || replacesImages;
+  const shortened = areKnown
     ? undefined
     : [origin.request.image ?? []].flat().find((url) => url.endsWith("?…"));
   if (shortened !== undefined) throw shortenedImage(what, shortened);

@@ -42,6 +42,45 @@ describe("rerun", () => {
     expect(submitted(world)).toEqual([FOX_REQUEST, FOX_REQUEST, FOX_REQUEST]);
   });
 
+  it("changes what is given, and nothing else: neither settings nor variables count", async () => {
+    const world = await commandWorld();
+    const { document } = await world.json(FOX);
+    const file = String(document.files?.[0]?.path);
+    const env = { IMGGEN_MODEL: "z-image" };
+    await world.json(["rerun", file, "-q", "4K", "--ratio", "1:1"], { env });
+    await world.json(["rerun", "task-1", "-m", "gamma-image-2-5-sunburst-text", "-q", "1K", "-n", "2"], {
+      env,
+    });
+    const images = ["https://example.com/a.png", "https://example.com/b.png"];
+    await world.json(["rerun", "task-1", ...images.flatMap((url) => ["-i", url])], { env });
+    expect(submitted(world).slice(1)).toEqual([
+      { ...FOX_REQUEST, quality: "4K", ratio: "1:1" },
+      { ...FOX_REQUEST, model: "gamma-image-2-5-sunburst-text", quality: "1K", maxImages: 2 },
+      { ...FOX_REQUEST, image: images },
+    ]);
+  });
+
+  it("is checked against the matrix with what is changed; nothing is sent", async () => {
+    const world = await commandWorld();
+    await world.json(FOX);
+    for (const flags of [
+      ["-q", "8K"],
+      ["-m", "z-image"],
+      ["-i", "fox.png"],
+    ]) {
+      const { code, document } = await world.json(["rerun", "task-1", ...flags]);
+      expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "invalid_request" });
+    }
+    expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("of a request of unknown outcome does not settle it where it is changed", async () => {
+    const world = await lostReply();
+    await world.json(FOX);
+    expect((await world.json(["rerun", await newestId(world), "-q", "4K"])).code).toBe(0);
+    expect((await world.json(["resume"])).code).toBe(9);
+  });
+
   it("refuses a file that imggen did not save, and an id that it does not know; nothing is sent", async () => {
     const world = await commandWorld();
     await writeFile(path.join(world.cwd, "other.png"), PICTURE);
