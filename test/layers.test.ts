@@ -48,7 +48,8 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   },
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },
   client: { layers: ["core", "models", "api", "store", "task", "lib"], files: ["sandbox/server.ts"] },
-  core: { layers: ["models", "api", "store", "task", "lib"] },
+  // An image is converted to the type that its name says.
+  core: { layers: ["models", "api", "store", "task", "lib"], files: ["graphics/decoder.ts"] },
   gallery: { layers: ["core", "graphics", "models", "store", "task", "lib"] },
   graphics: { layers: ["lib"] },
   api: { layers: ["task", "lib"] },

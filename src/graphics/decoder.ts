@@ -62,6 +62,26 @@ export function thumbnail(file: string, edge: number): Promise<Buffer> {
   );
 }
 
+/** The types that an image can be converted to. */
+const WRITERS = {
+  png: (image: Image) => image.png(),
+  jpeg: (image: Image) =>
+    image.flatten({ background: "white" }).jpeg({ quality: 92, chromaSubsampling: "4:4:4" }),
+  webp: (image: Image) => image.webp({ quality: 92 }),
+} as const;
+
+export function isWritable(type: string): type is keyof typeof WRITERS {
+  return Object.hasOwn(WRITERS, type);
+}
+
+/** An image of one frame in another type, in its own colours. @throws UndecodableError */
+export function convertedImage(file: ImageSource, type: keyof typeof WRITERS): Promise<Buffer> {
+  return decoding(file, async (image) => {
+    if (((await image.metadata()).pages ?? 1) > 1) throw new Error("it is animated");
+    return WRITERS[type](image.keepIccProfile()).toBuffer();
+  });
+}
+
 type Image = ReturnType<Sharp>;
 
 /** Of an animated image the first frame; turned as its camera says. */

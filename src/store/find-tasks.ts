@@ -1,4 +1,5 @@
 import type { TaskRecord } from "../task/record.ts";
+import { digestsOf } from "../task/saved-file.ts";
 import { IdPrefixes, mayBePrefix } from "./id-prefix.ts";
 import type { LedgerEntry } from "./ledger-entry.ts";
 import { fileTag, fileTagsOf, idOfName, taskTag, taskTagOf } from "./ledger-name.ts";
@@ -49,7 +50,7 @@ export async function findTasksOfFiles(
   const found = new Map<string, TaskRecord>();
   for await (const entry of entries((name) => fileTagsOf(name).some((tag) => tags.has(tag)))) {
     if (entry.kind !== "task" || entry.record.state.name !== "saved") continue;
-    for (const { sha256 } of entry.record.state.files)
+    for (const sha256 of entry.record.state.files.flatMap(digestsOf))
       if (sha256s.has(sha256) && !found.has(sha256)) found.set(sha256, entry.record);
   }
   return found;

@@ -4,6 +4,7 @@ import { isoTime } from "../lib/clock.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 import { mayBeCharged, type TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
+import { digestsOf } from "../task/saved-file.ts";
 
 // A finished task's file carries tags in its name, so that one of a hundred thousand is found by reading
 // names alone: `<id>.t<task id>.r<request>.m<model>.k<key>.c<credits>.f<file>.jsonl`. A tag is a short digest: what
@@ -55,7 +56,7 @@ export function doneName(record: TaskRecord): string {
   if ("taskId" in state) tags.unshift(taskTag(state.taskId));
   if (mayBeCharged(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
   if (state.name === "saved") {
-    tags.push(...state.files.slice(0, MOST_FILE_TAGS).map(({ sha256 }) => fileTag(sha256)));
+    tags.push(...state.files.flatMap(digestsOf).slice(0, MOST_FILE_TAGS).map(fileTag));
   }
   return `${[id, ...tags].join(".")}.jsonl`;
 }

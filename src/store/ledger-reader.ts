@@ -7,6 +7,7 @@ import { isSameRequest, type ServiceIdentity } from "../task/intent.ts";
 import type { TaskState } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
+import { digestsOf } from "../task/saved-file.ts";
 import { DoneTasks } from "./done-tasks.ts";
 import { StateFolderError } from "./errors.ts";
 import { findTasks, findTasksOfFiles } from "./find-tasks.ts";
@@ -141,7 +142,7 @@ export class LedgerReader {
     const tag = fileTag(sha256);
     const byFile = this.#search(
       (name) => hasTag(name, tag),
-      ({ state }) => state.name === "saved" && state.files.some((file) => file.sha256 === sha256),
+      ({ state }) => state.name === "saved" && state.files.some((file) => digestsOf(file).includes(sha256)),
     );
     return (await byFile.next()).value ?? null;
   }

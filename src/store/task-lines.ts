@@ -41,6 +41,7 @@ const savedFile = z.object({
   sha256: text,
   width: z.number(),
   height: z.number(),
+  originalSha256: z.exactOptional(text),
 } satisfies Fields<SavedFile>);
 /** Releases before this one noted neither boot nor namespace, nor until when they would be submitting. */
 const owner = z.object({

@@ -9,4 +9,11 @@ export interface SavedFile {
   sha256: string;
   width: number;
   height: number;
+  /** Of the bytes as the service sent them, where they were converted to the type that the file's name says. */
+  originalSha256?: string;
+}
+
+/** The digests that a saved file is known by. */
+export function digestsOf({ sha256, originalSha256 }: SavedFile): string[] {
+  return originalSha256 === undefined ? [sha256] : [sha256, originalSha256];
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { platform } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -83,5 +83,14 @@ describe.skipIf(!hasScreen)("without the optional sharp", () => {
       "warning: No preview of image.jpeg: the optional package sharp is not installed.",
       "image.jpeg (400×200)",
     ]);
+  });
+
+  it("an image whose name says another type keeps its bytes and its name, and a line says so", async () => {
+    const [program, cwd] = [await programWithoutSharp(), await temporaryFolder()];
+    const args = ["generate", "a fox", "--sandbox", "-o", "fox.jpg"];
+    expect(await Screen.after(args, { columns: 120, cwd, program })).toContain(
+      "warning: fox.jpg holds a PNG image, which was not converted: the optional package sharp is not installed.",
+    );
+    expect((await readFile(path.join(cwd, "fox.jpg"))).subarray(1, 4).toString()).toBe("PNG");
   });
 });

@@ -18,6 +18,8 @@ export interface DownloadedImage {
   image: ImageInfo;
   bytes: number;
   sha256: string;
+  /** Of the bytes that were downloaded, where they have been converted since. */
+  originalSha256?: string;
 }
 
 export interface ImageSource {

@@ -1,19 +1,20 @@
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
 import { removeIfPossible } from "../../lib/durable.ts";
-import { EXTENSIONS } from "../../lib/image/extensions.ts";
 import { syncFolder } from "../../lib/sync-folder.ts";
 import { whileInUse } from "../../lib/while-in-use.ts";
 import type { TaskDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";
+import { asNamed } from "./convert-image.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
 import { renderName } from "./file-name.ts";
 import { publishNumbered } from "./publish-image.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
-/** An image under its final name. */
+/** An image under its final name, as it is there: it may have been converted. */
 interface Placed {
   path: string | null;
+  image: DownloadedImage;
   warnings: string[];
 }
 
@@ -31,9 +32,10 @@ export async function placeImage(
   if (spec.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
   const wanted = finalPath(fetched, index, spec);
   try {
-    const file = await publishNumbered(fetched, wanted, index, spec, result, deps);
+    const { image, warnings } = await asNamed(fetched, wanted, deps);
+    const file = await publishNumbered(image, wanted, index, spec, result, deps);
     await syncFolder(path.dirname(file));
-    return { path: file, warnings: typeWarnings(file, fetched) };
+    return { path: file, image, warnings: warnings.map((warning) => `${path.basename(file)} ${warning}.`) };
   } catch (error) {
     // The next run downloads it again.
     removeIfPossible(fetched.temporary);
@@ -52,14 +54,6 @@ function finalPath(fetched: DownloadedImage, index: number, spec: SaveSpec): str
   return path.join(destination.folder, name);
 }
 
-/** A name that the user chose is kept even if the bytes are of another type; this warns about it. */
-function typeWarnings(file: string, { image }: DownloadedImage): string[] {
-  const named = path.extname(file).slice(1).toLowerCase();
-  const extensions: readonly string[] = EXTENSIONS[image.type];
-  if (extensions.includes(named)) return [];
-  return [`${path.basename(file)} holds a ${image.extension.toUpperCase()} image.`];
-}
-
 async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<Placed> {
   try {
     await deps.writeOut(createReadStream(fetched.temporary));
@@ -71,5 +65,5 @@ async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<
   } finally {
     await whileInUse(() => promises.unlink(fetched.temporary));
   }
-  return { path: null, warnings: [] };
+  return { path: null, image: fetched, warnings: [] };
 }

@@ -97,7 +97,7 @@ async function saveImage(
   const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
   const fetched = copied ?? (await downloaded(url, at, temporary, spec, deps));
   const placed = await placeImage(fetched, index, spec, result, deps);
-  const file = savedFile(fetched, placed.path);
+  const file = savedFile(placed.image, placed.path);
   result.warnings.push(...placed.warnings);
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
   const why = await addSidecar(file, temporary, spec, deps);
@@ -141,9 +141,13 @@ async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock 
   await sweepReservations(folder, ledger.processes);
 }
 
-function savedFile({ url, image, bytes, sha256 }: DownloadedImage, file: string | null): SavedFile {
+function savedFile(
+  { url, image, bytes, sha256, originalSha256 }: DownloadedImage,
+  file: string | null,
+): SavedFile {
   const { mediaType, width, height } = image;
-  return { path: file, url, mediaType, bytes, sha256, width, height };
+  const original = originalSha256 !== undefined && { originalSha256 };
+  return { path: file, url, mediaType, bytes, sha256, width, height, ...original };
 }
 
 /** The folder of the final name, so that publishing stays within one file system. */

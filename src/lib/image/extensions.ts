@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { ImageType } from "./format.ts";
 
 /** The file name extensions of each image type, without the dot. New files get the first. */
@@ -8,6 +9,13 @@ export const EXTENSIONS = {
   gif: ["gif"],
   avif: ["avif"],
 } as const satisfies Record<ImageType, readonly [string, ...string[]]>;
+
+/** The image type that a file's name says; null for a name that says none. */
+export function typeNamed(file: string): ImageType | null {
+  const extension = path.extname(file).slice(1).toLowerCase();
+  const types: readonly [string, readonly string[]][] = Object.entries(EXTENSIONS);
+  return (types.find(([, each]) => each.includes(extension))?.[0] as ImageType | undefined) ?? null;
+}
 
 const ALL: readonly string[] = Object.values(EXTENSIONS).flat();
 

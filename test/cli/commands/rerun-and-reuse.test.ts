@@ -34,6 +34,18 @@ describe("rerun", () => {
     expect(submitted(world)).toEqual([FOX_REQUEST, FOX_REQUEST]);
   });
 
+  it("knows an image that was converted to its name's type, and the bytes that the service sent", async () => {
+    const world = await commandWorld();
+    await world.json([...FOX, "-o", "fox.webp"]);
+    await writeFile(path.join(world.cwd, "original.png"), PICTURE);
+    for (const name of ["fox.webp", "original.png"])
+      expect((await world.json(["rerun", name, "--dry-run"])).document.request).toEqual(FOX_REQUEST);
+    await world.json(["gallery"]);
+    expect(await readFile(path.join(world.cwd, "gallery.html"), "utf8")).toMatch(
+      /"name":"original\.png"[^}]*"prompt":"a fox"/,
+    );
+  });
+
   it("takes a task's id, the service's or the ledger's", async () => {
     const world = await commandWorld();
     await world.json(FOX);

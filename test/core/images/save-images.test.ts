@@ -9,6 +9,8 @@ import { ownedName } from "../../../src/lib/owned-name.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
 import type { Destination } from "../../../src/task/destination.ts";
+import { inspect } from "../../lib/image/builders.ts";
+import { webpAnimated } from "../../lib/image/samples.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { response } from "../../support/scripted-server.ts";
@@ -158,7 +160,7 @@ describe("saved images", () => {
   });
 
   it.each([
-    ["x.jpg", "x.jpg", ["x.jpg holds a PNG image."]],
+    ["x.gif", "x.gif", ["x.gif holds a PNG image."]],
     ["x", "x.png", []],
     ["x.PNG", "x.PNG", []],
     ["x.tar", "x.tar", ["x.tar holds a PNG image."]],
@@ -167,6 +169,38 @@ describe("saved images", () => {
     const result = await saving({ destination: file(folder, name) });
     expect(await readdir(folder)).toEqual([saved]);
     expect(result.warnings).toEqual(warnings);
+  });
+
+  it.each(["jpg", "jpeg", "webp"])(
+    "named x.%s are converted, and known by both digests",
+    async (extension) => {
+      const folder = await temporaryFolder();
+      const destination = file(folder, `x.${extension}`);
+      const { files, warnings } = await saving({ images: [png(0)], destination });
+      const bytes = await readFile(path.join(folder, `x.${extension}`));
+      const type = extension === "jpg" ? "jpeg" : extension;
+      expect(await inspect(bytes)).toMatchObject({ ok: true, image: { type, width: 8, height: 6 } });
+      expect(files).toMatchObject([
+        {
+          mediaType: `image/${type}`,
+          bytes: bytes.length,
+          sha256: sha256(bytes),
+          originalSha256: sha256(png(0)),
+        },
+      ]);
+      expect(warnings).toEqual([`x.${extension} was converted from the PNG image that the service sent.`]);
+      // As after a kill between the file's publishing and its record.
+      await saving({ images: [png(0)], destination, recovering: true });
+      expect(await readdir(folder)).toEqual([`x.${extension}`]);
+    },
+  );
+
+  it("that move keep their bytes and the name, with a warning", async () => {
+    const folder = await temporaryFolder();
+    const { files, warnings } = await saving({ images: [webpAnimated], destination: file(folder, "x.png") });
+    expect((await readFile(path.join(folder, "x.png"))).equals(webpAnimated)).toBe(true);
+    expect(files[0]).not.toHaveProperty("originalSha256");
+    expect(warnings).toEqual([expect.stringMatching(/^x\.png holds a WEBP image, .*animated/)]);
   });
 
   it("leave no name to the service: neither its URL's nor a path in its task id", async () => {
