@@ -30,7 +30,11 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
  * travels with every request. @throws UsageError
  */
 export function checkBaseUrl(text: string, label: string): string {
-  if (!URL.canParse(text)) throw new UsageError(`${label} ${JSON.stringify(text)} is not a URL.`);
+  const whole = withScheme(text);
+  if (whole !== null || !URL.canParse(text))
+    throw new UsageError(`${label} ${JSON.stringify(text)} is not a URL.`, {
+      hint: whole === null ? undefined : `Did you mean ${whole}?`,
+    });
   const url = new URL(text);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
     throw new UsageError(`${label} must begin with https:// (plain http: only for this machine itself).`, {
@@ -41,6 +45,14 @@ export function checkBaseUrl(text: string, label: string): string {
     throw new UsageError(`${label} must be a plain address, with no user name, query or fragment in it.`);
   }
   return withoutSlash(text);
+}
+
+/** An address that lacks only its scheme, such as `example.com/api`, with it; null for anything else. */
+export function withScheme(text: string): string | null {
+  if (!/^[a-z0-9.-]*[a-z0-9](:\d+)?(\/|$)/i.test(text) || !URL.canParse(`https://${text}`)) return null;
+  const { hostname } = new URL(`https://${text}`);
+  if (isLoopbackHost(hostname)) return `http://${text}`;
+  return hostname.includes(".") ? `https://${text}` : null;
 }
 
 /** The base URL that applies. @throws UsageError if there is none */

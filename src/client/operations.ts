@@ -57,7 +57,14 @@ export class Operations {
     const checked = checkedFrom(options, this.#matrix());
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const destination = await this.#destination(options, { mayExist: true });
-    const terms = { maxCredits, allowUndocumented: validate === false, repeated: null, reuse, again };
+    const terms = {
+      maxCredits,
+      matrix: this.#matrix(),
+      allowUndocumented: validate === false,
+      repeated: null,
+      reuse,
+      again,
+    };
     const spec = { checked, destination, wait, ...terms };
     const deps = this.#depsFor(options, signal);
     return this.#succeeded(await submitRequest(spec, await deps.current(), async () => {}));

@@ -8,6 +8,7 @@ import { dismissTask } from "../core/task/dismiss.ts";
 import { type GenerateSpec, generate } from "../core/task/generate.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
+import type { Matrix } from "../models/matrix.ts";
 import { isUnknown, type TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 
@@ -22,6 +23,8 @@ export interface SubmitSpec extends GenerateSpec {
   reuse: boolean;
   /** The most that it may cost, in credits. */
   maxCredits: number | undefined;
+  /** The models that it could have been for. */
+  matrix: Matrix;
   /** Whether a request without a documented cost may be submitted under a limit. */
   allowUndocumented: boolean;
 }
@@ -52,7 +55,7 @@ export async function submitRequest(
       continueEarlier(known, spec, deps, say));
     if (earlier !== null) return earlier;
   }
-  if (maxCredits !== undefined) checkBudget(checked, maxCredits, allowUndocumented);
+  if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec.matrix, allowUndocumented);
   await requireFree(destination);
   const { credits } = checked;
   // What is reused costs nothing; before a new one is sent, its cost is checked in any case.

@@ -2,6 +2,8 @@ import type { Client } from "../client/client.ts";
 import { ImggenFailure } from "../client/imggen-failure.ts";
 import type { Estimate, TaskSuccess } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
+import { documentedCosts, highestCost } from "../models/cost.ts";
+import type { Matrix } from "../models/matrix.ts";
 
 /** What one session may spend by default, in credits. */
 export const DEFAULT_MAX_CREDITS = 20;
@@ -21,16 +23,18 @@ export interface SessionCosts {
  */
 export class SessionBudget {
   readonly #maxCredits: number;
+  readonly #matrix: Matrix;
   readonly #undocumentedCost: number;
   #credits = 0;
   #undocumentedRequests = 0;
 
   /**
-   * @param undocumentedCost what a request of undocumented cost counts as, in credits
+   * @param matrix what a request of undocumented cost counts as: its highest cost
    * @param maxCredits above the default, requests of undocumented cost need no argument of their own
    */
-  constructor(undocumentedCost: number, maxCredits = DEFAULT_MAX_CREDITS) {
-    this.#undocumentedCost = undocumentedCost;
+  constructor(matrix: Matrix, maxCredits = DEFAULT_MAX_CREDITS) {
+    this.#matrix = matrix;
+    this.#undocumentedCost = highestCost(matrix);
     this.#maxCredits = maxCredits;
   }
 
@@ -68,7 +72,7 @@ export class SessionBudget {
   check({ request, credits }: Estimate, allowUndocumentedCost: boolean): void {
     if (credits === null && !allowUndocumentedCost && this.#maxCredits <= DEFAULT_MAX_CREDITS) {
       throw new BudgetExceededError(`What ${request.model} costs is not documented.`, {
-        hint: `Nothing was sent. Choose a model with a documented cost (list_models), or pass allowUndocumentedCost: true; it then counts as ${this.#undocumentedCost} credits.`,
+        hint: `Nothing was sent. Choose a model with a documented cost, or pass allowUndocumentedCost: true; it then counts as ${this.#undocumentedCost} credits.\n${documentedCosts(this.#matrix)}`,
       });
     }
     const cost = credits ?? this.#undocumentedCost;

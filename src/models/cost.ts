@@ -32,3 +32,22 @@ export function estimateCost(model: Model, quality: string | undefined): Cost {
 export function highestCost(matrix: Matrix): number {
   return Math.max(0, ...matrix.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits))));
 }
+
+/** What one request to a model costs: `2 to 8 credits`; null if that is not documented. */
+export function costRange({ credits }: Model): string | null {
+  if (credits === null) return null;
+  const [least, most] = [Math.min(...Object.values(credits)), Math.max(...Object.values(credits))];
+  return least === most ? `${least} credits` : `${least} to ${most} credits`;
+}
+
+const MOST_NAMED = 6;
+
+/** The first models whose cost is documented, with what they cost: what to choose under a cap. */
+export function documentedCosts(matrix: Matrix): string {
+  const named = matrix.flatMap((model) => {
+    const cost = costRange(model);
+    return cost === null ? [] : [`${model.id} (${cost})`];
+  });
+  const more = named.length > MOST_NAMED ? ", …" : "";
+  return `Documented costs: ${named.slice(0, MOST_NAMED).join(", ")}${more}.`;
+}

@@ -148,7 +148,14 @@ it.each<[ProxyBehaviour, number]>([
     const world = await programWorld(await healthyService(), { HTTP_PROXY: proxy.url });
     const { code, check } = await examined(world);
     expect([code, check("proxy").message]).toEqual([exit, `${proxy.url}/ (HTTP_PROXY)`]);
-    expect(check("service").status).toBe(exit === 0 ? "ok" : "failed");
+    expect(check("service")).toMatchObject(
+      exit === 0
+        ? { status: "ok" }
+        : {
+            status: "failed",
+            message: expect.stringContaining(`The proxy ${proxy.url}/ (HTTP_PROXY) leads nowhere: `),
+          },
+    );
     expect(proxy.heads).not.toEqual([]);
     expect(proxy.heads.join()).not.toMatch(/authorization/i);
   },

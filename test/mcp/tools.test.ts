@@ -269,6 +269,7 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
     expect(refused.document.error).toMatchObject({
       type: "budget_exceeded",
       message: "What vendor1/alpha-2 costs is not documented.",
+      hint: expect.stringContaining("Documented costs: gamma-image-2 (2 to 8 credits), "),
     });
     const allowed = await call("generate_image", { prompt: PROMPT, allowUndocumentedCost: true });
     expect(allowed.document).toMatchObject({

@@ -18,8 +18,8 @@ export interface RunOptions {
   /** What is typed at the terminal that standard input is then. */
   typed?: string;
   signal?: AbortSignal;
-  /** Answers the hidden question of a terminal. */
-  answer?: string;
+  /** Answers the hidden question of a terminal; the last of several each further one. */
+  answer?: string | readonly string[];
   /** Called with that question. */
   onHiddenQuestion?: (question: string) => unknown;
   /** Answers to other questions of a terminal. */
@@ -77,6 +77,7 @@ export function testContext(
   pid = 0,
   streams = { stdout: memoryStream({}).stream, stderr: memoryStream({}).stream },
 ): Context {
+  const answers = [options.answer ?? ""].flat();
   return {
     stdin: inputStream(options),
     ...streams,
@@ -95,7 +96,7 @@ export function testContext(
     ask: async (question) => options.answers?.[question] ?? "",
     askHidden: async (question) => {
       options.onHiddenQuestion?.(question);
-      return options.answer ?? "";
+      return (answers.length > 1 ? answers.shift() : answers[0]) ?? "";
     },
     queryTerminal: async (question) => options.terminalAnswers?.(question) ?? "",
     namedGraphics: async () => ({ kitty: false, iterm2: false, sixel: false, ...options.graphics }),

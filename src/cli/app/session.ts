@@ -98,6 +98,11 @@ export class Session {
     }
   }
 
+  /** A command to paste, for the profile in use. */
+  inProfile(command: string): string {
+    return this.profile?.source === "flag" ? `${command} --profile ${this.profile.name}` : command;
+  }
+
   /**
    * The command that is running, as it can be pasted into a shell.
    * @param flag added if it is not there

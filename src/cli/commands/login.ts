@@ -1,7 +1,11 @@
 import type { Command } from "commander";
-import { checkApiKey, checkBaseUrl, requireBaseUrl } from "../../client/account.ts";
+import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../client/account.ts";
+import { EffectiveSettings } from "../../client/effective-settings.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
+import { costRange } from "../../models/cost.ts";
+import { resolveModel } from "../../models/find.ts";
+import { DEFAULT_MODEL, MODELS } from "../../models/matrix.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { canAsk } from "../input/confirm.ts";
@@ -36,11 +40,12 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   if (session.options.sandbox) {
     throw new UsageError("The sandbox needs no login.", { hint: "Omit --sandbox to store a key." });
   }
-  const { baseUrl, isNew } = await baseUrlOf(options, session);
-  // A damaged settings file is reported before a key is typed.
   const store = await session.settingsStore();
-  await store.read();
-  const apiKey = checkApiKey((await askKey(baseUrl, session)).trim(), "This");
+  // A damaged settings file is reported before anything is typed. The profile need not be there yet.
+  const stored = await store.read();
+  const settings = new EffectiveSettings(session.context.env, () => stored);
+  const { baseUrl, isNew } = await baseUrlOf(options, settings, session);
+  const apiKey = await askKey(baseUrl, session);
   const verified = options.verify && baseUrl !== null;
   if (verified) {
     const { verifyKey } = await import("../account/verify-key.ts");
@@ -59,31 +64,78 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
     });
   } else {
     await session.console.note(`Stored ${maskKey(apiKey)} in ${store.file}`);
+    await showNextStep(settings, session);
   }
   return 0;
+}
+
+/** The default model's cost is not documented: a first image under a cap would be refused. */
+async function showNextStep(settings: EffectiveSettings, session: Session): Promise<void> {
+  const name = (await settings.get("model"))?.value ?? DEFAULT_MODEL;
+  // What is wrong with the user's own file is no fault of the login.
+  const matrix = await session.matrix().catch(() => MODELS);
+  if (resolveModel(name, matrix)?.credits !== null) return;
+  const next = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
+  if (next === undefined) return;
+  const set = session.inProfile(`imggen config set model ${next.id}`);
+  await session.console.note(
+    `Next: the cost of ${name} is not documented; ${next.id} costs ${costRange(next)}.`,
+  );
+  await session.console.note(`  To make it your default: ${set}`);
 }
 
 /** Where the key will be checked; null only where it is not. @throws UsageError */
 async function baseUrlOf(
   options: LoginOptions,
+  settings: EffectiveSettings,
   session: Session,
 ): Promise<{ baseUrl: string | null; isNew: boolean }> {
   if (options.baseUrl !== undefined)
-    return { baseUrl: checkBaseUrl(options.baseUrl, "--base-url"), isNew: true };
-  const setting = await session.settings.get("baseUrl");
-  if (setting) return { baseUrl: requireBaseUrl(setting), isNew: false };
+    return { baseUrl: await offerScheme(options.baseUrl, "--base-url", session), isNew: true };
+  const setting = await settings.get("baseUrl");
+  if (setting) {
+    const baseUrl = requireBaseUrl(setting);
+    const change = session.inProfile("imggen login --base-url <url>");
+    if (canAsk(session))
+      await session.console.note(`Base URL: ${baseUrl} (${setting.label}). To change it: ${change}`);
+    return { baseUrl, isNew: false };
+  }
   if (!options.verify) return { baseUrl: null, isNew: false };
-  const answer = canAsk(session) ? (await session.context.ask("Base URL of the service: ")).trim() : "";
-  session.context.signal.throwIfAborted();
+  const answer = canAsk(session) ? await answerTo("Base URL of the service: ", session) : "";
   if (answer === "") return { baseUrl: requireBaseUrl(undefined), isNew: false };
-  return { baseUrl: checkBaseUrl(answer, "The base URL"), isNew: true };
+  return { baseUrl: await offerScheme(answer, "The base URL", session), isNew: true };
 }
 
-async function askKey(baseUrl: string | null, session: Session): Promise<string> {
-  const { context } = session;
-  const question = baseUrl === null ? "API key: " : `API key for ${new URL(baseUrl).host}: `;
-  const key = context.stdin.isTTY ? await context.askHidden(question) : await readLine(context);
+/** A base URL as given, with the scheme that it may lack if the user agrees. @throws UsageError */
+async function offerScheme(text: string, label: string, session: Session): Promise<string> {
+  const whole = withScheme(text);
+  if (whole === null || !canAsk(session)) return checkBaseUrl(text, label);
+  const answer = await answerTo(`Use ${whole}? [Y/n] `, session);
+  return checkBaseUrl(/^(y|yes)?$/i.test(answer) ? whole : text, label);
+}
+
+async function answerTo(question: string, { context }: Session): Promise<string> {
+  const answer = (await context.ask(question)).trim();
   context.signal.throwIfAborted();
-  if (key.trim() === "") throw new UsageError("No key was given.", { hint: "Nothing was stored." });
-  return key;
+  return answer;
+}
+
+/** How often a key is asked for at most: what was pasted may be something else. */
+const ATTEMPTS = 3;
+
+async function askKey(baseUrl: string | null, session: Session): Promise<string> {
+  const { context, console } = session;
+  const question = baseUrl === null ? "API key: " : `API key for ${new URL(baseUrl).host}: `;
+  for (let attempt = 1; ; attempt++) {
+    const isTyped = context.stdin.isTTY === true;
+    const key = (isTyped ? await context.askHidden(question) : await readLine(context)).trim();
+    context.signal.throwIfAborted();
+    if (key === "") throw new UsageError("No key was given.", { hint: "Nothing was stored." });
+    try {
+      return checkApiKey(key, "This");
+    } catch (error) {
+      if (!isTyped || attempt === ATTEMPTS || !(error instanceof UsageError)) throw error;
+      await console.warn(`${error.message} Try again, or press Enter to stop.`);
+    }
+  }
 }

@@ -4,7 +4,6 @@ import { exitCodeOf } from "../../client/exit-codes.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
-import { highestCost } from "../../models/cost.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { readRequestFlags } from "../flags/request-flags.ts";
@@ -40,7 +39,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   if (session.options.json)
     throw new UsageError("mcp takes no --json: its standard output carries the protocol.");
   const matrix = await session.matrix();
-  const budget = new SessionBudget(highestCost(matrix), capOf(flags));
+  const budget = new SessionBudget(matrix, capOf(flags));
   const output = await folderOf(flags, session);
   const { values: defaults } = await readRequestFlags({}, session);
   const { serve } = await import("../../mcp/serve.ts");

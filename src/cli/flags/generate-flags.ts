@@ -101,9 +101,10 @@ export async function runRequest(
   const { name, overwrite = false } = flags;
   const { resolvePath } = session.context;
   const maxCredits = maxCreditsOf(flags);
+  const matrix = await session.matrix();
   // What is reused costs nothing.
   if (maxCredits !== undefined && (flags.dryRun || !flags.reuse))
-    checkBudget(checked, maxCredits, !flags.validate);
+    checkBudget(checked, maxCredits, matrix, !flags.validate);
   const place = { output: output?.value, name, overwrite, sidecar, resolvePath };
   const destination = await resolveDestination({ ...place, mayExist: true });
   if (flags.dryRun) await requireFree(destination);
@@ -122,6 +123,7 @@ export async function runRequest(
     reuse: flags.reuse === true,
     again: flags.again === true,
     maxCredits,
+    matrix,
     allowUndocumented: !flags.validate,
   };
   const report = await submitShown(spec, { requestTimeoutMs, early }, session);

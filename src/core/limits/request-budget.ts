@@ -1,14 +1,18 @@
+import { documentedCosts } from "../../models/cost.ts";
+import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 
 /**
  * Refuses a request that would cost more than the user allows, before anything is sent.
+ * @param matrix names the models whose cost is documented
  * @param allowUndocumented whether a model without a documented cost passes under a cap
  * @throws BudgetExceededError
  */
 export function checkBudget(
   { request, credits }: CheckedRequest,
   maxCredits: number,
+  matrix: Matrix,
   allowUndocumented: boolean,
 ): void {
   if (credits === null) {
@@ -17,7 +21,7 @@ export function checkBudget(
       (names) => `What ${request.model} costs is not documented, so ${names.maxCredits} cannot be enforced.`,
       {
         hint: ({ noValidate }) =>
-          `Nothing was sent. Choose a model with a documented cost (imggen models), or add ${noValidate}.`,
+          `Nothing was sent. Choose a model with a documented cost, or add ${noValidate}.\n${documentedCosts(matrix)}`,
       },
     );
   }

@@ -282,6 +282,66 @@ describe("login", () => {
     expect(world.server.requests).toEqual([]);
   });
 
+  const STORED = /Stored sk-…/;
+
+  it.each([
+    ["a wrong paste is asked for again", ["a password", "sk-canary-typed"], 0, STORED],
+    ["an empty one ends it", ["a password", ""], 2, /No key was given/],
+    ["three wrong ones end it", ["a password"], 2, /is not an API key/],
+  ])("on a terminal: %s", async (_what, answer, code, said) => {
+    const world = await commandWorld();
+    const args = ["login", "--base-url", world.server.baseUrl];
+    const run = await world.run(args, { ...accepted, terminal: true, answer });
+    expect([run.code, run.stderr]).toEqual([code, expect.stringMatching(said)]);
+    expect(run.stderr).toContain("This is not an API key");
+  });
+
+  it("on a terminal shows the base URL that is set, and how to change it", async () => {
+    const world = await commandWorld();
+    const typed = { ...accepted, terminal: true, answer: "sk-canary-typed" };
+    await world.run(["config", "set", "baseUrl", world.server.baseUrl], accepted);
+    expect((await world.run(["login"], typed)).stderr).toContain(
+      `Base URL: ${world.server.baseUrl} (baseUrl in the config). To change it: imggen login --base-url <url>\n`,
+    );
+  });
+
+  it("offers the scheme of an address without one, on a terminal for a new profile too", async () => {
+    const world = await commandWorld();
+    const bare = world.server.baseUrl.replace("http://", "");
+    const piped = await world.run(["login", "--base-url", "example.com/api"], {
+      ...accepted,
+      input: "sk-canary",
+    });
+    expect([piped.code, piped.stderr]).toEqual([
+      2,
+      expect.stringContaining("Did you mean https://example.com/api?"),
+    ]);
+    const run = await world.run(["login", "--profile", "work"], {
+      ...accepted,
+      terminal: true,
+      answer: "sk-canary-typed",
+      answers: { "Base URL of the service: ": bare, [`Use http://${bare}? [Y/n] `]: "" },
+    });
+    expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(STORED)]);
+    expect(run.stderr).toContain("config set model gamma-image-2 --profile work");
+  });
+
+  it("names the model to choose where the default one's cost is not documented", async () => {
+    const world = await commandWorld();
+    const login = async () =>
+      (
+        await world.run(["login", "--base-url", world.server.baseUrl], {
+          ...accepted,
+          input: "sk-canary-new",
+        })
+      ).stderr;
+    expect(await login()).toMatch(
+      /Next: the cost of vendor1\/alpha-2 is not documented; gamma-image-2 costs 2 to 8 credits\.\n {2}To make it your default: imggen config set model gamma-image-2\n$/,
+    );
+    await world.run(["config", "set", "model", "gamma-image-2"]);
+    expect(await login()).toMatch(/Stored .*\n$/);
+  });
+
   it("names the host that the key is for, where it asks for the key", async () => {
     const world = await commandWorld();
     await world.run(["config", "set", "baseUrl", world.server.baseUrl], accepted);

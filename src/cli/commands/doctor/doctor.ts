@@ -53,7 +53,7 @@ async function runDoctor(session: Session): Promise<number> {
     });
     context.signal.throwIfAborted();
     if (options.json) await session.json(doctorJson(made));
-    else await console.note(summaryOf(made));
+    else await console.result(summaryOf(made));
     return count(made, "failed") > 0 ? EXIT_CODES.usage : 0;
   } finally {
     status.stop();

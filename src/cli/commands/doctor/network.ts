@@ -2,23 +2,28 @@ import { promises } from "node:fs";
 import { proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
+import type { Session } from "../../app/session.ts";
 import { type CheckResult, type CheckSpec, NotChecked, ok, warning } from "./check.ts";
 import { settingOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
 export async function checkProxy({ session }: CheckSpec): Promise<CheckResult> {
   if (session.options.sandbox) return ok("none for the embedded sandbox", { url: null });
-  const proxies = proxiesFromEnvironment(session.context.env);
-  if (proxies === undefined) return ok("none", { url: null });
+  if (proxiesFromEnvironment(session.context.env) === undefined) return ok("none", { url: null });
   const setting = await settingOf("baseUrl", session);
   if (setting === undefined || !URL.canParse(setting.value))
     throw new NotChecked("there is no base URL to reach through it");
   const url = new URL(setting.value);
-  const proxy = proxyFor(url, proxies);
+  const proxy = proxyInUse(url, session);
   if (proxy === null) return ok(`none for ${url.host}`, { url: null });
+  return ok(`${proxy.url} (${proxy.variable})`, { url: proxy.url });
+}
+
+/** The proxy that a URL is reached through, without the user name and password in it. */
+export function proxyInUse(url: URL, { context }: Session): { url: string; variable: string } | null {
+  const proxy = proxyFor(url, proxiesFromEnvironment(context.env));
   const variable = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
-  // The user name and password in it are removed.
-  return ok(`${withoutQuery(proxy)} (${variable})`, { url: withoutQuery(proxy) });
+  return proxy === null ? null : { url: withoutQuery(proxy), variable };
 }
 
 /** Which certificates are trusted. */

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { describeConnectionError } from "../../../api/connection-errors.ts";
+import { connectionErrorText, describeConnectionError, isUntrusted } from "../../../api/connection-errors.ts";
 import { describeForeign, verdictOf } from "../../../api/probe.ts";
 import { apiKeyFor, requireApiKey } from "../../../client/account.ts";
 import { formatDuration } from "../../../lib/duration.ts";
@@ -15,16 +15,24 @@ import {
   skipped,
   warning,
 } from "./check.ts";
+import { proxyInUse } from "./network.ts";
 import { readableSettings, settingOf, storeKey } from "./settings.ts";
 
 type Answered = Extract<Asked, { kind: "answered" }>;
 
 /** Whether the base URL leads to the service. */
-export async function checkService({ asked }: CheckSpec): Promise<CheckResult> {
+export async function checkService({ session, asked }: CheckSpec): Promise<CheckResult> {
   const answer = await asked();
   if (answer.kind === "sandbox") return checkLoopback();
   const facts = { baseUrl: answer.url.href };
   if (answer.kind === "unreachable") {
+    const proxy = isUntrusted(answer.cause) ? null : proxyInUse(answer.url, session);
+    if (proxy !== null)
+      return failed(
+        `The proxy ${proxy.url} (${proxy.variable}) leads nowhere: ${connectionErrorText(answer.cause)}.`,
+        `Set ${proxy.variable} to a proxy that works, or unset it.`,
+        facts,
+      );
     const next = "Check the network, the base URL and the proxy, if there is one.";
     const { message, hint } = describeConnectionError(answer.cause, answer.url, next);
     return failed(message, hint, facts);

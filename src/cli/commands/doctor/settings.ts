@@ -106,16 +106,11 @@ async function checkValues(settings: Settings, file: string, session: Session): 
 
 /** The next step where a stored key does not work. */
 export function storeKey(session: Session): string {
-  return `Store a key that works: ${inProfile("imggen login", session)}`;
+  return `Store a key that works: ${session.inProfile("imggen login")}`;
 }
 
 function removeSetting(name: SettingName, session: Session): string {
-  return `Remove it: ${inProfile(`imggen config unset ${name}`, session)}`;
-}
-
-/** A command to paste, for the profile in use. */
-function inProfile(command: string, { profile }: Session): string {
-  return profile?.source === "flag" ? `${command} --profile ${profile.name}` : command;
+  return `Remove it: ${session.inProfile(`imggen config unset ${name}`)}`;
 }
 
 /** The folders of settings and state. @throws NotChecked where there are none */

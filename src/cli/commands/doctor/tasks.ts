@@ -26,7 +26,7 @@ export async function checkTasks({ session }: CheckSpec): Promise<CheckResult> {
   const isAllCharged = facts.unfinished > 0 && found.length === 1;
   return warning(
     found.join(" "),
-    isAllCharged ? `To save the images: ${resume}` : `To see what to do about each: ${resume}`,
+    isAllCharged ? `To finish them: ${resume}` : `To see what to do about each: ${resume}`,
     facts,
   );
 }
