@@ -58,7 +58,7 @@ function sinceOf(text: string, nowMs: number, label: string): number {
   const ms = parseSince(text.trim(), nowMs);
   if (ms !== null) return ms;
   throw new UsageError(`${label} ${JSON.stringify(text)} is neither a date nor an age.`, {
-    hint: "Use a date such as 2026-01-31 or 2026-01-31T12:05, or an age such as 30m, 12h, 7d or 2w.",
+    hint: "Use a date such as 2026-01-31, 2026-01-31T12:05 or yesterday, or an age such as 30m, 12h, 7d or 2w.",
   });
 }
 

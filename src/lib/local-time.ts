@@ -27,11 +27,16 @@ function twoDigits(number: number): string {
 }
 
 /**
- * The moment that `--since` names: an age (`30m`, `12h`, `7d`, `2w`), a day, or a time as
- * `2026-01-31T12:05`; without a zone, here.
+ * The moment that `--since` names: an age (`30m`, `12h`, `7d`, `2w`), a day (also `today` or `yesterday`), or a time
+ * as `2026-01-31T12:05`; without a zone, here.
  * @returns milliseconds since the epoch, or null for anything else
  */
 export function parseSince(text: string, nowMs: number): number | null {
+  const daysAgo = ["today", "yesterday"].indexOf(text.toLowerCase());
+  if (daysAgo !== -1) {
+    const midnight = new Date(nowMs);
+    return midnight.setHours(-24 * daysAgo, 0, 0, 0);
+  }
   const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   if (count !== undefined) return nowMs - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
   const [, day, time = "T00:00"] =

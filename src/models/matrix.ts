@@ -46,8 +46,11 @@ export const DEFAULT_MODEL = "vendor1/alpha-2";
 /** No id is longer, in characters. */
 export const LONGEST_ID = 128;
 
-/** Section 2.2: the bounds of `maxImages` for any model. */
-export const MAX_IMAGES = { min: 1, max: 15 } as const;
+/** Section 2.2: the bounds of `maxImages` for any model, and what a request without one gets of a model that makes several. */
+export const MAX_IMAGES = { min: 1, max: 15, default: 4 } as const;
+
+/** The note on a model of section 2.2 that takes a Pro or Premium subscription. */
+export const NEEDS_SUBSCRIPTION = "needs a Pro or Premium subscription";
 
 /** Section 2.5: every ratio named for the field. The document calls its own list truncated. */
 export const RATIOS: readonly string[] = (
@@ -91,7 +94,7 @@ const GAMMA_IMAGE_2_5: Cells = {
   defaultQuality: "1K",
   promptLimit: 20_000,
   credits: { "1K": 3, "2K": 5, "4K": 8, default: 3 },
-  notes: ["needs a Pro or Premium subscription"],
+  notes: [NEEDS_SUBSCRIPTION],
 };
 
 /** Defaults for a model about which the document says nothing more. */
@@ -135,7 +138,7 @@ export const MODELS: Matrix = [
   }),
   model("gamma-image-2-5-flare-text", GAMMA_IMAGE_2_5, TEXT_ONLY),
   model("gamma-image-2-5-flare-image", GAMMA_IMAGE_2_5, EDIT_OVER_HTTPS, {
-    notes: ["needs a Pro or Premium subscription", "reference images cost nothing extra"],
+    notes: [NEEDS_SUBSCRIPTION, "reference images cost nothing extra"],
   }),
   model("gamma-image-2-5-sunburst-text", GAMMA_IMAGE_2_5, TEXT_ONLY),
   model("delta-Image", DELTA_IMAGE, EDIT_ONLY, {

@@ -1,5 +1,5 @@
 import { estimateCost } from "../models/cost.ts";
-import { DEFAULT_MODEL, type Matrix, type Model } from "../models/matrix.ts";
+import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, type Model } from "../models/matrix.ts";
 import { areSentFields, isJsonObject, type SentFields } from "../task/request-fields.ts";
 import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 import { brokenRule } from "./rules.ts";
@@ -16,9 +16,6 @@ export interface SandboxRequest {
   imageCount: number;
   credits: number;
 }
-
-/** Section 2.2: how many images a model that can make several makes by default. */
-const DEFAULT_MAX_IMAGES = 4;
 
 /** The cost of a request for which section 8 gives no price; the real service may charge more. */
 const UNDOCUMENTED_CREDITS = 1;
@@ -54,7 +51,7 @@ function toRequest({ prompt, ratio, quality, maxImages, image }: RequestBody, mo
     references: image === undefined ? [] : [image].flat(),
     ratio: ratio ?? model.defaultRatio,
     quality: quality ?? model.defaultQuality ?? undefined,
-    imageCount: makesSeveral ? (maxImages ?? DEFAULT_MAX_IMAGES) : 1,
+    imageCount: makesSeveral ? (maxImages ?? MAX_IMAGES.default) : 1,
     credits: estimateCost(model, quality).credits ?? UNDOCUMENTED_CREDITS,
   };
 }

@@ -122,17 +122,30 @@ export class Console {
     await this.#result(jsonSafe(JSON.stringify(value)));
   }
 
+  /** One JSON document, a list whose items are written as they come. @throws OutputError, and what `items` throws */
+  async jsonList(items: AsyncIterable<unknown>): Promise<void> {
+    let [text, separator] = ["[", ""];
+    for await (const item of items) {
+      text += separator + jsonSafe(JSON.stringify(item));
+      separator = ",";
+      if (text.length < LIST_CHUNK) continue;
+      if (!(await this.#result(text, ""))) return;
+      text = "";
+    }
+    await this.#result(`${text}]`);
+  }
+
   /** One of many JSON documents, to a reader that answers. @returns false where that has left @throws OutputError */
   async message(value: unknown): Promise<boolean> {
     return this.#result(jsonSafe(JSON.stringify(value)));
   }
 
   /** @returns false if its reader is gone @throws OutputError */
-  async #result(safe: string): Promise<boolean> {
+  async #result(safe: string, end = "\n"): Promise<boolean> {
     const last = finished.get(this.#streams);
     if (last !== undefined && last !== this) return true;
     answered.add(this.#streams);
-    const error = await this.#inTurn("stdout", () => this.#write("stdout", `${safe}\n`));
+    const error = await this.#inTurn("stdout", () => this.#write("stdout", safe + end));
     if (error instanceof InterruptedError) throw unreadError(error);
     if (error && !isClosedPipe(error)) throw new OutputError(error);
     return error === null;
@@ -215,6 +228,9 @@ export class Console {
     return error;
   }
 }
+
+/** Characters of a list that are written at a time. */
+const LIST_CHUNK = 65_536;
 
 /** The prefix of a message (`error:`, `warning:`) becomes its type. */
 function messageEvent(usual: "note" | "error", text: Message): object {

@@ -14,7 +14,7 @@ export interface TableColumn {
   least?: number;
 }
 
-/** Where there is too little room a path loses its first folders, and other text its end. */
+/** Where there is too little room a path loses its beginning, up to a word, and other text its end. */
 export type TableCell = string | { path: string };
 
 /** Blanks between two columns. */
@@ -103,6 +103,17 @@ function safeCell(cell: TableCell): SafeCell {
 }
 
 function fitCell(cell: SafeCell, width: number): { text: string; padding: string } {
-  const text = cutTo(cell.text, width, cell.cut);
+  const cut = cutTo(cell.text, width, cell.cut);
+  const text = cell.cut === "start" && cut !== cell.text ? fromWord(cut, cell.text) : cut;
   return { text, padding: " ".repeat(Math.max(0, width - columnsOf(text))) };
+}
+
+const BETWEEN_WORDS = /[\s/\\_.-]/;
+
+/** The end of a path, from the first whole word in it, unless much would be lost by that. */
+function fromWord(cut: string, whole: string): string {
+  const end = cut.slice(1);
+  if (BETWEEN_WORDS.test(whole.at(-end.length - 1) ?? "")) return cut;
+  const at = end.search(BETWEEN_WORDS);
+  return at === -1 || at > end.length / 3 ? cut : `…${end.slice(at + 1)}`;
 }

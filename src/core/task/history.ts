@@ -12,21 +12,28 @@ export interface Recent {
   unreadable: Unreadable[];
   /** How many of the tasks read were left out because they are at another service. */
   elsewhere: number;
+  /** How many tasks match, the records included; no more are counted than was asked. */
+  matching: number;
 }
 
-/** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
+/**
+ * The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must.
+ * @param countTo how many to count at most
+ */
 export async function recentTasks(
   ledger: Ledger,
   limit: number,
   filter: HistoryFilter = {},
+  countTo = limit,
 ): Promise<Recent> {
-  const recent: Recent = { records: [], unreadable: [], elsewhere: 0 };
+  const recent: Recent = { records: [], unreadable: [], elsewhere: 0, matching: 0 };
   if (limit === 0) return recent;
   for await (const found of chargedTasks(ledger, filter)) {
     if (found === "elsewhere") recent.elsewhere += 1;
-    else if ("kind" in found) recent.unreadable.push(found);
-    else recent.records.push(found);
-    if (recent.records.length >= limit) break;
+    else if ("kind" in found) {
+      if (recent.matching < limit) recent.unreadable.push(found);
+    } else if (++recent.matching <= limit) recent.records.push(found);
+    if (recent.matching >= Math.max(limit, countTo)) break;
   }
   return recent;
 }

@@ -216,3 +216,36 @@ it("the last tasks are found without reading the rest of the ledger", async () =
   expect((await world.run(["history", "--limit", "2"])).stderr).toBe("");
   expect((await world.run(["history", "--limit", "3"])).stderr).toContain("is damaged");
 });
+
+describe("history as a table", () => {
+  it("says how many images there are besides the first, why a task failed, and how many more tasks there are", async () => {
+    const world = await commandWorld();
+    await world.run(["generate", "an old owl", "-m", "z-image", "--sandbox"]);
+    await world.run(["generate", "a hen [sandbox:fail]", "-m", "z-image", "--sandbox"]);
+    await world.run(["generate", "a fox", "-m", "vendor2/beta-v4", "--sandbox"]);
+    const { stdout, stderr } = await world.run([
+      "history",
+      "--sandbox",
+      "--limit",
+      "2",
+      "--since",
+      "yesterday",
+    ]);
+    const [, fox, hen] = stdout.split("\n");
+    expect(fox).toMatch(/ a-fox-\w{8}\.png \+3$/);
+    expect(hen).toMatch(/ failed .* error code 1001$/);
+    expect(stderr).toBe("2 of 3, --all shows the rest\n");
+  });
+});
+
+describe("history --json", () => {
+  it("is one document on one line, also where it is written in parts", async () => {
+    const world = await commandWorld();
+    for (let task = 0; task < 9; task++)
+      await world.run(["generate", `${task} ${"x".repeat(9000)}`, "-m", "vendor1/alpha-2", "--sandbox"]);
+    const { stdout } = await world.run(["history", "--sandbox", "--all", "--json"]);
+    expect(stdout.indexOf("\n")).toBe(stdout.length - 1);
+    expect(JSON.parse(stdout)).toHaveLength(9);
+    expect((await world.run(["history", "--all", "--json"])).stdout).toBe("[]\n");
+  });
+});

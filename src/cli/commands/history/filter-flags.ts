@@ -11,7 +11,7 @@ export function addFilterOptions(command: Command): Command {
     .option("--search <text>", "only prompts that contain this text")
     .option("--status <status>", `only this status: ${STATUSES.join(", ")}`)
     .option("--model <id>", "only this model")
-    .option("--since <when>", "only since a day such as 2026-01-31, or an age: 12h, 7d, 2w");
+    .option("--since <when>", "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w");
 }
 
 /** @throws UsageError */

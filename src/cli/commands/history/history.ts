@@ -2,11 +2,13 @@ import type { Command } from "commander";
 import { HISTORY_LIMIT, historyEntry } from "../../../client/history.ts";
 import { openLedger } from "../../../client/open-ledger.ts";
 import { describeUnreadable } from "../../../client/unreadable-entries.ts";
-import { recentTasks } from "../../../core/task/history.ts";
+import { chargedTasks, recentTasks } from "../../../core/task/history.ts";
+import type { HistoryFilter } from "../../../core/task/history-filter.ts";
 import { reportOf } from "../../../core/task/report.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
+import type { Ledger } from "../../../store/ledger.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { clientContext } from "../../tasks/client-context.ts";
@@ -44,14 +46,50 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
     return 0;
   }
   const ledger = openLedger(clientContext(session));
-  const { records, unreadable, elsewhere } = await recentTasks(ledger, limit, filter);
+  if (session.options.json) return listJson(ledger, limit, filter, flags, session);
+  const { records, unreadable, elsewhere, matching } = await recentTasks(
+    ledger,
+    limit,
+    filter,
+    MOST_COUNTED + 1,
+  );
   for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
-  if (session.options.json) await session.json(records.map(historyEntry));
-  else if (records.length > 0) {
+  if (records.length === 0) await showNone(elsewhere, flags, session);
+  else {
     const { showTasks } = await import("./task-table.ts");
     await showTasks(records.map(reportOf), session);
   }
-  if (records.length === 0) await showNone(elsewhere, flags, session);
+  if (matching > records.length) {
+    const all = matching > MOST_COUNTED ? `more than ${MOST_COUNTED}` : matching;
+    await session.console.note(`${records.length} of ${all}, --all shows the rest`);
+  }
+  return 0;
+}
+
+/** A ledger may hold a hundred thousand tasks; to say that there are more, not all of them are read. */
+const MOST_COUNTED = 1000;
+
+/** The tasks as one JSON document, each read only when it is written: there may be any number of them. */
+async function listJson(
+  ledger: Ledger,
+  limit: number,
+  filter: HistoryFilter,
+  flags: HistoryFlags,
+  session: Session,
+): Promise<number> {
+  let [listed, elsewhere] = [0, 0];
+  async function* entries() {
+    for await (const found of chargedTasks(ledger, filter)) {
+      if (found === "elsewhere") elsewhere += 1;
+      else if ("kind" in found) await session.console.warn(describeUnreadable(found));
+      else {
+        yield historyEntry(found);
+        if (++listed >= limit) return;
+      }
+    }
+  }
+  await session.console.jsonList(entries());
+  if (listed === 0) await showNone(elsewhere, flags, session);
   return 0;
 }
 

@@ -6,7 +6,7 @@ import type { TextStyleName } from "../../output/colors.ts";
 import { shortIds } from "../../output/short-ids.ts";
 import { shortPath } from "../../output/short-path.ts";
 import { type CellStyle, showTable } from "../../output/table.ts";
-import type { TableColumn } from "../../output/table-layout.ts";
+import type { TableCell, TableColumn } from "../../output/table-layout.ts";
 
 const STATUS: TableColumn = { heading: "STATUS", whole: true };
 const COLUMNS: readonly TableColumn[] = [
@@ -31,13 +31,22 @@ export async function showTasks(reports: readonly TaskReport[], session: Session
     historyStatus(report.state),
     report.credits === null ? "?" : String(report.credits),
     report.request?.prompt ?? "",
-    {
-      path: report.files
-        .map((file) => (file.path === null ? "standard output" : shortPath(file.path, session.context)))
-        .join(" "),
-    },
+    fileCell(report, session),
   ]);
   await showTable(COLUMNS, rows, session, styleOf);
+}
+
+/** The first file and how many there are besides; why there is none. */
+function fileCell({ files, state, error }: TaskReport, { context }: Session): TableCell {
+  const [first, ...others] = files;
+  if (first === undefined) return state === "failed" ? reasonOf(error?.message ?? "") : "";
+  const name = first.path === null ? "standard output" : shortPath(first.path, context);
+  return { path: others.length === 0 ? name : `${name} +${others.length}` };
+}
+
+/** Of a message that names its task, which the row does already. */
+function reasonOf(message: string): string {
+  return /error code [^)]+/.exec(message)?.[0] ?? message;
 }
 
 const STYLES: Readonly<Record<string, TextStyleName>> = {

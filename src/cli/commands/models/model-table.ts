@@ -1,4 +1,4 @@
-import type { Model } from "../../../models/matrix.ts";
+import { MAX_IMAGES, type Model, NEEDS_SUBSCRIPTION } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
 import { pieces } from "../../output/fold.ts";
 import { showTable } from "../../output/table.ts";
@@ -6,12 +6,13 @@ import type { TableColumn } from "../../output/table-layout.ts";
 import { roomOn, wrapWords } from "../../output/wrap.ts";
 
 const REFERENCES: TableColumn = { heading: "REFS" };
+const IMAGES: TableColumn = { heading: "IMAGES" };
 const COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },
   { heading: "KIND" },
-  { heading: "RATIOS" },
-  { heading: "QUALITIES" },
-  { heading: "IMAGES" },
+  { heading: "RATIOS", spare: true },
+  { heading: "QUALITIES", whole: true },
+  IMAGES,
   REFERENCES,
   { heading: "CREDITS", keep: true },
 ];
@@ -19,7 +20,8 @@ const COLUMNS: readonly TableColumn[] = [
 /** Explains the columns that are shown. */
 const legendOf = (leftOut: readonly TableColumn[]): string[] => [
   `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
-  "CREDITS: in the order of the qualities.",
+  ...(leftOut.includes(IMAGES) ? [] : ["IMAGES: made unless --max-images says otherwise (and the most)."]),
+  "CREDITS: in the order of the qualities; + needs a subscription.",
   "One model in full: imggen models <model>",
 ];
 
@@ -30,9 +32,9 @@ export async function showOverview(models: readonly Model[], session: Session): 
     kindCell(model.kinds),
     model.ratios === null ? "?" : String(model.ratios.length),
     model.qualities === null ? "?" : listed(model.qualities),
-    model.maxImages === null ? "?" : String(model.maxImages),
+    imagesCell(model.maxImages),
     referencesCell(model.references),
-    model.credits === null ? "?" : creditsText(model.credits).replaceAll(/\w+:/g, ""),
+    creditsCell(model),
   ]);
   const leftOut = await showTable(COLUMNS, rows, session);
   const columns = roomOn(session.context.stdout);
@@ -40,6 +42,26 @@ export async function showOverview(models: readonly Model[], session: Session): 
     wrapWords(pieces(line), { columns, indent: 0, hanging: 2 }),
   );
   await session.console.result(["", ...legend]);
+}
+
+function imagesCell(most: number | null): string {
+  if (most === null) return "?";
+  return most > 1 ? `${usualImages(most)} (${most})` : String(most);
+}
+
+function creditsCell({ credits, notes }: Model): string {
+  const text = credits === null ? "?" : creditsText(credits).replaceAll(/\w+:/g, "");
+  return notes.includes(NEEDS_SUBSCRIPTION) ? `${text} +` : text;
+}
+
+/** How many images a request makes that does not say how many. */
+function usualImages(most: number): number {
+  return Math.min(most, MAX_IMAGES.default);
+}
+
+function imagesText(most: number | null): string {
+  if (most === null) return UNDOCUMENTED;
+  return most > 1 ? `${usualImages(most)} unless --max-images says otherwise, up to ${most}` : "1";
 }
 
 function kindCell(kinds: Model["kinds"]): string {
@@ -76,14 +98,13 @@ export async function showModel(model: Model, session: Session): Promise<void> {
 }
 
 function factsOf(model: Model): [string, string][] {
-  const { maxImages } = model;
   return [
     ["kind", listed(model.kinds)],
     ["ratios", listed(model.ratios)],
     ["default ratio", model.defaultRatio ?? UNDOCUMENTED],
     ["qualities", listed(model.qualities)],
     ["default quality", model.defaultQuality ?? UNDOCUMENTED],
-    ["images", maxImages === null ? UNDOCUMENTED : `1${maxImages > 1 ? ` to ${maxImages}` : ""}`],
+    ["images", imagesText(model.maxImages)],
     ["prompt", `up to ${model.promptLimit.toLocaleString("en")} characters`],
     ["references", referencesText(model.references)],
     ["credits", creditsText(model.credits)],
