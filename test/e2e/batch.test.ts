@@ -69,7 +69,10 @@ it("a dry run of 5,000 rows checks every one of them, and a bad one at the end i
   const { server, world, args } = await batchOf(foxes(5_000));
   const dry = ["batch", args[1] ?? "", "-m", "gamma-image-2", "-q", "2K", "--dry-run"];
   const run = await world.run(dry, { env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined } });
-  expect(run).toMatchObject({ code: 0, stdout: "5000 rows, 20000 credits, nothing was sent\n" });
+  expect(run).toMatchObject({
+    code: 0,
+    stdout: "5000 rows, 5000 to submit: 20000 credits, nothing was sent\n",
+  });
   const lines = jsonLines((await world.run([...dry, "--json"])).stdout);
   expect(lines.map(({ row }) => row).slice(0, -1)).toEqual(foxes(5_000).map((_, index) => index + 1));
   expect(server.requests).toEqual([]);

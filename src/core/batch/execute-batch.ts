@@ -148,7 +148,7 @@ async function runPlanned(
 }
 
 /** Which rows count toward the budget in addition to those of this run; null for none. */
-function budgetedKeys({ cap, shard, budgetOf }: BatchSpec): ((key: string) => boolean) | null {
+export function budgetedKeys({ cap, shard, budgetOf }: BatchSpec): ((key: string) => boolean) | null {
   if (cap === null || budgetOf === "rows") return null;
   return (key) => shard === null || inShard(key, shard);
 }

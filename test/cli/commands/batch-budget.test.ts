@@ -110,11 +110,13 @@ describe("--max-credits", () => {
 });
 
 describe("confirmAbove", () => {
-  it("is not spoken of where the costs, unknown ones included, are below it", async () => {
+  it("does not ask where the costs, unknown ones included, are below it", async () => {
     const world = await batchWorld({ poll: completedAt("/1.png") });
     await world.manifest("p.txt", "a fox", "a hen");
     const { stderr } = await world.run(["batch", "p.txt", "-m", "z-image", "-o", "out"]);
-    expect(stderr).toMatch(/^2 rows, 2 to submit: cost unknown\.\n/);
+    expect(stderr).toMatch(
+      /^2 rows, 2 to submit: cost unknown\. A row of unknown cost counts as 8 .* 16 in all\.\n/,
+    );
   });
 
   const COSTLY = 51;
@@ -178,7 +180,7 @@ describe("confirmAbove", () => {
     const { code, stderr } = await world.run(batch, { input: "" });
     expect(code).toBe(2);
     expect(stderr).toContain(
-      "13 to submit: cost unknown. A row of unknown cost counts as 8 credits, so 104 in all.",
+      "13 to submit: cost unknown. A row of unknown cost counts as 8 credits for confirmAbove, so 104 in all.",
     );
     expect(stderr).toMatch(/may cost 104 credits, more than 100 \(confirmAbove\)/);
     const { document } = await world.json(batch, { input: "" });
@@ -197,7 +199,9 @@ describe("confirmAbove", () => {
       "5 rows (3 repeat an earlier row), 5 to submit: 10 credits.",
     );
     const dry = await world.run([...BATCH, "--dry-run"]);
-    expect(dry.stdout).toBe("5 rows (3 repeat an earlier row), 10 credits, nothing was sent\n");
+    expect(dry.stdout).toBe(
+      "5 rows (3 repeat an earlier row), 5 saved already, up to 10 credits already charged, nothing to submit, nothing was sent\n",
+    );
   });
 
   it("counts only what is still to submit", async () => {

@@ -352,7 +352,7 @@ describe("--dry-run", () => {
     const before = await world.listing();
     const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
     const run = await world.run(["batch", "p.txt", ...TWO_CREDITS, "-o", "out", "--dry-run"], { env });
-    expect(run).toMatchObject({ code: 0, stdout: "2 rows, 4 credits, nothing was sent\n" });
+    expect(run).toMatchObject({ code: 0, stdout: "2 rows, 2 to submit: 4 credits, nothing was sent\n" });
     expect(world.server.requests).toEqual([]);
     expect(await world.listing()).toEqual(before);
   });
@@ -368,7 +368,24 @@ describe("--dry-run", () => {
       { ok: true, dryRun: true, row: 2, line: 3, request: request("a hen"), credits: 2 },
     ]);
     const byModel = [{ model: PRICED, quality: "1K", rows: 2, credits: 4 }];
-    expect(summary).toEqual({ type: "summary", dryRun: true, rows: 2, credits: 4, byModel });
+    const counts = { rows: 2, saved: 0, toSubmit: 2 };
+    expect(summary).toEqual({ type: "summary", dryRun: true, ...counts, credits: 4, byModel });
+  });
+
+  it("counts what earlier runs have saved as a run does, without a key", async () => {
+    const world = await batchWorld();
+    await world.manifest("p.txt", "a fox", "a hen");
+    await world.run(["batch", "p.txt", ...TWO_CREDITS, "-o", "out"]);
+    await world.manifest("p.txt", "a fox", "an owl", "a hen");
+    const before = await world.listing();
+    const args = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out", "--dry-run"];
+    const { stdout } = await world.run(args, { env: { IMGGEN_API_KEY: undefined } });
+    expect(stdout).toBe(
+      "3 rows, 2 saved already, up to 4 credits already charged, 1 to submit: 2 credits, nothing was sent\n",
+    );
+    expect(await world.listing()).toEqual(before);
+    const capped = await world.run([...args, "--max-credits", "5"]);
+    expect(capped).toMatchObject({ code: 2, stderr: expect.stringContaining("4 may have been charged") });
   });
 
   it("breaks rows and credits down by model and quality", async () => {
@@ -377,7 +394,7 @@ describe("--dry-run", () => {
     await world.manifest("p.csv", ...rows, "an owl,gamma-image-2,4K", "a wren,z-image,");
     const { stdout } = await world.run(["batch", "p.csv", "-o", "out", "--dry-run"]);
     expect(stdout.trimEnd().split("\n")).toEqual([
-      "4 rows, 16 credits, and 1 row of unknown cost, nothing was sent",
+      "4 rows, 4 to submit: 16 credits, and 1 row of unknown cost, nothing was sent",
       "MODEL          QUALITY  ROWS  CREDITS",
       "gamma-image-2  2K       2     8",
       "gamma-image-2  4K       1     8",

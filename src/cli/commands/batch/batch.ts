@@ -6,6 +6,7 @@ import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
+import type { ManifestEntry } from "../../../core/manifest/entry.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
@@ -21,7 +22,7 @@ import {
 import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
-import { type ManifestSource, manifestSource } from "../../input/manifest-source.ts";
+import { manifestSource } from "../../input/manifest-source.ts";
 import { eachRow } from "./each-row.ts";
 import { showRow } from "./row-output.ts";
 import { runShown } from "./run-shown.ts";
@@ -68,7 +69,9 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { validate } = flags;
   const defaults = { matrix, values, labels, names: FLAG_NAMES, validate, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
+  const rows = await readRows(source, defaults, session);
   const spec = {
+    rows,
     output: await batchDestination(flags, session, { takesColumns: true }),
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
@@ -82,11 +85,10 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   };
   if (flags.dryRun) {
     const { dryRun } = await import("./dry-run.ts");
-    return dryRun(source, defaults, spec, session);
+    return dryRun(spec, session);
   }
-  const rows = await readRows(source, defaults, session);
   const ends: RowResult[] = [];
-  const result = await runShown({ ...spec, rows }, session, async (end) => {
+  const result = await runShown(spec, session, async (end) => {
     if (flags.sheet) ends.push(end);
     await showRow(end, session);
   });
@@ -107,7 +109,7 @@ async function showResult(result: BatchResult, session: Session, sheet?: string 
 
 /** All rows, once every one is known to be good. @throws ManifestError naming every bad one */
 async function readRows(
-  source: ManifestSource,
+  source: AsyncIterable<ManifestEntry>,
   defaults: RowDefaults,
   session: Session,
 ): Promise<CheckedRow[]> {

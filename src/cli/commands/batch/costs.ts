@@ -36,9 +36,8 @@ export async function agreeOnCosts(
   const matrix = await session.matrix();
   const confirmAbove = await session.settings.confirmAbove();
   const credits = likelyCredits(plan.toSubmit, matrix);
-  await session.console.note(
-    `${planText(plan)}${credits > confirmAbove ? estimateText(plan.toSubmit, matrix) : ""}`,
-  );
+  const estimate = estimateText(plan.toSubmit, matrix);
+  await session.console.note(`${planText(plan)}.${estimate && ` ${estimate}`}`);
   if (allowed.yes || credits <= confirmAbove) return;
   const isEstimate = plan.toSubmit.undocumented > 0;
   if (canAsk(session)) return ask(`Spend ${isEstimate ? "an estimated " : ""}${credits} credits?`, session);
@@ -56,24 +55,25 @@ async function ask(question: string, session: Session): Promise<void> {
 }
 
 /** `12 rows`, with how many of them are the equals of earlier ones. */
-export function rowsText(rows: number, repeats: number): string {
+function rowsText(rows: number, repeats: number): string {
   const text = `${rows} ${rows === 1 ? "row" : "rows"}`;
   return repeats === 0 ? text : `${text} (${repeats} ${repeats === 1 ? "repeats" : "repeat"} an earlier row)`;
 }
 
-function planText({ rows, toSubmit, charged }: BatchPlan): string {
+/** `3 rows, 2 saved already, up to 4 credits already charged, 1 to submit: 2 credits`. */
+export function planText({ rows, toSubmit, charged }: BatchPlan): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const parts = [rowsText(rows.length, rows.filter(({ key }) => isRepeat(key)).length)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} charged and unfinished`);
   if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
   parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`);
-  return `${parts.join(", ")}.`;
+  return parts.join(", ");
 }
 
-/** How the question whether to spend that much counts undocumented costs; empty if there are none. */
-function estimateText(toSubmit: TotalCost, matrix: Matrix): string {
+/** How `confirmAbove` counts undocumented costs; empty if there are none. */
+export function estimateText(toSubmit: TotalCost, matrix: Matrix): string {
   if (toSubmit.undocumented === 0) return "";
   const most = highestCost(matrix);
-  return ` A row of unknown cost counts as ${most} credits, so ${likelyCredits(toSubmit, matrix)} in all.`;
+  return `A row of unknown cost counts as ${most} credits for confirmAbove, so ${likelyCredits(toSubmit, matrix)} in all.`;
 }

@@ -1,59 +1,64 @@
-import { isRepeat } from "../../../core/batch/batch-row.ts";
-import type { RowDefaults } from "../../../core/batch/check-rows.ts";
-import { add, noCost, type TotalCost } from "../../../core/batch/plan.ts";
+import { checkBaseUrl } from "../../../client/account.ts";
+import { openLedger } from "../../../client/open-ledger.ts";
+import { findBatch } from "../../../core/batch/batch-folder.ts";
+import { batchId, type CheckedRow } from "../../../core/batch/batch-row.ts";
+import { type BatchSpec, budgetedKeys } from "../../../core/batch/execute-batch.ts";
+import { add, type BatchPlan, noCost, planBatch, type TotalCost } from "../../../core/batch/plan.ts";
 import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
-import { unknownName } from "../../../core/manifest/columns.ts";
+import { BatchClaims } from "../../../store/batch-claims.ts";
+import { BatchFolders } from "../../../store/batch-folders.ts";
+import { SANDBOX_SERVICE } from "../../../task/intent.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 import type { Session } from "../../app/session.ts";
-import type { ManifestSource } from "../../input/manifest-source.ts";
 import { showTable } from "../../output/table.ts";
-import { type Allowance, costText, rowsText } from "./costs.ts";
-import { eachRow } from "./each-row.ts";
+import { clientContext } from "../../tasks/client-context.ts";
+import { estimateText, planText } from "./costs.ts";
 
-/** Goes through the manifest twice and keeps nothing of it, so that a file's length does not matter. */
-export async function dryRun(
-  source: ManifestSource,
-  defaults: RowDefaults,
-  { cap, allowUndocumented }: Omit<Allowance, "yes">,
-  session: Session,
-): Promise<number> {
-  const toSubmit = noCost();
-  const kinds = new Map<string, Kind>();
-  let repeats = 0;
-  const warnings = new Set<string>();
-  const unused = await eachRow(source, defaults, ({ checked: { request, credits, warnings: said }, key }) => {
-    add(toSubmit, credits);
-    add(kindOf(request, kinds).cost, credits);
-    if (isRepeat(key)) repeats += 1;
-    for (const warning of said) warnings.add(warning);
-  });
-  if (cap !== null)
-    checkBatchBudget({ toSubmit, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
-  for (const warning of [...unused.map(unknownName), ...warnings]) await session.console.warn(warning);
+/** Shows what the rows cost that a run would submit now. Needs no key, connects to nothing and writes nothing. */
+export async function dryRun(spec: BatchSpec, session: Session): Promise<number> {
+  const plan = await planWithoutKey(spec, session);
+  const { toSubmit } = plan;
+  if (spec.cap !== null) checkBatchBudget(plan, spec.cap, spec.allowUndocumented);
+  const submitted = plan.rows.filter(({ state, resubmit }) => state === "new" || resubmit !== null);
+  const kinds = kindsOf(submitted);
   if (!session.options.json) {
-    await session.console.result(
-      `${rowsText(toSubmit.rows, repeats)}, ${costText(toSubmit)}, nothing was sent`,
-    );
-    await showKinds([...kinds.values()], session);
+    await session.console.result(`${planText(plan)}, nothing was sent`);
+    await showKinds(kinds, session);
+    const estimate = estimateText(toSubmit, await session.matrix());
+    if (estimate !== "") await session.console.note(estimate);
     return 0;
   }
-  await eachRow(source, defaults, ({ row, line, checked: { request, credits } }) =>
-    session.json({ ok: true, dryRun: true, row, line, request, credits }),
-  );
-  const byModel = [...kinds.values()].map(({ model, quality, cost }) => ({
-    model,
-    quality: quality ?? null,
-    rows: cost.rows,
-    credits: documented(cost),
-  }));
+  for (const { row, line, checked } of spec.rows) {
+    const { request, credits } = checked;
+    await session.json({ ok: true, dryRun: true, row, line, request, credits });
+  }
   await session.json({
     type: "summary",
     dryRun: true,
-    rows: toSubmit.rows,
+    rows: plan.rows.length,
+    saved: plan.rows.filter(({ state }) => state === "saved").length,
+    toSubmit: toSubmit.rows,
     credits: documented(toSubmit),
-    byModel,
+    byModel: kinds.map(({ model, quality, cost }) => ({
+      model,
+      quality: quality ?? null,
+      rows: cost.rows,
+      credits: documented(cost),
+    })),
   });
   return 0;
+}
+
+/** What earlier runs have done at the service that is configured; where none is, there were none. */
+async function planWithoutKey(spec: BatchSpec, session: Session): Promise<BatchPlan> {
+  const { settings, options, context } = session;
+  const setting = options.sandbox ? undefined : await settings.get("baseUrl");
+  const configured = setting ? checkBaseUrl(setting.value, setting.label) : "";
+  const ledger = openLedger(clientContext(session));
+  const { origin } = await findBatch(spec.output.folder, new BatchFolders(ledger.folder));
+  const id = batchId(options.sandbox ? SANDBOX_SERVICE : configured, origin);
+  const claims = new BatchClaims(ledger.folder, id, context.clock);
+  return planBatch(spec.rows, { ...spec, claims, ledger, countsKey: budgetedKeys(spec) });
 }
 
 /** Rows of one model and quality: all of them cost the same. */
@@ -61,6 +66,12 @@ interface Kind {
   model: string;
   quality: string | undefined;
   cost: TotalCost;
+}
+
+function kindsOf(rows: readonly CheckedRow[]): Kind[] {
+  const kinds = new Map<string, Kind>();
+  for (const { checked } of rows) add(kindOf(checked.request, kinds).cost, checked.credits);
+  return [...kinds.values()];
 }
 
 function kindOf({ model, quality }: GenerationRequest, kinds: Map<string, Kind>): Kind {
