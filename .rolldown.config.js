@@ -162,7 +162,10 @@ function licenses() {
       for (const { modules = {} } of Object.values(bundle)) {
         for (const [id, { renderedLength }] of Object.entries(modules)) {
           const folder = PACKAGE_FOLDER.exec(id)?.[0];
-          if (folder !== undefined && renderedLength > 0) folders.add(folder);
+          if (folder === undefined || renderedLength === 0) continue;
+          folders.add(folder);
+          for (const name of carriedIn(readFileSync(id, "utf8")))
+            folders.add(path.resolve("node_modules", name));
         }
       }
       const texts = [...folders].map(licenseOf).sort();
@@ -172,6 +175,16 @@ function licenses() {
 }
 
 const PACKAGE_FOLDER = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/;
+
+/**
+ * The packages that a library's own build has put into its files. Those that nothing else installs are development
+ * dependencies, for their licences.
+ */
+function carriedIn(code) {
+  return [...code.matchAll(/^\/\/#region .*\bnode_modules\/((?:@[^/\n]+\/)?[^/\n]+)/gm)].map(
+    ([, name]) => name,
+  );
+}
 
 function licenseOf(folder) {
   const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
