@@ -1,6 +1,7 @@
 import { InterruptedError } from "../core/errors.ts";
-import { prepareDestination, resolveDestination } from "../core/images/destination.ts";
+import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
+import { prepareDestination } from "../core/images/prepare-destination.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { recentTasks } from "../core/task/history.ts";
 import type { TaskReport } from "../core/task/report.ts";

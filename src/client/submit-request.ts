@@ -1,5 +1,6 @@
 import type { TaskDeps } from "../core/deps.ts";
-import { prepareDestination, requireFree } from "../core/images/destination.ts";
+import { requireFree } from "../core/images/destination.ts";
+import { prepareDestination } from "../core/images/prepare-destination.ts";
 import { checkDailyLimit } from "../core/limits/daily-limit.ts";
 import { checkBudget } from "../core/limits/request-budget.ts";
 import type { ReferenceImages } from "../core/references/reference-images.ts";

@@ -13,11 +13,11 @@ it.each([
   ["--version", ["--version"], 2],
   ["--help", ["--help"], 2],
   ["a dry run", [...PURCHASE, "--dry-run"], 5],
-  ["a submit", [...PURCHASE, "--no-wait"], 8, ["http", "assert"]],
-  ["a batch", ["batch", "prompts.txt", "--yes"], 18, ["http", "assert", "internal/fs/promises"]],
+  ["a submit", [...PURCHASE, "--no-wait"], 8, ["http", "crypto", "assert"]],
+  ["a batch", ["batch", "prompts.txt", "--yes"], 18, ["http", "crypto", "assert", "internal/fs/promises"]],
   ["completion of a flag", ["__complete", "=--m", "generate"], 3],
   ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
-  ["completion of a task", ["__complete", "=", "status"], 8],
+  ["completion of a task", ["__complete", "=", "status"], 8, ["crypto"]],
 ])("%s loads few files, and of Node no more than it needs", async (_what, args, most, needed = [""]) => {
   const server = await liveService(PICTURE);
   const folder = await temporaryFolder();
@@ -27,7 +27,7 @@ it.each([
   expect(texts.length).toBeLessThanOrEqual(most);
   // Node takes longer to make one than to start the program.
   expect(texts.filter((text) => text.includes("Intl.Segmenter"))).toEqual([]);
-  const costly = ["http", "http2", "tls", "assert", "child_process", "internal/fs/promises"];
+  const costly = ["http", "crypto", "http2", "tls", "assert", "child_process", "internal/fs/promises"];
   expect(costly.filter((name) => !needed.includes(name) && builtins.includes(name))).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { isBelow } from "../../lib/is-below.ts";
-import { prepareDestination } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CheckedRow, destinationOf, type OutputFolder } from "./batch-row.ts";
 import type { ManifestProblem } from "./check-rows.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";

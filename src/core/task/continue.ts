@@ -6,7 +6,8 @@ import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
-import { prepareDestination, requireFree } from "../images/destination.ts";
+import { requireFree } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
 import type { GenerateSpec } from "./generate.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
 

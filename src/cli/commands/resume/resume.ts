@@ -4,12 +4,9 @@ import { openLedger } from "../../../client/open-ledger.ts";
 import { reportJson } from "../../../client/report-json.ts";
 import { isNothing, mayBeTask, tasksToResume } from "../../../client/resume-targets.ts";
 import { describeUnreadable } from "../../../client/unreadable-entries.ts";
-import {
-  prepareDestination,
-  requireFolderForSeveral,
-  resolveFileDestination,
-} from "../../../core/images/destination.ts";
+import { requireFolderForSeveral, resolveFileDestination } from "../../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
+import { prepareDestination } from "../../../core/images/prepare-destination.ts";
 import { dismissTask } from "../../../core/task/dismiss.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps, ResumeSpec } from "../../../core/task/resume.ts";

@@ -2,11 +2,8 @@ import type { Command } from "commander";
 import { worstOf } from "../../../client/exit-codes.ts";
 import { resumeCommand } from "../../../client/failure.ts";
 import { statusJson } from "../../../client/report-json.ts";
-import {
-  prepareDestination,
-  requireFolderForSeveral,
-  resolveFileDestination,
-} from "../../../core/images/destination.ts";
+import { requireFolderForSeveral, resolveFileDestination } from "../../../core/images/destination.ts";
+import { prepareDestination } from "../../../core/images/prepare-destination.ts";
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps } from "../../../core/task/resume.ts";
 import { distinct, withRateLimitedPolls } from "../../../core/task/resume-many.ts";
