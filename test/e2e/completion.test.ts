@@ -1,9 +1,10 @@
-import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
+import { liveService } from "../support/live-server.ts";
 import { hasScreen, Screen } from "../support/screen.ts";
+import { success } from "../support/scripted-server.ts";
 import { shellIn } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { hasTool } from "../support/tools.ts";
@@ -13,10 +14,26 @@ async function workplace() {
   const folder = await temporaryFolder();
   const { env, run } = await shellIn(folder, "http://127.0.0.1:1/api");
   await mkdir(path.join(folder, "pictures"));
-  await writeFile(path.join(folder, "prompts.txt"), "a fox\n");
+  for (const name of ["prompts.txt", "prices.md"]) await writeFile(path.join(folder, name), "a fox\n");
   const { stdout } = await run('imggen generate "a fox; $(id): `ls`" --sandbox --json');
   const taskId: string = JSON.parse(stdout).taskId;
   return { folder, env: { HOME: folder, ...env }, taskId };
+}
+
+const COMMAND = "$(touch owned)";
+
+/** A service, a file of models and a folder whose names are commands. */
+async function hostilePlace() {
+  const folder = await temporaryFolder();
+  const server = await liveService(PICTURE, {
+    submit: (_request, socket) => void socket.write(success({ taskId: COMMAND })),
+  });
+  const { env, run } = await shellIn(folder, server.baseUrl);
+  await writeFile(path.join(folder, "models.json"), JSON.stringify([{ id: "$(>owned)" }]));
+  await mkdir(path.join(folder, `${COMMAND} pictures`));
+  await writeFile(path.join(folder, `${COMMAND}.csv`), "prompt\n");
+  await run("imggen generate 'a fox' --no-wait && imggen config set matrix models.json");
+  return { folder, env: { HOME: folder, ...env } };
 }
 
 /** What is typed before TAB, and what the line is after it. `TASK` stands for the task's id. */
@@ -30,26 +47,49 @@ const LINES: readonly [typed: string, completed: string][] = [
   ["imggen generate --model=z-i", "imggen generate --model=z-image"],
   ["imggen generate --prompt-file pro", "imggen generate --prompt-file prompts.txt"],
   ["imggen generate --output=pic", "imggen generate --output=pictures/"],
+  ["imggen batch pr", "imggen batch prompts.txt"],
+  ["imggen show pic", "imggen show pictures/"],
+  ["imggen show task", "imggen show TASK"],
   ["imggen batch --output p", "imggen batch --output pictures/"],
   ["imggen status task", "imggen status TASK"],
   ["imggen config get dai", "imggen config get dailyCredits"],
 ];
 
-/** A shell as a person has it, and the file that it reads at its start. */
-const TERMINAL_SHELLS = [
-  { shell: "bash", args: ["--rcfile", "rc", "-i"], rc: "rc", before: "" },
-  { shell: "zsh", args: ["-i"], rc: ".zshrc", before: "autoload -U compinit; compinit -u -D\n" },
-] as const;
+/** A shell as a person has it, and what it reads at its start. */
+const SHELLS: Record<string, { args: string[]; rc: string; starts: string }> = {
+  bash: { args: ["--rcfile", "rc", "-i"], rc: "rc", starts: "PS1='> '\nsource <(imggen completion bash)\n" },
+  zsh: {
+    args: ["-i"],
+    rc: ".zshrc",
+    starts: "autoload -U compinit; compinit -u -D\nPS1='> '\nsource <(imggen completion zsh)\n",
+  },
+  fish: {
+    args: ["--no-config", "-i", "-C", "source rc"],
+    rc: "rc",
+    starts: `function fish_prompt; echo -n '> '; end
+set -g fish_greeting; set -g fish_autosuggestion_enabled 0
+imggen completion fish | source
+`,
+  },
+};
+
+type Place = Pick<Awaited<ReturnType<typeof workplace>>, "folder" | "env">;
+
+async function startShell(shell: string, { folder, env }: Place): Promise<Screen> {
+  const { args = [], rc = "", starts = "" } = SHELLS[shell] ?? {};
+  await writeFile(path.join(folder, rc), starts);
+  const screen = await Screen.start(args, { command: shell, columns: 120, cwd: folder, env });
+  await screen.shows(/^>/m);
+  return screen;
+}
 
 const mustHave = (tool: string) => hasTool(tool) || process.env.CI !== undefined;
 
-describe.each(TERMINAL_SHELLS)("in a real $shell, TAB", ({ shell, args, rc, before }) => {
+describe.each(Object.keys(SHELLS))("in a real %s, TAB", (shell) => {
   it("completes commands, flags, values and files", { timeout: 90_000 }, async (test) => {
     test.skip(!mustHave(shell) || !hasScreen, `${shell} or tmux is not installed`);
-    const { folder, env, taskId } = await workplace();
-    await writeFile(path.join(folder, rc), `${before}PS1='> '\nsource <(imggen completion ${shell})\n`);
-    const screen = await Screen.start(args, { command: shell, columns: 120, cwd: folder, env });
-    await screen.shows(/^>/m);
+    const { taskId, ...place } = await workplace();
+    const screen = await startShell(shell, place);
     for (const [typed, completed] of LINES) {
       await screen.type("-l", typed);
       await screen.type("Tab");
@@ -62,20 +102,32 @@ describe.each(TERMINAL_SHELLS)("in a real $shell, TAB", ({ shell, args, rc, befo
     await screen.type("Enter");
     expect(await screen.end()).toBe(0);
   });
-});
 
-describe("in a real fish, TAB", () => {
-  it("completes commands, flags, values and files", { timeout: 60_000 }, async (test) => {
-    test.skip(!mustHave("fish"), "fish is not installed");
-    const { folder, env, taskId } = await workplace();
-    for (const [typed, completed] of LINES) {
-      const script = `imggen completion fish | source; complete -C ${JSON.stringify(typed)}`;
-      const { stdout } = await promisify(execFile)("fish", ["--no-config", "-c", script], {
-        cwd: folder,
-        env,
-      });
-      const offered = stdout.split("\n").map((line) => line.split("\t")[0]);
-      expect(offered, typed).toContain(completed.replace("TASK", taskId).split(" ").at(-1));
+  it("runs nothing that a service, a model file or a folder from someone else offers", {
+    timeout: 90_000,
+  }, async (test) => {
+    test.skip(!mustHave(shell) || !hasScreen, `${shell} or tmux is not installed`);
+    const place = await hostilePlace();
+    const screen = await startShell(shell, place);
+    for (const typed of [
+      "resume ",
+      'resume "',
+      "models ",
+      "models '",
+      "batch ",
+      'batch "',
+      "gallery ",
+      "show ",
+    ]) {
+      await screen.type("-l", `imggen ${typed}`);
+      for (const key of ["Tab", "Enter", "C-c", "C-l"]) {
+        await screen.type(key);
+        if (key === "Tab") await new Promise((resolve) => setTimeout(resolve, 700));
+      }
     }
+    await screen.type("-l", "exit");
+    await screen.type("Enter");
+    await screen.end();
+    expect(await readdir(place.folder)).not.toContain("owned");
   });
 });

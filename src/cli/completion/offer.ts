@@ -20,11 +20,10 @@ export async function offer(words: readonly string[], current: string, from: Sou
 }
 
 function flagsOf({ options, given }: CommandLine, current: string): Offer {
-  const open = options.filter(({ long, repeatable }) => repeatable || !given.has(long));
-  return among(
-    open.map(({ long, description }) => ({ value: long, description })),
-    current,
+  const open = options.filter(
+    ({ long, repeatable }) => long.startsWith(current) && (repeatable || !given.has(long)),
   );
+  return { paths: "none", candidates: open.map(({ long, description }) => ({ value: long, description })) };
 }
 
 /** `--model=…`: the whole word is what a shell replaces. */

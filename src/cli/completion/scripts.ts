@@ -1,9 +1,12 @@
+import { MANIFEST_EXTENSIONS } from "../../core/manifest/format.ts";
 import { ASK } from "./ask.ts";
 
 /** The shells that there is a script for. */
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
 export type Shell = (typeof SHELLS)[number];
+
+const MANIFESTS = MANIFEST_EXTENSIONS.map((extension) => extension.slice(1)).join("|");
 
 const BASH = `# bash completion for imggen; needs bash 4 or later
 _imggen() {
@@ -24,10 +27,18 @@ _imggen() {
     line=\${line%%  *}
     COMPREPLY+=("\${line#"$done"}")
   done
+  local names=
   case \${answer[0]} in
-    files) compopt -o default ;;
+    files) names='*' ;;
+    manifests) names='*.@(${MANIFESTS})' && compopt -o plusdirs ;;
     folders) compopt -o dirnames ;;
   esac
+  [[ $names ]] || return
+  # Quoted by bash, as names of files; where nothing fits, it completes as it does by default.
+  compopt -o filenames -o default
+  while IFS= read -r line; do
+    [[ \${line,,} == $names ]] && COMPREPLY+=("\${line#"$done"}")
+  done < <(compgen -f -- "$current")
 }
 complete -o nosort -F _imggen imggen 2>/dev/null || complete -F _imggen imggen
 `;
@@ -49,6 +60,7 @@ _imggen() {
   [[ $PREFIX == --*=* ]] && compset -P '*='
   case $answer[1] in
     files) _files ;;
+    manifests) _files -g '*.(#i)(${MANIFESTS})' ;;
     folders) _files -/ ;;
   esac
 }
@@ -72,6 +84,8 @@ function __imggen_complete
     switch "$answer[1]"
         case files
             __fish_complete_path $typed | string replace -r '^' -- "$flag"
+        case manifests
+            __fish_complete_path $typed | string match -r -i '^[^\\t]*(?:/|\\.(?:${MANIFESTS}))(?:\\t.*)?$'
         case folders
             __fish_complete_directories $typed | string replace -r '^' -- "$flag"
     end
@@ -92,8 +106,10 @@ Register-ArgumentCompleter -Native -CommandName imggen -ScriptBlock {
         if (-not $text) { $text = $value }
         [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)
     }
-    if ($answer[0] -in 'files', 'folders') {
-        [System.Management.Automation.CompletionCompleters]::CompleteFilename($wordToComplete)
+    if ($answer[0] -in 'files', 'manifests', 'folders') {
+        $names = if ($answer[0] -eq 'manifests') { '\\.(${MANIFESTS})$' } else { '' }
+        [System.Management.Automation.CompletionCompleters]::CompleteFilename($wordToComplete) |
+            Where-Object { $_.ResultType -eq 'ProviderContainer' -or $_.ListItemText -match $names }
     }
 }
 `;

@@ -40,6 +40,8 @@ async function singleValue(kind: Kind, current: string, line: CommandLine, from:
   switch (kind.type) {
     case "path":
       return { paths: "files", candidates: [] };
+    case "manifest":
+      return { paths: "manifests", candidates: [] };
     case "folder":
       return { paths: "folders", candidates: [] };
     case "model":

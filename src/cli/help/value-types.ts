@@ -15,6 +15,7 @@ export type ValueType =
   | "choice"
   | "url"
   | "path"
+  | "manifest"
   | "folder"
   | "model"
   | "ratio"
@@ -86,7 +87,7 @@ export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
   command: { type: "command", values: TOPIC_NAMES },
   dir: { type: "folder" },
   "file|taskId": { type: "task" },
-  "manifest|-": { type: "path" },
+  "manifest|-": { type: "manifest" },
   model: MODEL,
   name: { type: "setting", values: SETTING_NAMES },
   prompt: TEXT,

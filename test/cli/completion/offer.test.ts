@@ -82,6 +82,29 @@ describe("completion offers", () => {
     expect((await at("generate -m one -r ", added)).values).toEqual(["5:7"]);
   });
 
+  it("no word of a service or a file that a shell or a command would read something into", async () => {
+    const ids = [
+      "$(id)",
+      "`id`",
+      "a;id",
+      "a'b",
+      "a b",
+      "~root",
+      "=ls",
+      "-o",
+      "--output",
+      "a\tb",
+      "a\u202eb",
+      "#a",
+      "{a}",
+      "a*",
+    ];
+    const matrix = [...ids, "größe/1.5-a_b@2+c"].flatMap((id) =>
+      MODELS.slice(0, 1).map((model) => ({ ...model, id })),
+    );
+    expect((await at("models ", matrix)).values).toEqual(["größe/1.5-a_b@2+c"]);
+  });
+
   it("every ratio and quality where no model is chosen, or its own are not documented", async () => {
     for (const model of ["", "-m beta/5-lite-text-to-image ", "-m unknown "]) {
       expect(await values(`generate ${model}-r 27`)).toEqual(["27:16"]);
@@ -119,8 +142,9 @@ describe("completion offers", () => {
   });
 
   it("files where a flag or argument takes a path, folders where it takes a folder", async () => {
-    for (const line of ["generate -o ", "generate --prompt-file=", "batch ", "batch pro"])
+    for (const line of ["generate -o ", "generate --prompt-file="])
       expect(await at(line)).toMatchObject({ paths: "files", values: [] });
+    expect(await at("batch pro")).toMatchObject({ paths: "manifests", values: [] });
     for (const line of ["batch -o ", "compare fox --output "])
       expect(await at(line)).toMatchObject({ paths: "folders", values: [] });
   });
