@@ -37,11 +37,13 @@ export async function parseAndRun(
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) {
+    // For `help` the parser takes its exit code from the process, whose code says failure until the program has ended.
+    const isHelp = HELP_CODES.has(error.code) && shown !== "";
+    if (error.exitCode !== 0 && !isHelp) {
       const { usageError } = await import("./usage-error.ts");
       throw usageError(error, flags, argv, program);
     }
-    if (json && HELP_CODES.has(error.code)) {
+    if (json && isHelp) {
       await console.json(await describeProgram(build, namedCommand(flags)));
       return 0;
     }
