@@ -55,7 +55,10 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   api: { layers: ["task", "lib"] },
   store: { layers: ["task", "lib"] },
   models: { layers: ["task", "lib"] },
-  sandbox: { layers: ["models", "task", "lib"], files: ["api/schema.ts", "painter/picture.ts"] },
+  sandbox: {
+    layers: ["models", "task", "lib"],
+    files: ["api/schema.ts", "painter/picture.ts", "painter/words/unknown-subject.ts"],
+  },
   painter: { layers: [] },
   task: { layers: ["lib"] },
   lib: { layers: [] },

@@ -112,9 +112,17 @@ export class Connections {
     const { matrixInEffect } = await import("./matrix-in-effect.ts");
     const { startInSandboxFolder } = await import("./sandbox-folder.ts");
     const matrix = matrixInEffect(this.#context);
-    const { onRefill, drawPicture: draw, clock } = this.#context;
+    const { onRefill, onUnknownSubject, drawPicture: draw, clock } = this.#context;
     const sandbox = await startInSandboxFolder(this.#context, (folder) =>
-      startSandbox({ folder, latencyMs: EMBEDDED_LATENCY_MS, matrix, onRefill, draw, clock }),
+      startSandbox({
+        folder,
+        latencyMs: EMBEDDED_LATENCY_MS,
+        matrix,
+        onRefill,
+        onUnknownSubject,
+        draw,
+        clock,
+      }),
     );
     this.#closers.push(() => sandbox.close());
     const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };

@@ -23,6 +23,8 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" |
   readonly drawPicture?: SandboxOptions["draw"];
   /** Called when the embedded sandbox had too few credits left. @param credits its new balance */
   readonly onRefill: (credits: number) => void;
+  /** Called with the main noun of a prompt that the embedded sandbox paints without it. */
+  readonly onUnknownSubject?: (noun: string) => void;
   /** Called after every exchange with the service. */
   readonly onExchange: HttpClientOptions["onExchange"];
 }

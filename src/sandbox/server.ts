@@ -31,6 +31,8 @@ export interface SandboxOptions {
    * absent, such an account is refused.
    */
   onRefill?: (credits: number) => void;
+  /** Called with the main noun of a prompt that is to be painted without it: the painter does not know it. */
+  onUnknownSubject?: ((noun: string) => void) | undefined;
   /** The models that it has. Default: those of the document. */
   matrix?: Matrix;
   /** Draws the images. Default: pictures of what the prompts say. */
@@ -74,8 +76,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const server = createServer();
   const port = await listen(server, options.port ?? 0);
   const origin = `http://${LOOPBACK}:${port}`;
-  const { onRefill, draw } = options;
-  const service = { ...state, origin, latencyMs, matrix, now, onRefill, draw };
+  const { onRefill, onUnknownSubject, draw } = options;
+  const service = { ...state, origin, latencyMs, matrix, now, onRefill, onUnknownSubject, draw };
   server.on("request", createListener(service, options.onRequest));
   try {
     // Only after listening: a sandbox that cannot start must not change the balances of the one that has the port.

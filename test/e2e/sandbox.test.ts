@@ -1,4 +1,6 @@
 import type { ChildProcess } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { finished } from "../support/program.ts";
 import { CANARY, type ProgramWorld, programWorld } from "../support/program-world.ts";
@@ -34,6 +36,17 @@ it.each([
     expect(await world.files()).toHaveLength(exit === 0 ? 1 : 0);
   },
 );
+
+it("says once a run which main noun the sandbox's painter does not know", async () => {
+  const world = await programWorld(null);
+  const manifest = path.join(world.folder, "p.txt");
+  await writeFile(manifest, "an elephant in the desert\na hippo\na fox\n");
+  const { code, stderr } = await world.run(["batch", manifest, ...MODEL, "--sandbox", "--concurrency", "1"]);
+  expect(code).toBe(0);
+  expect(stderr.match(/^The sandbox's painter .*$/gm)).toEqual([
+    'The sandbox\'s painter does not know "elephant".',
+  ]);
+});
 
 it("the embedded sandbox never sees the real key, needs none, and is found again by resume", async () => {
   const world = await programWorld(null, { IMGGEN_BASE_URL: "https://service.invalid/api" });

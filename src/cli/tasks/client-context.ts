@@ -3,6 +3,9 @@ import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { Session } from "../app/session.ts";
 import { traceOf } from "../output/trace.ts";
 
+/** Runs that were told of a subject that the sandbox's painter does not know. Of a batch, one is enough. */
+const told = new WeakSet<Session>();
+
 /** What a command's tasks stand on. */
 export function clientContext(session: Session): ClientContext {
   const { settings, options } = session;
@@ -26,5 +29,10 @@ export function clientContext(session: Session): ClientContext {
     drawPicture,
     onExchange,
     onRefill,
+    onUnknownSubject(noun) {
+      if (told.has(session)) return;
+      told.add(session);
+      void session.console.note(`The sandbox's painter does not know "${noun}".`);
+    },
   };
 }
