@@ -25,7 +25,7 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
   });
 
   it.each([
-    ["Ctrl-C", "C-c", 130, /^error: Interrupted/],
+    ["Ctrl-C", "C-c", 130, /^Interrupted/],
     ["Ctrl-D", "C-d", 2, /^error: The cost was not confirmed/],
   ])(
     "%s at the question whether to spend that much leaves the question to be read",

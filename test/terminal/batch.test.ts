@@ -29,6 +29,7 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
     expect(end).not.toMatch(/[━─]| of 50 credits/);
     expect(end.match(/line 1: failed: /g)).toHaveLength(1);
     expect(end).toMatch(/^6 rows: 5 saved, 1 failed\. Charged in this run: 10 to 12 credits\.$/m);
+    expect(end).toMatch(/^To look through the images: imggen gallery out$/m);
   });
 
   it("fits 40 columns, and leaves nothing stale when the window changes in the middle", async () => {

@@ -61,7 +61,7 @@ export async function buildProgram(
     });
   const [chosen] = namedCommand(argv);
   if (!inFull && chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
-    throw await unknownCommand(chosen);
+    throw await unknownCommand(chosen, plainWords(argv));
   for (const [name, entry] of Object.entries(COMMANDS)) {
     const command = program.command(name).helpGroup(`${entry.group}:`);
     describeBriefly(command, entry.summary);
@@ -82,10 +82,13 @@ function addBuiltIn(program: Command, onText: (text: string) => void): void {
     .action(() => onText(VERSION));
 }
 
-async function unknownCommand(word: string): Promise<UsageError> {
+/** @param words all that are no flags: a prompt, perhaps */
+async function unknownCommand(word: string, words: readonly string[]): Promise<UsageError> {
   const { editDistance } = await import("../../models/edit-distance.ts");
   const near = Object.keys(COMMANDS).find((name) => name.startsWith(word) || editDistance(name, word) <= 2);
-  const hint = near ? `Did you mean imggen ${near}?` : "See imggen --help.";
+  const { shellWord } = await import("../../lib/shell-word.ts");
+  const prompt = `To generate an image: imggen generate ${shellWord(words.join(" "))}`;
+  const hint = near ? `Did you mean imggen ${near}?` : `${prompt}\nSee imggen --help.`;
   return new UsageError(`There is no command ${JSON.stringify(word)}.`, { hint });
 }
 

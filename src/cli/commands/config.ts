@@ -27,6 +27,7 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command.addHelpText("after", EXAMPLES);
   command.helpCommand("help [command]", "show help for a command");
+  command.action(runWith(runList));
   const add = (usage: string, summary: string) => describeBriefly(command.command(usage), summary);
   add("list", "show every setting, its value and where it came from").action(runWith(runList));
   add("get <name>", "print the value that applies").action(runWith(runGet));

@@ -6,7 +6,9 @@ import type { DescribedFailure } from "../../client/failure.ts";
  */
 export function failureLines(failure: DescribedFailure, which = ""): string[] {
   const key = failure.key === null || failure.message.includes(failure.key) ? "" : ` [${failure.key}]`;
-  const text = `error: ${which}${failure.message}${key}`;
+  // Who pressed Ctrl-C made no mistake.
+  const label = failure.type === "interrupted" ? "" : "error: ";
+  const text = `${label}${which}${failure.message}${key}`;
   const lines = failure.problems ? text.split("\n") : [text];
   return failure.hint === "" ? lines : [...lines, ...failure.hint.split("\n").map((line) => `  ${line}`)];
 }

@@ -33,7 +33,7 @@ async function showInterrupted(ids: readonly string[], session: Session, state: 
   const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
   const more = ids.length - FIRST_IDS;
   await session.console.error([
-    `error: ${interruptedError(signal, "yes").message} ${tasks} ${state}:`,
+    `${interruptedError(signal, "yes").message} ${tasks} ${state}:`,
     ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
     ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
     command.length > LONGEST_COMMAND

@@ -37,10 +37,9 @@ it.each([
   if (name !== "generate") expect(said).toContain(`See imggen ${name} --help.`);
 });
 
-it("a group of commands without one of them is told where its help is", async () => {
-  expect(await complaint("config")).toBe(
-    "error: imggen config needs a subcommand.\n  See imggen config --help.\n",
-  );
+it("a word that is no command is offered as a prompt", async () => {
+  expect(await complaint("fox")).toContain("To generate an image: imggen generate fox\n");
+  expect(await complaint("a", "red fox", "--sandbox")).toContain("imggen generate 'a red fox'\n");
 });
 
 it("a misspelled command or flag is answered with the one that was meant", async () => {

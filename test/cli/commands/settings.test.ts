@@ -104,6 +104,7 @@ describe("config", () => {
     expect((await world.run(["config", "get", "model"])).stdout).toBe("z-image\n");
     const { stdout } = await world.run(["config", "list"], { env: { IMGGEN_OUTPUT: "pictures/" } });
     expect(stdout).toMatch(/^model +z-image +config$/m);
+    expect(await world.run(["config"], { env: { IMGGEN_OUTPUT: "pictures/" } })).toMatchObject({ stdout });
     expect(stdout).toMatch(/^output +pictures\/ +environment$/m);
     expect(stdout).toMatch(/^ratio +\S+ +default$/m);
     await world.run(["config", "unset", "model"]);

@@ -47,7 +47,7 @@ describe("a signal while status --wait waits for several tasks", () => {
     const { code, stderr } = await run(["status", "task-1", "task-2", "--wait"], { signal: signal.signal });
     expect(code).toBe(130);
     expect(stderr).toMatch(
-      /^error: Interrupted by SIGINT\. 1 task is not finished yet:\n {2}task-1\n {2}Resume with: .*\n/,
+      /^Interrupted by SIGINT\. 1 task is not finished yet:\n {2}task-1\n {2}Resume with: .*\n/,
     );
   });
 

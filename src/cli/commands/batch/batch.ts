@@ -7,6 +7,7 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
 import type { ManifestEntry } from "../../../core/manifest/entry.ts";
+import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
@@ -23,6 +24,7 @@ import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { manifestSource } from "../../input/manifest-source.ts";
+import { shortPath } from "../../output/short-path.ts";
 import { eachRow } from "./each-row.ts";
 import { showRow } from "./row-output.ts";
 import { runShown } from "./run-shown.ts";
@@ -70,9 +72,10 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const defaults = { matrix, values, labels, names: FLAG_NAMES, validate, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
   const rows = await readRows(source, defaults, session);
+  const output = await batchDestination(flags, session, { takesColumns: true });
   const spec = {
     rows,
-    output: await batchDestination(flags, session, { takesColumns: true }),
+    output,
     wait: await waitSettings(flags, session),
     concurrency: concurrencyOf(flags),
     ...againOf(flags),
@@ -81,7 +84,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     ...allowanceOf(flags),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: CheckedRow) => `line ${line}`,
-    onCutOff: (result: BatchResult) => showResult(result, session),
+    onCutOff: (result: BatchResult) => showResult(result, output.folder, session),
   };
   if (flags.dryRun) {
     const { dryRun } = await import("./dry-run.ts");
@@ -92,19 +95,26 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     if (flags.sheet) ends.push(end);
     await showRow(end, session);
   });
-  const sheet = flags.sheet
-    ? await (await import("./sheet.ts")).makeSheet(ends, spec.output, session)
-    : undefined;
-  await showResult(result, session, sheet);
+  const sheet = flags.sheet ? await (await import("./sheet.ts")).makeSheet(ends, output, session) : undefined;
+  await showResult(result, output.folder, session, sheet);
   return exitCodeOfBatch(result);
 }
 
 /** The last line for a script, or the last lines for a person. */
-async function showResult(result: BatchResult, session: Session, sheet?: string | null): Promise<void> {
+async function showResult(
+  result: BatchResult,
+  folder: string,
+  session: Session,
+  sheet?: string | null,
+): Promise<void> {
   if (session.options.json)
     return session.json({ ...summaryJson(result), ...(sheet !== undefined && { sheet }) });
   for (const line of summaryLines(result, session)) await session.console.note(line);
   if (sheet) await (await import("./sheet.ts")).showSheet(sheet, session);
+  const { saved, skipped } = result.counts;
+  if (saved + skipped === 0 || session.context.stderr.isTTY !== true) return;
+  const shown = shortPath(folder, session.context) || ".";
+  await session.console.note(`To look through the images: imggen gallery ${shellWord(shown)}`);
 }
 
 /** All rows, once every one is known to be good. @throws ManifestError naming every bad one */
