@@ -1,5 +1,6 @@
 import { VERSION } from "../lib/version.ts";
 import { type ConnectOptions, type Connector, connector } from "./connect.ts";
+import { decoded } from "./decode.ts";
 import type { EarlyConnection } from "./early-connection.ts";
 import { Exchange, type Sender } from "./exchange.ts";
 import { SingleConnections } from "./single-connections.ts";
@@ -86,4 +87,47 @@ function sendOver(sender: Sender, request: HttpRequest, receiver: ReplyReceiver)
     const headers = { "user-agent": `imggen/${VERSION}`, ...request.headers };
     sender.dispatch({ url, method, headers, body }, new Exchange(request, receiver, resolve, reject));
   });
+}
+
+/** A reply as received. */
+export interface HttpReply {
+  status: number;
+  headers: ReplyHeaders;
+  body: string;
+  /** The error that cut the body short; null for a complete reply. */
+  cut: TransportError | null;
+}
+
+const LARGEST_REPLY_BYTES = 1024 * 1024;
+
+/**
+ * Sends a request to the service and reads the whole reply, 1 MiB at most. One that was cut short says what cut it.
+ * @throws TransportError if not even the head of a reply arrived
+ */
+export async function wholeReply(http: HttpClient, request: HttpRequest): Promise<HttpReply> {
+  const reply: HttpReply = { status: 0, headers: {}, body: "", cut: null };
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    await http.send(
+      { ...request, headers: { ...request.headers, "accept-encoding": "identity" } },
+      {
+        onHead: (status, headers) => Object.assign(reply, { status, headers }),
+        onData: (chunk) => {
+          size += chunk.length;
+          if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
+          chunks.push(chunk);
+        },
+      },
+    );
+  } catch (error) {
+    // What came before may be all that the service had to say.
+    if (!(error instanceof TransportError) || reply.status === 0) throw error;
+    reply.cut = error;
+  }
+  const body = Buffer.concat(chunks);
+  const limits = { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true };
+  const bytes = await decoded(body, reply.headers["content-encoding"], limits).catch(() => body);
+  reply.body = bytes.toString("utf8");
+  return reply;
 }

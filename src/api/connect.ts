@@ -1,6 +1,5 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
-import { thisMachineLookup } from "./address.ts";
-import { bareHost, isLoopbackHost } from "./host.ts";
+import { bareHost, isLoopbackHost, thisMachineLookup } from "./address.ts";
 import { type Proxies, proxyFor } from "./proxies.ts";
 
 /** How long each step of making a connection may take, in milliseconds. */

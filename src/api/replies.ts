@@ -1,19 +1,11 @@
 import type { ImggenError } from "../lib/error-types.ts";
+import type { HttpReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { excerptOf } from "./excerpt.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { type Envelope, type PolledState, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
 import { refusedPoll, refusedSubmit } from "./service-errors.ts";
-import type { ReplyHeaders, TransportError } from "./transport.ts";
-
-/** A reply as received. */
-export interface HttpReply {
-  status: number;
-  headers: ReplyHeaders;
-  body: string;
-  /** The error that cut the body short; null for a complete reply. */
-  cut: TransportError | null;
-}
+import type { TransportError } from "./transport.ts";
 
 /** What reading a reply needs. */
 export interface ReplyContext {

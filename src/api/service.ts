@@ -1,20 +1,12 @@
 import type { Clock } from "../lib/clock.ts";
 import { keyMasker } from "../lib/redact.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import type { HttpClient } from "./client.ts";
+import { type HttpClient, type HttpReply, wholeReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { excerptOf, refusedBody } from "./excerpt.ts";
-import {
-  type HttpReply,
-  type PollReply,
-  type ReplyContext,
-  readPoll,
-  readSubmit,
-  type SubmitReply,
-} from "./replies.ts";
+import { type PollReply, type ReplyContext, readPoll, readSubmit, type SubmitReply } from "./replies.ts";
 import type { HttpRequest } from "./transport.ts";
 import { TransportError } from "./transport.ts";
-import { wholeReply } from "./whole-reply.ts";
 
 export type { PollReply, SubmitReply } from "./replies.ts";
 

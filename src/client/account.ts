@@ -1,5 +1,5 @@
+import { isLoopbackHost } from "../api/address.ts";
 import { AuthRequiredError } from "../api/errors.ts";
-import { isLoopbackHost } from "../api/host.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";

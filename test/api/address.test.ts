@@ -1,6 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import { describe, expect, it } from "vitest";
-import { BlockedAddressError, guardedLookup, looksPublic } from "../../src/api/address.ts";
+import { BlockedAddressError, guardedLookup, isLoopbackHost, looksPublic } from "../../src/api/address.ts";
 
 /** A host as a URL's parser shows it: `127.1` and `0x7f000001` are `127.0.0.1` there. */
 const hostOf = (host: string) => new URL(`http://${host}/`).hostname;
@@ -84,5 +84,37 @@ describe("looking up a download's host", () => {
 
   it("passes on that a name does not exist", async () => {
     await expect(addressesOf("no\0name", "8.8.8.8")).rejects.not.toBeInstanceOf(BlockedAddressError);
+  });
+});
+
+describe("a host of this machine", () => {
+  it.each([
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "127.255.255.254",
+    "[::1]",
+    "[0:0:0:0:0:0:0:1]",
+    "[::ffff:127.0.0.1]",
+    "localhost",
+    "LOCALHOST",
+    "localhost.",
+    "api.localhost",
+  ])("is %s", (host) => {
+    expect(isLoopbackHost(hostOf(host))).toBe(true);
+  });
+
+  it.each([
+    "128.0.0.1",
+    "10.0.0.1",
+    "0.0.0.0",
+    "[::2]",
+    "[fe80::1]",
+    "localhost.example",
+    "mylocalhost",
+    "127.0.0.1.example",
+  ])("is not %s", (host) => {
+    expect(isLoopbackHost(hostOf(host))).toBe(false);
   });
 });

@@ -18,9 +18,9 @@ const COMMANDS = [
   { name: "--version", args: [BIN, "--version"], most: 1.2 },
   { name: "--help", args: [BIN, "--help"], most: 1.3 },
   { name: "models --json", args: [BIN, "models", "--json"], most: 1.5 },
-  { name: "generate --dry-run --json", args: [BIN, ...PROMPT, "--dry-run", "--json"], most: 2 },
+  { name: "generate --dry-run --json", args: [BIN, ...PROMPT, "--dry-run", "--json"], most: 1.5 },
 ];
-const WIRE = { name: "generate, submit on the wire", most: 2.5 };
+const WIRE = { name: "generate, submit on the wire", most: 2.7 };
 const EXIT = { name: "generate --no-wait, from the reply to the exit", most: 1 };
 
 function nodes() {
