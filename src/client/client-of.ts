@@ -1,6 +1,5 @@
 import { UsageError } from "../lib/error-types.ts";
 import { findModels } from "../models/find.ts";
-import type { Matrix } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
 import type { Batch, Client } from "./client.ts";
 import type { ClientContext } from "./context.ts";
@@ -16,8 +15,12 @@ import type { BatchRow, BatchSummary } from "./results.ts";
 export function clientOf(context: ClientContext, requestTimeoutMs?: number): Client {
   const { optionNames } = context;
   const calls = new Calls(optionNames);
-  let known: Matrix | undefined;
-  const matrix = () => (known ??= matrixInEffect(context));
+  const matrix = () => matrixInEffect(context);
+  /** A login or a setting that has changed since the last call counts. */
+  const refreshed = () => {
+    context.settings.forget();
+    return matrix();
+  };
   let operations: Promise<Operations> | null = null;
   const open = () => {
     operations ??= import("./operations.ts").then(
@@ -33,6 +36,7 @@ export function clientOf(context: ClientContext, requestTimeoutMs?: number): Cli
     leaving?: AbortSignal,
   ) => {
     orFailure(() => checkOptions(name, options), optionNames);
+    context.settings.forget();
     return calls.run([options.signal, leaving], async (signal) => work(await open(), signal));
   };
   const close = async () => {
@@ -58,11 +62,11 @@ export function clientOf(context: ClientContext, requestTimeoutMs?: number): Cli
         return does.status(taskId, options, signal);
       }),
     history: (options = {}) => call("history", options, (does) => does.history(options)),
-    models: (filter = {}) => orFailure(() => findModels(filter, matrix()).matching, optionNames),
+    models: (filter = {}) => orFailure(() => findModels(filter, refreshed()).matching, optionNames),
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, matrix());
+        return checkedFrom(request, refreshed());
       }, optionNames),
     close,
     [Symbol.asyncDispose]: close,

@@ -38,12 +38,10 @@ async function configuredAccount(context: ClientContext): Promise<Account> {
 export class Connections {
   readonly #context: ClientContext;
   readonly #requestTimeoutMs: number | undefined;
-  readonly #early: EarlyConnection | null;
+  #early: EarlyConnection | null;
   readonly #closers: (() => Promise<void>)[] = [];
-  #configured: Promise<Connection> | undefined;
   #sandbox: Promise<Connection> | undefined;
-  /** To accounts of other profiles. */
-  readonly #stored = new Map<string, Connection>();
+  readonly #accounts = new Map<string, Connection>();
 
   /** @param early what the first submit to the configured service goes over; closed with the others */
   constructor(context: ClientContext, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
@@ -82,27 +80,33 @@ export class Connections {
     await Promise.allSettled(this.#closers.map((close) => close()));
   }
 
-  #configuredConnection(): Promise<Connection> {
-    this.#configured ??= configuredAccount(this.#context).then((account) => {
-      const proxies = proxiesFromEnvironment(this.#context.env);
-      return this.#connect(account, { proxies }, this.#early);
-    });
-    return this.#configured;
+  /** Asked for again each time: a login or a key may have changed, or come, since. */
+  async #configuredConnection(): Promise<Connection> {
+    const connection = this.#connectionTo(await configuredAccount(this.#context), this.#early);
+    this.#early = null;
+    return connection;
   }
 
   /** To the account of another profile; null if no profile has it. */
   #storedConnection(identity: ServiceIdentity): Connection | null {
-    const key = `${identity.baseUrl} ${identity.keyId}`;
-    const account = this.#stored.has(key) ? null : storedAccount(identity, this.#context.folders.config);
-    if (account !== null) {
-      const proxies = proxiesFromEnvironment(this.#context.env);
-      this.#stored.set(key, this.#connect({ ...account, identity }, { proxies }));
-    }
-    return this.#stored.get(key) ?? null;
+    const account = storedAccount(identity, this.#context.folders.config);
+    return account && this.#connectionTo({ ...account, identity });
+  }
+
+  #connectionTo(account: Account, early: EarlyConnection | null = null): Connection {
+    const key = `${account.identity.baseUrl} ${account.identity.keyId}`;
+    const known = this.#accounts.get(key);
+    if (known) return known;
+    const connection = this.#connect(account, { proxies: proxiesFromEnvironment(this.#context.env) }, early);
+    this.#accounts.set(key, connection);
+    return connection;
   }
 
   #sandboxConnection(): Promise<Connection> {
-    this.#sandbox ??= this.#startSandbox();
+    this.#sandbox ??= this.#startSandbox().catch((error) => {
+      this.#sandbox = undefined;
+      throw error;
+    });
     return this.#sandbox;
   }
 

@@ -14,7 +14,10 @@ export interface ClientContext extends Pick<ProcessContext, "env" | "fileMode" |
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly folders: Folders;
-  readonly settings: Pick<EffectiveSettings, "get" | "dailyCredits" | "confirmAbove" | "matrixFile">;
+  readonly settings: Pick<
+    EffectiveSettings,
+    "get" | "dailyCredits" | "confirmAbove" | "matrixFile" | "forget"
+  >;
   /** How messages name options. */
   readonly optionNames: OptionNames;
   /** Whether the embedded sandbox takes the place of the configured service. */

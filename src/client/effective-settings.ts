@@ -50,6 +50,11 @@ export class EffectiveSettings {
     this.#read = read;
   }
 
+  /** Reads the config file again when it is next needed, for what outlasts a change of it. */
+  forget(): void {
+    this.#file = undefined;
+  }
+
   /** The value that applies; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
   async get(
     name: keyof Settings,

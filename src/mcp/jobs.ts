@@ -1,17 +1,24 @@
 import type { TaskSuccess } from "../client/results.ts";
+import { InterruptedError } from "../core/errors.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/task/progress-events.ts";
+import type { Call } from "./tool.ts";
 
-/** One request under way. It outlasts the call that began it: the image is saved even if the client never asks again. */
+/**
+ * One request under way. It outlasts the call that began it: the image is saved even if the client never asks again.
+ * Only where each of its calls was cancelled, none of them answered before, is it stopped.
+ */
 export class Job {
   /** What was asked for: the same request again is the same job. */
   readonly key: string;
   readonly result: Promise<TaskSuccess>;
   #taskId: string | null = null;
+  #callsNotCancelled = 0;
+  readonly #stop = new AbortController();
   readonly #watchers = new Set<OnTaskProgress>();
 
-  constructor(key: string, work: (onProgress: OnTaskProgress) => Promise<TaskSuccess>) {
+  constructor(key: string, work: (call: Call) => Promise<TaskSuccess>) {
     this.key = key;
-    this.result = work((event) => this.#tell(event));
+    this.result = work({ signal: this.#stop.signal, onProgress: (event) => this.#tell(event) });
     // Every call that waits for it gets the error; there may be none, and that must not end the program.
     this.result.catch(() => {});
   }
@@ -21,10 +28,24 @@ export class Job {
     return this.#taskId;
   }
 
-  /** @returns what ends the watching */
-  watch(watcher: OnTaskProgress): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+  get isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** A call waits for it. @returns what ends the waiting, where the call was answered */
+  join({ signal, onProgress }: Call): () => void {
+    this.#callsNotCancelled += 1;
+    this.#watchers.add(onProgress);
+    const cancel = () => {
+      this.#callsNotCancelled -= 1;
+      if (this.#callsNotCancelled === 0) this.#stop.abort(new InterruptedError(null));
+    };
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
+    return () => {
+      this.#watchers.delete(onProgress);
+      signal.removeEventListener("abort", cancel);
+    };
   }
 
   #tell(event: TaskProgressEvent): void {
@@ -37,8 +58,13 @@ export class Job {
 export class Jobs {
   readonly #running = new Set<Job>();
 
-  start(key: string, work: (onProgress: OnTaskProgress) => Promise<TaskSuccess>): Job {
-    const job = new Job(key, work);
+  /** Begins a job, once those of the same key that are being stopped have ended: their tasks are then found. */
+  start(key: string, work: (call: Call) => Promise<TaskSuccess>): Job {
+    const stopping = [...this.#running].filter((job) => job.isStopped && job.key === key);
+    const job = new Job(key, async (call) => {
+      await Promise.allSettled(stopping.map(({ result }) => result));
+      return work(call);
+    });
     this.#running.add(job);
     const end = () => this.#running.delete(job);
     job.result.then(end, end);
@@ -46,15 +72,21 @@ export class Jobs {
   }
 
   withKey(key: string): Job | undefined {
-    return [...this.#running].find((job) => job.key === key);
+    return this.all.find((job) => job.key === key);
   }
 
-  /** @param taskId the service's id, or its beginning */
+  /** @param taskId the service's whole id */
   ofTask(taskId: string): Job | undefined {
-    return [...this.#running].find((job) => job.taskId?.startsWith(taskId));
+    return this.all.find((job) => job.taskId === taskId);
   }
 
+  /** Those that are not being stopped. */
   get all(): Job[] {
-    return [...this.#running];
+    return [...this.#running].filter(({ isStopped }) => !isStopped);
+  }
+
+  /** Resolves once those that are being stopped have ended. */
+  async stopped(): Promise<void> {
+    await Promise.allSettled([...this.#running].filter((job) => job.isStopped).map(({ result }) => result));
   }
 }

@@ -1,18 +1,20 @@
 import {
+  deserializeMessage,
   isJSONRPCErrorResponse,
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
-  ReadBuffer,
+  ProtocolErrorCode,
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { idAtEnds, messageLines } from "./message-lines.ts";
 
 /** Where messages come from and go to, a line each. */
 export interface Lines {
   input: AsyncIterable<Buffer | string>;
   /** @returns false once the client is gone */
-  write(message: JSONRPCMessage): Promise<boolean>;
+  write(message: object): Promise<boolean>;
 }
 
 /** MCP messages over a pair of pipes. It knows which requests are still to be answered. */
@@ -65,28 +67,31 @@ export class LineTransport implements Transport {
   };
 
   async #read(): Promise<void> {
-    const buffer = new ReadBuffer();
-    for await (const chunk of this.#lines.input) {
-      buffer.append(Buffer.from(chunk));
-      this.#deliver(buffer);
+    for await (const line of messageLines(this.#lines.input)) {
+      if ("text" in line) this.#deliver(line.text);
+      else await this.#refuse(idAtEnds(line));
     }
   }
 
+  async #refuse(id: RequestId | null): Promise<void> {
+    const message = "The line is longer than 10 MiB, and was not read. Nothing was done.";
+    const error = { code: ProtocolErrorCode.InvalidRequest, message };
+    if (!(await this.#lines.write({ jsonrpc: "2.0", id, error }))) this.#end();
+  }
+
   /** A line that is no message is passed over: it has no id that an answer could name. */
-  #deliver(buffer: ReadBuffer): void {
-    for (;;) {
-      try {
-        const message = buffer.readMessage();
-        if (message === null) return;
-        if (isJSONRPCRequest(message)) this.#unanswered.add(message.id);
-        else if ("method" in message && message.method === "notifications/cancelled")
-          this.#settle(message.params?.requestId);
-        this.onmessage?.(message);
-      } catch (error) {
-        this.onerror?.(
-          new Error("A line on standard input was no MCP message, and was ignored.", { cause: error }),
-        );
-      }
+  #deliver(text: string): void {
+    try {
+      const message = deserializeMessage(text);
+      if (isJSONRPCRequest(message)) this.#unanswered.add(message.id);
+      else if ("method" in message && message.method === "notifications/cancelled")
+        this.#settle(message.params?.requestId);
+      this.onmessage?.(message);
+    } catch (error) {
+      if (error instanceof SyntaxError) return;
+      this.onerror?.(
+        new Error("A line on standard input was no MCP message, and was ignored.", { cause: error }),
+      );
     }
   }
 

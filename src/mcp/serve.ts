@@ -5,11 +5,12 @@ import { Jobs } from "./jobs.ts";
 import { type Lines, LineTransport } from "./line-transport.ts";
 import { createServer } from "./server.ts";
 import type { SessionBudget } from "./session-budget.ts";
-import type { Toolbox } from "./tool.ts";
+import type { CallSettings, Toolbox } from "./tool.ts";
 
-export interface ServeOptions extends Lines, Pick<Toolbox, "matrix" | "defaults" | "output"> {
+export interface ServeOptions extends Lines, Pick<Toolbox, "findTask"> {
   client: Client;
   budget: SessionBudget;
+  settings: () => Promise<CallSettings>;
   clock: Clock;
   /** Stops the server in good order. */
   signal: AbortSignal;
@@ -25,10 +26,10 @@ const LAST_CALLS_MS = 1000;
  * charged stays in the ledger, for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { input, write, client, budget, matrix, clock, defaults, output, signal, onError } = options;
-  const toolbox: Toolbox = { client, budget, matrix, clock, defaults, output, jobs: new Jobs() };
+  const { input, write, client, budget, settings, clock, findTask, signal, onError } = options;
+  const shared = { client, budget, clock, findTask, jobs: new Jobs() };
   const transport = new LineTransport({ input, write });
-  const server = serveStdio(() => createServer(toolbox), { transport, onerror: onError });
+  const server = serveStdio(() => createServer(shared, settings), { transport, onerror: onError });
   const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
   await Promise.race([transport.ended, aborted(signal)]);
   if (!signal.aborted) await lastCalls();

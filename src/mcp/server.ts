@@ -10,7 +10,7 @@ import type { Matrix } from "../models/matrix.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import { progressOf } from "./progress.ts";
 import type { SessionCosts } from "./session-budget.ts";
-import type { Tool, Toolbox } from "./tool.ts";
+import type { CallSettings, Tool, Toolbox } from "./tool.ts";
 import { estimateCost } from "./tools/estimate-cost.ts";
 import { generateImage } from "./tools/generate-image.ts";
 import { getTask } from "./tools/get-task.ts";
@@ -25,20 +25,40 @@ function toolsFor(matrix: Matrix): readonly Tool[] {
 const INSTRUCTIONS =
   "imggen generates images over a paid service. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
 
-/** An MCP server whose tools work with a toolbox. One toolbox may have several servers. */
-export function createServer(toolbox: Toolbox): Server {
+/** An MCP server. What its tools share may have several servers. @param settings reads what the user has set by now */
+export function createServer(
+  shared: Omit<Toolbox, keyof CallSettings>,
+  settings: () => Promise<CallSettings>,
+): Server {
   const info = { name: "imggen", title: "imggen", version: VERSION };
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
-  const tools = toolsFor(toolbox.matrix);
-  server.setRequestHandler("tools/list", () => ({ tools: tools.map(described) }));
+  server.setRequestHandler("tools/list", async () => {
+    requireOpened(server);
+    const { matrix } = await settings();
+    return { tools: toolsFor(matrix).map(described) };
+  });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const run = prepared(tools, params.name, params.arguments ?? {});
+    requireOpened(server);
+    const now = await settings().catch(failureAnswer);
+    if ("result" in now) return resultOf(now, shared.budget.costs);
+    const run = prepared(toolsFor(now.matrix), params.name, params.arguments ?? {});
     const { signal } = context.mcpReq;
-    const { onProgress, stop } = progressOf(context, toolbox.clock);
-    const answer = await run({ signal, onProgress }, toolbox).catch(failureAnswer).finally(stop);
-    return resultOf(answer, toolbox.budget.costs);
+    const { onProgress, stop } = progressOf(context, shared.clock);
+    const answer = await run({ signal, onProgress }, { ...shared, ...now })
+      .catch(failureAnswer)
+      .finally(stop);
+    return resultOf(answer, shared.budget.costs);
   });
   return server;
+}
+
+/** @throws ProtocolError before the client has said which protocol it speaks */
+function requireOpened(server: Server): void {
+  if (server.getNegotiatedProtocolVersion() !== undefined) return;
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidRequest,
+    "The connection is not initialized: send initialize first. Nothing was done.",
+  );
 }
 
 function described({ name, title, description, annotations, input }: Tool): ToolDescription {

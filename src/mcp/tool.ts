@@ -5,21 +5,28 @@ import type { RequestOptions } from "../client/options.ts";
 import type { OnTaskProgress } from "../core/task/progress-events.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Matrix } from "../models/matrix.ts";
+import type { TaskRecord } from "../task/record.ts";
 import type { Answer } from "./answer.ts";
 import type { Jobs } from "./jobs.ts";
 import type { SessionBudget } from "./session-budget.ts";
 
-/** What the tools of one session share. */
-export interface Toolbox {
-  client: Client;
-  budget: SessionBudget;
+/** What the user has set, as it is when a call comes. */
+export interface CallSettings {
   matrix: Matrix;
-  jobs: Jobs;
-  clock: Clock;
   /** What applies where a call leaves it out. */
   defaults: Omit<RequestOptions, "prompt">;
-  /** Folder for images, which ends in a slash; undefined: the working folder. */
-  output: string | undefined;
+  /** Folder for images, absolute. */
+  output: string;
+}
+
+/** What the tools of one session share. */
+export interface Toolbox extends CallSettings {
+  client: Client;
+  budget: SessionBudget;
+  jobs: Jobs;
+  /** The ledger's task of an id or of the beginning of one; null if it has none. @throws UsageError if several begin so */
+  findTask: (id: string) => Promise<TaskRecord | null>;
+  clock: Clock;
 }
 
 /** One call of a tool. */

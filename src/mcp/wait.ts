@@ -24,7 +24,7 @@ export async function jobAnswer(
   call: Call,
   { clock }: Pick<Toolbox, "clock">,
 ): Promise<Answer> {
-  const unwatch = job.watch(call.onProgress);
+  const leave = job.join(call);
   const waiting = new AbortController();
   const timeUp = clock.sleep(waitSeconds * 1000, AbortSignal.any([call.signal, waiting.signal]));
   try {
@@ -32,7 +32,7 @@ export async function jobAnswer(
     return ended ? taskAnswer(ended) : underWay(job);
   } finally {
     waiting.abort();
-    unwatch();
+    leave();
   }
 }
 

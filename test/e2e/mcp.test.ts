@@ -5,7 +5,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { answered } from "../mcp/mcp-world.ts";
-import { runProgram, startProgram } from "../support/program.ts";
+import { finished, runProgram, startProgram } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
@@ -93,6 +93,60 @@ describe("imggen mcp in a pipe", () => {
     const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
     expect(last.result.structuredContent).toMatchObject({ charged: "yes", error: { type: "interrupted" } });
     expect(last.result.structuredContent.next).toContain("get_task");
+  });
+});
+
+describe("an agent at raw pipes", () => {
+  it("is refused before initialize, and answered where a line is longer than 10 MiB; then the server lives on", async () => {
+    const home = await temporaryFolder();
+    const long = { name: "generate_image", arguments: { ...FOX, prompt: "x".repeat(11 * 1024 * 1024) } };
+    const before = request(7, "tools/call", { name: "generate_image", arguments: FOX });
+    const after = request(9, "tools/call", { name: "history", arguments: {} });
+    const input = `${[before, OPENING, request(8, "tools/call", long), after].join("\n")}\n`;
+    const { stdout } = await runProgram(["mcp", "--sandbox"], {
+      env: { IMGGEN_HOME: home },
+      cwd: home,
+      input,
+    });
+    const answers = new Map(
+      stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+        .map((each) => [each.id, each]),
+    );
+    expect(answers.get(7).error.message).toContain("initialize first");
+    expect(answers.get(8).error.message).toContain("longer than 10 MiB");
+    expect(answers.get(9).result.structuredContent).toMatchObject({ ok: true, tasks: [] });
+  });
+
+  it("cancels itself alone among equal calls, and 50 answers at once bring no warning of Node's", async () => {
+    const home = await temporaryFolder();
+    const child = startProgram(["mcp", "--sandbox"], { env: { IMGGEN_HOME: home }, cwd: home });
+    const ended = finished(child);
+    const slow = { ...FOX, prompt: "a fox [sandbox:slow=2s]" };
+    child.stdin?.write(`${OPENING}\n`);
+    for (let id = 1; id <= 50; id++)
+      child.stdin?.write(`${request(id, "tools/call", { name: "generate_image", arguments: slow })}\n`);
+    for (let id = 1; id < 50; id += 2)
+      child.stdin?.write(
+        `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } })}\n`,
+      );
+    let answers = "";
+    for await (const chunk of child.stdout ?? []) {
+      answers += chunk;
+      if (answers.split('"status":"completed"').length > 25) break;
+    }
+    child.stdin?.end();
+    const { stderr } = await ended;
+    const documents = answers
+      .trimEnd()
+      .split("\n")
+      .flatMap((line) => JSON.parse(line).result?.structuredContent ?? []);
+    expect(documents).toHaveLength(25);
+    expect(new Set(documents.map(({ taskId }) => taskId)).size).toBe(1);
+    expect(documents.at(-1)).toMatchObject({ ok: true, session: { credits: 2 } });
+    expect(stderr).toBe("");
   });
 });
 

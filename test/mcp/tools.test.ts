@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { withPreviews } from "../../src/mcp/preview.ts";
@@ -112,6 +112,35 @@ describe("generate_image", () => {
     expect(JSON.stringify(document)).not.toContain("signature");
   });
 
+  it.each(["../x.png", "/tmp/x.png", "a/../../x.png", "out/x.png", ""])(
+    "refuses output %j, which is outside its folder",
+    async (output) => {
+      const { call, cwd, home } = await sandboxAgent();
+      await symlink(home, path.join(cwd, "out"));
+      const { isError, document } = await call("generate_image", { ...FOX, output });
+      expect({ isError, document }).toMatchObject({
+        isError: true,
+        document: { charged: "no", error: { type: "usage", message: expect.stringContaining("output") } },
+      });
+    },
+  );
+
+  it("takes an output relative to --output", async () => {
+    const { call, cwd } = await sandboxAgent(["--output", "pictures"]);
+    const { document } = await call("generate_image", { ...FOX, output: "./foxes/one.png" });
+    expect(document.files?.["0"]?.path).toBe(path.join(cwd, "pictures/foxes/one.png"));
+  });
+
+  it("sees a login that came after the session began, and after a call that lacked it", async () => {
+    const server = await liveService(png());
+    const folders = await mcpFolders();
+    const { call } = await agent({ ...folders, flags: [] });
+    expect((await call("generate_image", FOX)).document.error).toMatchObject({ type: "usage" });
+    const login = ["login", "--no-verify", "--base-url", server.baseUrl];
+    await runCommand(login, { ...folders, input: `${CANARY}\n` });
+    expect((await call("generate_image", FOX)).document).toMatchObject({ ok: true, taskId: "task-1" });
+  });
+
   it("is charged once, however often the same call is made, and at the same time", async () => {
     const { call, ...world } = await sandboxAgent();
     const calls = await Promise.all([call("generate_image", FOX), call("generate_image", FOX)]);
@@ -126,9 +155,9 @@ describe("generate_image", () => {
     const { call, cwd } = await sandboxAgent();
     const file = (name: string) => path.join(cwd, "pictures", name);
     const calls = await Promise.all(
-      ["a.png", "b.png"].map((name) => call("generate_image", { ...FOX, output: file(name) })),
+      ["a.png", "b.png"].map((name) => call("generate_image", { ...FOX, output: `pictures/${name}` })),
     );
-    calls.push(await call("generate_image", { ...FOX, output: file("c.png") }));
+    calls.push(await call("generate_image", { ...FOX, output: "pictures/c.png" }));
     expect(calls.map(({ document }) => document.files?.["0"]?.path)).toEqual(
       ["a.png", "b.png", "c.png"].map(file),
     );

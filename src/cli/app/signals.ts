@@ -1,4 +1,5 @@
 // Signals sent to the process, and how it ends.
+import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
@@ -28,6 +29,8 @@ export function interruptSignal(lastWord: (reason: InterruptedError) => Promise<
       setTimeout(leaveOnceIdle, LINGER_MS);
       lastWord(reason).then(leaveOnceIdle, leaveOnceIdle);
     });
+  // Every write that waits for its reader adds a listener, so a large number is not a leak.
+  setMaxListeners(0, controller.signal);
   SIGNALS.forEach(listen);
   return controller.signal;
 }

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { clientOf } from "../../client/client-of.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
+import { matrixInEffect } from "../../client/matrix-in-effect.ts";
+import { openLedger } from "../../client/open-ledger.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
@@ -40,18 +42,24 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     throw new UsageError("mcp takes no --json: its standard output carries the protocol.");
   const matrix = await session.matrix();
   const budget = new SessionBudget(matrix, capOf(flags));
-  const output = await folderOf(flags, session);
-  const { values: defaults } = await readRequestFlags({}, session);
+  await folderOf(flags, session);
   const { serve } = await import("../../mcp/serve.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
+  const tasksContext = clientContext(session);
+  const ledger = openLedger(tasksContext);
+  const matrixSource = { ...tasksContext, profile: session.profile };
   await serve({
-    client: clientOf(clientContext(session)),
+    client: clientOf(tasksContext),
+    findTask: (id) => ledger.find(id),
     budget,
-    matrix,
-    defaults,
-    output,
+    async settings() {
+      session.settings.forget();
+      const { values: defaults } = await readRequestFlags({}, session);
+      const output = await folderOf(flags, session);
+      return { matrix: matrixInEffect(matrixSource), defaults, output };
+    },
     clock,
     signal,
     input: stdin,
@@ -67,10 +75,10 @@ function capOf({ maxCredits }: McpFlags): number | undefined {
   return maxCredits === undefined ? undefined : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
 }
 
-/** Where images go, as a folder, whatever its name; undefined if it was not given. @throws UsageError */
-async function folderOf({ output }: McpFlags, { settings }: Session): Promise<string | undefined> {
+/** The folder that images go below, absolute. @throws UsageError */
+async function folderOf({ output }: McpFlags, { settings, context }: Session): Promise<string> {
   const folder = await settings.get("output", { value: output, label: "--output" });
   if (folder?.value === "-")
     throw new UsageError(`${folder.label} - is for generate; here it takes a folder.`);
-  return folder && `${folder.value}/`;
+  return context.resolvePath(folder?.value ?? ".");
 }

@@ -2,6 +2,7 @@ import { z } from "zod/v4";
 import type { RequestOptions } from "../../client/options.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
 import type { Matrix } from "../../models/matrix.ts";
+import { placeBelow } from "../place-below.ts";
 import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
 import { requestSchema } from "../request-schema.ts";
 import { type Call, type Toolbox, tool } from "../tool.ts";
@@ -13,7 +14,9 @@ const inputOf = (matrix: Matrix) =>
     output: z
       .string()
       .optional()
-      .describe("A file; or a folder, which exists or ends in /. A file that exists is never replaced."),
+      .describe(
+        "A path below the user's output folder: a file; or a folder, which exists or ends in /. A file that exists is never replaced.",
+      ),
     reuse: z
       .boolean()
       .default(true)
@@ -40,13 +43,15 @@ export const generateImage = (matrix: Matrix) =>
     input: inputOf(matrix),
     async run({ waitSeconds, preview, ...args }, call, toolbox) {
       const { client, jobs, defaults } = toolbox;
-      const { output, reuse, allowUndocumentedCost, ...fields } = args;
+      const { output: given, reuse, allowUndocumentedCost, ...fields } = args;
+      const place = await placeBelow(toolbox.output, given);
+      const output = given === undefined ? undefined : place;
       const request = { ...defaults, ...fields };
       const estimate = client.estimate(request);
       const key = JSON.stringify([estimate.request, output ?? null]);
       const running = reuse ? jobs.withKey(key) : undefined;
-      const spec = { request, estimate, reuse, allowUndocumentedCost, output };
-      const job = running ?? jobs.start(key, (onProgress) => taskFor(spec, { ...call, onProgress }, toolbox));
+      const spec = { request, estimate, reuse, allowUndocumentedCost, output, place };
+      const job = running ?? jobs.start(key, (shared) => taskFor(spec, shared, toolbox));
       return withPreviews(await jobAnswer(job, waitSeconds, call, toolbox), preview);
     },
   });
@@ -54,20 +59,17 @@ export const generateImage = (matrix: Matrix) =>
 interface TaskSpec extends Pick<Input, "reuse" | "allowUndocumentedCost" | "output"> {
   request: RequestOptions;
   estimate: Estimate;
+  /** Where a new task's images go. */
+  place: string;
 }
 
 /** The earlier task for a request, else a new one. @throws ImggenFailure, BudgetExceededError */
-async function taskFor(
-  spec: TaskSpec,
-  call: Call,
-  { client, budget, ...toolbox }: Toolbox,
-): Promise<TaskSuccess> {
+async function taskFor(spec: TaskSpec, call: Call, { client, budget }: Toolbox): Promise<TaskSuccess> {
   const { request, estimate, reuse, allowUndocumentedCost } = spec;
   const options = { ...request, ...call };
   const earlier = reuse ? await client.reuse({ ...options, output: spec.output }) : null;
   if (earlier !== null) return earlier;
-  const output = spec.output ?? toolbox.output;
   return budget.spend(estimate, allowUndocumentedCost, () =>
-    client.generate({ ...options, output, reuse, again: !reuse }),
+    client.generate({ ...options, output: spec.place, reuse, again: !reuse }),
   );
 }

@@ -21,10 +21,16 @@ export const getTask = tool({
 });
 
 async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
-  const { client, jobs } = toolbox;
-  const job = jobs.ofTask(taskId);
+  const { client, jobs, findTask, output } = toolbox;
+  const record = await findTask(taskId);
+  const job = jobs.ofTask(record !== null && "taskId" in record.state ? record.state.taskId : taskId);
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
-  const { tasks } = await client.resume([taskId], { ...call, timeoutMs: waitSeconds * 1000 });
+  const { tasks } = await client.resume([taskId], {
+    ...call,
+    timeoutMs: waitSeconds * 1000,
+    // Where it goes is known of a task that the ledger has.
+    ...(record === null && { output: `${output}/` }),
+  });
   return tasks.map(taskAnswer)[0] ?? { result: { ok: true, taskId, charged: "no", files: [] } };
 }

@@ -12,6 +12,8 @@ export const resumeTasks = tool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ ...WAIT_SCHEMA }),
   async run({ waitSeconds }, call, toolbox) {
+    // What a cancelled call has left is a task as any other.
+    await toolbox.jobs.stopped();
     const jobs = toolbox.jobs.all;
     const [own, { ok, tasks, ...more }] = await Promise.all([
       Promise.all(jobs.map((job) => endOf(job, waitSeconds, call, toolbox))),
