@@ -44,7 +44,7 @@ export interface Client {
   resume(taskIds?: readonly string[], options?: ResumeOptions): Promise<ResumeResult>;
   /** Polls one task. */
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;
-  /** The tasks that were or may have been charged from this machine, newest first. Polls nothing. */
+  /** The tasks that were or may have been charged from this machine, newest first, and what cannot be read. Polls nothing. */
   history(options?: HistoryOptions): Promise<HistoryResult>;
   /** The model matrix. A model of which it is not documented that it matches is left out. */
   models(filter?: ModelFilter): Model[];

@@ -54,9 +54,15 @@ beforeAll(async () => {
   );
   await writeFile(path.join(folder, "package.json"), '{ "type": "module" }');
   await writeFile(path.join(folder, "consumer.ts"), CONSUMER);
+  const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
+  const example = /```js\n(import \{ createClient.*?)```/s.exec(readme)?.[1];
+  if (example === undefined) throw new Error("README has no example of the library");
+  await writeFile(path.join(folder, "readme.ts"), example);
 });
 
 afterAll(() => rm(folder, { recursive: true }));
+
+const SOURCES = ["consumer.ts", "readme.ts"];
 
 // The older compiler is the one that the checker below brings.
 const COMPILERS = { older: createRequire(resolve("@arethetypeswrong/core")).resolve, current: resolve };
@@ -65,12 +71,12 @@ it.each([
   ["older", "bundler"],
   ["current", "nodenext"],
 ] as const)(
-  "the types stand alone for a consumer with the %s compiler and modules of %s",
+  "the types stand alone for a consumer, and for README's example, with the %s compiler and modules of %s",
   async (compiler, how) => {
     const flags = ["--strict", "--skipLibCheck", "false", "--noEmit", "--target", "es2022"];
     flags.push("--lib", "es2022,esnext.disposable", "--types", "node");
     flags.push("--module", how === "bundler" ? "esnext" : "nodenext", "--moduleResolution", how);
-    const tsc = run(process.execPath, [COMPILERS[compiler]("typescript/bin/tsc"), ...flags, "consumer.ts"], {
+    const tsc = run(process.execPath, [COMPILERS[compiler]("typescript/bin/tsc"), ...flags, ...SOURCES], {
       cwd: folder,
     });
     expect(await tsc.catch(({ stdout }) => ({ stdout }))).toMatchObject({ stdout: "" });
