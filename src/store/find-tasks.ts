@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../task/record.ts";
 import { digestsOf } from "../task/saved-file.ts";
-import { IdPrefixes, mayBePrefix } from "./id-prefix.ts";
+import { IdPrefixes, mayStandForId } from "./id-prefix.ts";
 import type { LedgerEntry } from "./ledger-entry.ts";
 import { fileTag, fileTagsOf, idOfName, taskTag, taskTagOf } from "./ledger-name.ts";
 
@@ -13,7 +13,7 @@ export async function findTasks(
   entries: EntriesNewestFirst,
 ): Promise<Map<string, TaskRecord>> {
   const found = await findByWholeId(ids, entries);
-  const prefixes = new IdPrefixes(ids.filter((id) => !found.has(id) && mayBePrefix(id)));
+  const prefixes = new IdPrefixes(ids.filter((id) => !found.has(id) && mayStandForId(id)));
   if (prefixes.isEmpty) return found;
   for await (const entry of entries(() => true)) if (entry.kind === "task") prefixes.note(entry.record);
   return new Map([...found, ...prefixes.found()]);

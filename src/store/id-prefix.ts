@@ -6,26 +6,24 @@ import { isId } from "./ledger-name.ts";
 /** Shorter beginnings would often fit tasks that were not meant. */
 const SHORTEST = 6;
 
-/** Whether a text may be the beginning of a task's id, and is not a whole one of the ledger's own. */
-export function mayBePrefix(text: string): boolean {
-  return text.length >= SHORTEST && !isId(text);
+/** What ids of the service often begin with, and users leave out. */
+const MARK = "task_";
+
+/** Whether a text may stand for a task's id, and is not a whole one of the ledger's own. */
+export function mayStandForId(text: string): boolean {
+  return text !== "" && !isId(text);
 }
 
-/** The newest task of each id. */
-type Matches = Map<string, TaskRecord>;
-
 /**
- * Finds tasks by the beginnings of their ids, the service's or the ledger's own; if no id begins that way, by the id characters in
- * their images' file names.
+ * Finds tasks by the beginnings of their ids, the service's or the ledger's own, or by their short ids: both with or
+ * without `task_`.
  */
 export class IdPrefixes {
-  /** Of each prefix, the tasks whose ids begin so, and those whose images are named by it. */
-  readonly #matches: Map<string, { begun: Matches; named: Matches }>;
+  /** Of each text, the newest task of each id that it fits. */
+  readonly #matches: Map<string, Map<string, TaskRecord>>;
 
-  constructor(prefixes: Iterable<string>) {
-    this.#matches = new Map(
-      Array.from(prefixes, (prefix) => [prefix, { begun: new Map(), named: new Map() }]),
-    );
+  constructor(texts: Iterable<string>) {
+    this.#matches = new Map(Array.from(texts, (text) => [text, new Map()]));
   }
 
   get isEmpty(): boolean {
@@ -35,38 +33,41 @@ export class IdPrefixes {
   /** Takes note of a task. Newer ones come first. */
   note(record: TaskRecord): void {
     const { id, state } = record;
-    const taskId = "taskId" in state ? state.taskId : null;
-    const ids = taskId === null ? [id] : [id, taskId];
-    const short = taskId === null ? null : shortTaskId(taskId);
-    for (const [prefix, { begun, named }] of this.#matches) {
-      const match = ids.find((each) => each.startsWith(prefix));
-      if (match !== undefined && !begun.has(match)) begun.set(match, record);
-      if (taskId !== null && short === prefix && !named.has(taskId)) named.set(taskId, record);
+    const ids = "taskId" in state ? [id, state.taskId] : [id];
+    // A task that the service has is shown by the service's id alone.
+    const short = shortTaskId(ids.at(-1) ?? id);
+    for (const [text, matches] of this.#matches) {
+      const match = withoutMark(text) === short ? ids.at(-1) : ids.find((each) => begins(each, text));
+      if (match !== undefined && !matches.has(match)) matches.set(match, record);
     }
   }
 
-  /** The task of each prefix that fits one. @throws UsageError if one fits several */
+  /** The task of each text that fits one. @throws UsageError if one fits several */
   found(): Map<string, TaskRecord> {
     const found = new Map<string, TaskRecord>();
-    for (const [prefix, { begun, named }] of this.#matches) {
-      const matches = begun.size > 0 ? begun : named;
+    for (const [text, matches] of this.#matches) {
       const [record, ...others] = matches.values();
-      if (others.length > 0) throw ambiguous(prefix, begun.size > 0, [...matches.keys()]);
-      if (record) found.set(prefix, record);
+      if (others.length > 0) throw ambiguous(text, [...matches.keys()]);
+      if (record) found.set(text, record);
     }
     return found;
   }
 }
 
+function begins(id: string, text: string): boolean {
+  return text.length >= SHORTEST && (id.startsWith(text) || id.startsWith(MARK + text));
+}
+
+function withoutMark(text: string): string {
+  return text.startsWith(MARK) ? text.slice(MARK.length) : text;
+}
+
 const MOST_NAMED = 3;
 
-/** @param areBegun whether the ids begin so; else the names of their images have it */
-function ambiguous(prefix: string, areBegun: boolean, ids: readonly string[]): UsageError {
-  const text = JSON.stringify(prefix);
-  const what = areBegun ? `task ids begin with ${text}` : `tasks have ${text} in the names of their images`;
+function ambiguous(text: string, ids: readonly string[]): UsageError {
   const named = ids.slice(0, MOST_NAMED).join(", ");
   const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : "";
-  return new UsageError(`${ids.length} ${what}: ${named}${more}.`, {
+  return new UsageError(`${ids.length} tasks fit ${JSON.stringify(text)}: ${named}${more}.`, {
     hint: "Give more of the id.",
   });
 }

@@ -50,18 +50,19 @@ describe("a task in the ledger is found", () => {
     expect((await ledger.find("task-1"))?.id).toBe(ids[0]);
   });
 
-  it("by the id characters in its image's file name, if no id begins that way", async () => {
-    const { ledger, ids } = await ledgerWith(
-      "task_3f9c81ab02",
-      "task_77e0-c1d2f3",
-      "9c81ab02-4",
-      "77e0c1d2-5",
-    );
+  it("by its short id, which its images' names have, and by a beginning, both without task_ too", async () => {
+    const { ledger, ids } = await ledgerWith("task_3f9c81ab0245", "task_77e0-c1d2f3", null, "task-1");
+    for (const text of ["81ab0245", "task_81ab0245", "3f9c81"])
+      expect((await ledger.find(text))?.id).toBe(ids[0]);
     expect((await ledger.find("e0c1d2f3"))?.id).toBe(ids[1]);
-    expect((await ledger.find("9c81ab02"))?.id).toBe(ids[2]);
-    const same = await ledgerWith("task_1_9c81-ab02", "task_2_9c81-ab02");
+    expect((await ledger.find(ids[2]?.slice(-8) ?? ""))?.id).toBe(ids[2]);
+    expect((await ledger.find("task1"))?.id).toBe(ids[3]);
+  });
+
+  it("not by what is the short id of several, or of one and the beginning of another: they are named", async () => {
+    const same = await ledgerWith("task_1_9c81-ab02", "task_2_9c81-ab02", "9c81ab0245");
     await expect(same.ledger.find("9c81ab02")).rejects.toMatchObject({
-      message: '2 tasks have "9c81ab02" in the names of their images: task_2_9c81-ab02, task_1_9c81-ab02.',
+      message: '3 tasks fit "9c81ab02": 9c81ab0245, task_2_9c81-ab02, task_1_9c81-ab02.',
     });
   });
 
@@ -79,7 +80,7 @@ describe("a task in the ledger is found", () => {
     const { ledger } = await ledgerWith("task_3f9c81", "task_3f0002", "task_3f0003", "task_3f0004");
     await expect(ledger.find("task_3f")).rejects.toMatchObject({
       type: "usage",
-      message: '4 task ids begin with "task_3f": task_3f0004, task_3f0003, task_3f0002, and 1 more.',
+      message: '4 tasks fit "task_3f": task_3f0004, task_3f0003, task_3f0002, and 1 more.',
     });
   });
 });

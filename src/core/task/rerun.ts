@@ -17,19 +17,30 @@ export async function findEarlierRequest(
   ledger: Ledger,
   replacesImages = false,
 ): Promise<ImageOrigin> {
-  const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
-  if (!isFile) {
+  const origin = await originOfFile(what, file, ledger);
+  if (origin === null) {
     const record = await ledger.find(what);
     if (record === null) throw unknownTask(what);
     return originOfTask(record);
   }
-  const origin = await originOf(file, await readDigest(file), ledger);
-  if (origin === null) throw unknownFile(what);
   const areKnown = origin.record !== null || replacesImages;
   const shortened = areKnown
     ? undefined
     : [origin.request.image ?? []].flat().find((url) => url.endsWith("?…"));
   if (shortened !== undefined) throw shortenedImage(what, shortened);
+  return origin;
+}
+
+/**
+ * Where the image in a file came from; null if there is no such file.
+ * @param file `what` as an absolute path
+ * @throws UsageError if neither the ledger nor a sidecar knows it
+ */
+export async function originOfFile(what: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
+  const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
+  if (!isFile) return null;
+  const origin = await originOf(file, await readDigest(file), ledger);
+  if (origin === null) throw unknownFile(what);
   return origin;
 }
 
@@ -45,7 +56,7 @@ function unknownFile(file: string): UsageError {
   return new UsageError(
     `${file} is not an image that imggen saved on this machine or with a sidecar, or it was changed since.`,
     {
-      hint: "Nothing was sent. imggen history lists the tasks whose requests are known; rerun takes their ids too.",
+      hint: "Nothing was sent. imggen history lists the tasks that are known; their ids are taken too.",
     },
   );
 }

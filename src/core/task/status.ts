@@ -1,5 +1,6 @@
 import type { PolledState } from "../../api/schema.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/destination.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -8,6 +9,7 @@ import { pollOnce } from "../polling/poll-once.ts";
 import { waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
+import { originOfFile } from "./rerun.ts";
 import { type ResumeDeps, resumeNamed } from "./resume.ts";
 import { requireId, settledUnknownId } from "./unknown-id.ts";
 
@@ -16,6 +18,37 @@ export interface StatusSpec {
   wait: WaitSettings | null;
   /** Where to save a completed task's images; null saves nothing. */
   destination: Destination | null;
+}
+
+/** A task that the user has named: by its id, or by an image of it. */
+export interface NamedTask {
+  /** As the user named it; of an image, its task's id. */
+  id: string;
+  /** null if the ledger does not have it. */
+  record: TaskRecord | null;
+}
+
+/**
+ * The tasks with these ids, or of these images.
+ * @param resolvePath makes a path absolute; throws if there is no working folder, and so no such file
+ * @throws UsageError for an id that fits several tasks, or a file that is no image of a known one
+ */
+export async function namedTasks(
+  names: readonly string[],
+  resolvePath: (file: string) => string,
+  ledger: Ledger,
+): Promise<NamedTask[]> {
+  const origins = await Promise.all(
+    names.map(async (name) => {
+      const file = await Promise.resolve(name)
+        .then(resolvePath)
+        .catch(() => null);
+      return file === null ? null : originOfFile(name, file, ledger);
+    }),
+  );
+  const ids = names.map((name, at) => origins[at]?.taskId ?? name);
+  const records = await ledger.findEach(ids.filter((_, at) => !origins[at]?.record));
+  return ids.map((id, at) => ({ id, record: origins[at]?.record ?? records.get(id) ?? null }));
 }
 
 /** Reports a task's status. Never throws an expected error: it is in the report. */

@@ -1,3 +1,5 @@
+import { rename, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { type Behaviour, failure, success } from "../../support/scripted-server.ts";
@@ -48,6 +50,21 @@ describe("the beginning of a task's id", () => {
     const world = await longIds();
     const args = ["resume", "task_8", "task_81ab02cc", "-o", "owl.png"];
     expect(await world.run(args)).toMatchObject({ code: 0, stdout: `${world.cwd}/owl.png\n` });
+  });
+});
+
+describe("an image of a task", () => {
+  it("will do for status, as for show and rerun, wherever it was moved; another file is refused", async () => {
+    const world = await commandWorld();
+    const { document } = await world.json(["generate", "a fox"]);
+    await rename(String(document.files?.[0]?.path), path.join(world.cwd, "moved.png"));
+    await writeFile(path.join(world.cwd, "other.png"), "mine");
+    const { code, document: status } = await world.json(["status", "moved.png"]);
+    expect({ code, ...status }).toMatchObject({ code: 0, taskId: "task-1", status: "completed" });
+    const requests = world.server.requests.length;
+    const refused = await world.json(["status", "other.png"]);
+    expect([refused.code, refused.document.error?.type]).toEqual([2, "usage"]);
+    expect(world.server.requests).toHaveLength(requests);
   });
 });
 

@@ -1,9 +1,9 @@
 import { historyStatus } from "../../../core/task/history-filter.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
+import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../app/session.ts";
 import type { TextStyleName } from "../../output/colors.ts";
-import { shortIds } from "../../output/short-ids.ts";
 import { shortPath } from "../../output/short-path.ts";
 import { type CellStyle, showTable } from "../../output/table.ts";
 import type { TableCell, TableColumn } from "../../output/table-layout.ts";
@@ -22,8 +22,7 @@ const COLUMNS: readonly TableColumn[] = [
 export async function showTasks(reports: readonly TaskReport[], session: Session): Promise<void> {
   const { stdout, clock } = session.context;
   const ids = reports.map(({ taskId, ledgerId }) => taskId ?? ledgerId ?? "");
-  const others = reports.flatMap(({ ledgerId }) => ledgerId ?? []);
-  const shown = stdout.isTTY ? shortIds(ids, others) : ids;
+  const shown = stdout.isTTY ? shortTaskIds(ids) : ids;
   const timeText = stdout.isTTY ? (date: Date) => ageText(date, clock.now()) : localMinute;
   const rows = reports.map((report, at) => [
     report.submittedAt === null ? "" : timeText(new Date(report.submittedAt)),

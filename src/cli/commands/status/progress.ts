@@ -1,7 +1,7 @@
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
+import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../app/session.ts";
 import { createProgress, type Progress } from "../../output/progress.ts";
-import { shortIds } from "../../output/short-ids.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import { tellOfTask } from "../../output/task-lines.ts";
 
@@ -69,7 +69,7 @@ export class SeveralTasks {
   readonly #waiting = new Set<number>();
 
   constructor(ids: readonly string[]) {
-    this.#names = shortIds(ids);
+    this.#names = shortTaskIds(ids);
     this.#running = new Set(ids.keys());
   }
 

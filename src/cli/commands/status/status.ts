@@ -7,10 +7,9 @@ import { prepareDestination } from "../../../core/images/prepare-destination.ts"
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
 import type { ResumeDeps } from "../../../core/task/resume.ts";
 import { distinct, withRateLimitedPolls } from "../../../core/task/resume-many.ts";
-import { type StatusSpec, statusOf } from "../../../core/task/status.ts";
+import { type NamedTask, namedTasks, type StatusSpec, statusOf } from "../../../core/task/status.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { addPreviewOption, previewImages, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
@@ -36,11 +35,12 @@ const EXAMPLES = `
 Examples:
   $ imggen status task_3f9c
   $ imggen status task_3f9c --wait --output fox.png
-  $ imggen status task_3f9c task_81ab --json`;
+  $ imggen status task_3f9c task_81ab --json
+  $ imggen status a-fox-3f9c.png`;
 
 export function register(command: Command, runWith: RunWith): void {
   command
-    .argument("<taskId...>", "task ids")
+    .argument("<taskId...>", "task ids, or images that imggen saved")
     .option("--wait", "poll until each task is finished")
     .option("-o, --output <path>", "save the images of completed tasks there")
     .option("--overwrite", "replace existing files");
@@ -62,8 +62,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const progress = createStatusProgress(flags.wait === true, session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
   const codes = await withTasksShown(session, timeouts, progress, async (deps) => {
-    const records = await deps.ledger.findEach(ids);
-    const named = ids.map((id) => ({ id, record: records.get(id) ?? null }));
+    const named = await namedTasks(ids, session.context.resolvePath, deps.ledger);
     // Polled as often as it is named, saved once.
     const tasks = destination ? distinct(named) : named;
     requireFolderForSeveral(destination, tasks.length);
@@ -74,13 +73,6 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
     });
   });
   return worstOf(codes);
-}
-
-interface NamedTask {
-  /** As the user named it. */
-  id: string;
-  /** null if the ledger does not have it. */
-  record: TaskRecord | null;
 }
 
 interface Showing {
