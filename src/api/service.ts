@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { noteTask } from "../lib/error-types.ts";
 import { keyMasker } from "../lib/redact.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { type HttpClient, type HttpReply, wholeReply } from "./client.ts";
@@ -84,6 +85,7 @@ export class HttpImageService implements ImageService {
 
   /** Polls a task once, for at most `timeoutMs` (default: the poll timeout). Costs nothing. Never throws. */
   async poll(taskId: string, timeoutMs = Infinity, signal?: AbortSignal): Promise<PollReply> {
+    noteTask();
     try {
       const reply = await this.#exchange({
         method: "GET",

@@ -3,7 +3,7 @@ import type { ManifestProblem } from "../core/batch/check-rows.ts";
 import { ManifestError } from "../core/batch/manifest-error.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
-import { type Charged, type ErrorType, ImggenError } from "../lib/error-types.ts";
+import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { isResumable } from "../task/lifecycle.ts";
@@ -142,7 +142,7 @@ class InternalError extends ImggenError {
 function expectedError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new InternalError(`Unexpected error: ${what}`, { cause: error, charged: "unknown" });
+  return new InternalError(`Unexpected error: ${what}`, { cause: error, charged: chargedByNow() });
 }
 
 /** The command that picks a task up, ready to paste into a shell, whatever the id is made of. */

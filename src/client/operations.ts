@@ -14,6 +14,7 @@ import type { Destination } from "../task/destination.ts";
 import type { ClientContext } from "./context.ts";
 import { HISTORY_LIMIT, historyEntry, historyFilter } from "./history.ts";
 import { ImggenFailure } from "./imggen-failure.ts";
+import { Listener } from "./listener.ts";
 import type {
   BatchOptions,
   CallOptions,
@@ -68,7 +69,7 @@ export class Operations {
     };
     const spec = { checked, destination, wait, ...terms };
     const deps = this.#depsFor(options, signal);
-    return this.#succeeded(await submitRequest(spec, await deps.current(), async () => {}));
+    return this.#succeeded(deps.noted(await submitRequest(spec, await deps.current(), async () => {})));
   }
 
   /** @throws ImggenFailure where the earlier task has no image */
@@ -76,9 +77,9 @@ export class Operations {
     const wait = waitFrom("reuse", options);
     const { request } = checkedFrom(options, this.#matrix());
     const destination = await this.#destination(options, { mayExist: true });
-    const deps = await this.#depsFor(options, signal).current();
-    const earlier = await reuseEarlier(request, { wait, destination }, deps);
-    return earlier && this.#succeeded(earlier);
+    const deps = this.#depsFor(options, signal);
+    const earlier = await reuseEarlier(request, { wait, destination }, await deps.current());
+    return earlier && this.#succeeded(deps.noted(earlier));
   }
 
   async batch(
@@ -94,15 +95,16 @@ export class Operations {
       confirmAbove: () => settings.confirmAbove(),
       names: optionNames,
     };
-    const deps = await this.#depsFor(options, signal).current();
-    return runBatch(rows, options, surroundings, deps, onRow);
+    const deps = this.#depsFor(options, signal);
+    return deps.noted(await runBatch(rows, options, surroundings, await deps.current(), onRow));
   }
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
     const wait = options.wait === true ? waitFrom("status", options) : null;
     const destination = options.output === undefined ? null : await this.#destination(options);
     if (destination) await prepareDestination(destination);
-    const report = await taskStatus(taskId, { wait, destination }, this.#depsFor(options, signal));
+    const deps = this.#depsFor(options, signal);
+    const report = deps.noted(await taskStatus(taskId, { wait, destination }, deps));
     return statusJson(report, this.#context.optionNames);
   }
 
@@ -119,7 +121,7 @@ export class Operations {
     if (ids.length === 0 && !signal.aborted) await deps.ledger.sweep().catch(() => {});
     const tasks = reports
       .filter((report, at) => !isNothing(report, targets[at]))
-      .map((report) => reportJson(report, this.#context.optionNames));
+      .map((report) => reportJson(deps.noted(report), this.#context.optionNames));
     const unreadable = unreadableFiles(entries);
     const ok = unreadable.unreadable === undefined && tasks.every((task) => task.ok);
     return { ok, tasks, ...unreadable };
@@ -148,10 +150,11 @@ export class Operations {
     throw new ImggenFailure(result, report.error);
   }
 
-  #depsFor({ onProgress = () => {} }: CallOptions, signal: AbortSignal): CallerDeps {
+  #depsFor(options: CallOptions, signal: AbortSignal): CallerDeps & Pick<Listener, "noted"> {
+    const { onProgress, noted } = new Listener(options.onProgress);
     const published = new RunFileNames(this.#context.clock.now());
     const writeOut = () => Promise.reject(new InterruptedError(null));
-    return this.#workspace.depsFor({ signal, onProgress, published, writeOut });
+    return { ...this.#workspace.depsFor({ signal, onProgress, published, writeOut }), noted };
   }
 
   #destination(

@@ -23,6 +23,7 @@ export interface ClientOptions {
 export interface CallOptions {
   /** Aborts the call: what is charged stays in the ledger, and `resume` finishes it. */
   signal?: AbortSignal | undefined;
+  /** What it throws or rejects with ends nothing: it becomes a warning in the result. */
   onProgress?: OnTaskProgress | undefined;
 }
 

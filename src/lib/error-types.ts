@@ -3,6 +3,19 @@ import { FLAG_NAMES, type OptionNames, type Wording, worded } from "./wording.ts
 /** Whether a request was charged, as far as can be known. `unknown` is an answer; a guess is not. */
 export type Charged = "yes" | "no" | "unknown";
 
+/** Whether this process has written to a task, or asked for one: from then on a bug may concern something charged. */
+let mayHaveCharged = false;
+
+/** Called before a task is begun, taken over or polled. */
+export function noteTask(): void {
+  mayHaveCharged = true;
+}
+
+/** What an unexpected error may have cost. */
+export function chargedByNow(): Charged {
+  return mayHaveCharged ? "unknown" : "no";
+}
+
 /** The `error.type` of the JSON output: one word a script can branch on. */
 export type ErrorType =
   | "internal"

@@ -1,6 +1,7 @@
 import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
+import { noteTask } from "../lib/error-types.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
@@ -36,6 +37,7 @@ export class TaskFile {
   readonly #makeRoom: () => void;
 
   private constructor(path: string, file: DiskFile, tornTail: boolean, makeRoom: () => void) {
+    noteTask();
     this.path = path;
     this.#file = file;
     this.#tornTail = tornTail;

@@ -14,6 +14,10 @@ import { clientWorld, failureOf } from "./client-world.ts";
 const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" } as const;
 const SOON = { ...FOX, pollIntervalMs: 100 };
 
+function failing(): void {
+  throw new Error("no display");
+}
+
 describe("a client", () => {
   it("generates as the command line does: the same ledger, the same files, the same words", async () => {
     const { client, output, home, server } = await clientWorld();
@@ -32,6 +36,17 @@ describe("a client", () => {
     const events: string[] = [];
     await client().generate({ ...SOON, output, onProgress: ({ type }) => events.push(type) });
     expect(events).toEqual(["submitting", "accepted", "waiting", "downloading", "saved"]);
+  });
+
+  it.each([
+    ["throws", () => failing()],
+    ["rejects", async () => failing()],
+  ])("goes on where a listener %s, and says so once", async (_how, onProgress) => {
+    const { client, output, server } = await clientWorld();
+    const image = await client().generate({ ...SOON, output, onProgress });
+    expect(image).toMatchObject({ ok: true, charged: "yes", files: [{ bytes: png().length }] });
+    expect(image.warnings).toEqual(["onProgress failed: no display. The call went on."]);
+    expect(server.submits()).toHaveLength(1);
   });
 
   it("returns once the task is accepted where it is not to wait, and polls it when it is asked for", async () => {

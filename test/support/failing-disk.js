@@ -19,7 +19,7 @@ function failure(file) {
 }
 
 const paths = new Map();
-const { open, openSync, writeSync, writev, fsync, fdatasync, linkSync } = fs;
+const { open, openSync, readFileSync, writeSync, writev, fsync, fdatasync, linkSync } = fs;
 const { link } = fsp;
 
 fs.openSync = (file, ...rest) => {
@@ -34,6 +34,11 @@ fs.open = (file, flags, mode, callback) => {
     if (!error) paths.set(fd, file);
     callback(error, fd);
   });
+};
+// How Node reads the program's own code.
+fs.readFileSync = (file, ...rest) => {
+  if (strikes("load", file)) throw failure(file);
+  return readFileSync(file, ...rest);
 };
 fs.linkSync = (from, to) => {
   if (strikes("link", to)) throw failure(to);
