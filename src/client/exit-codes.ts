@@ -36,8 +36,25 @@ export function exitCodeOf(error: unknown): ExitCodeRow<ErrorType> {
   return EXIT_CODES.internal;
 }
 
-/** From worst to best, for commands over several tasks. */
-const WORST_FIRST = [130, 143, 129, 1, 2, 3, 4, 7, 8, 5, 6, 9, 10];
+type ExitCode = ExitCodeRow<ErrorType>;
+
+/** How bad each is for a command over several tasks: 0 is the worst. A code without a rank does not compile. */
+const RANKS: Readonly<Record<ExitCode, number>> = {
+  [SIGNAL_CODES.SIGINT]: 0,
+  [SIGNAL_CODES.SIGTERM]: 1,
+  [SIGNAL_CODES.SIGHUP]: 2,
+  [EXIT_CODES.internal]: 3,
+  [EXIT_CODES.usage]: 4,
+  [EXIT_CODES.auth_required]: 5,
+  [EXIT_CODES.insufficient_credits]: 6,
+  [EXIT_CODES.network]: 7,
+  [EXIT_CODES.save_failed]: 8,
+  [EXIT_CODES.generation_failed]: 9,
+  [EXIT_CODES.pending]: 10,
+  [EXIT_CODES.outcome_unknown]: 11,
+  [EXIT_CODES.partial]: 12,
+};
+const WORST_FIRST = (Object.keys(RANKS).map(Number) as ExitCode[]).sort((a, b) => RANKS[a] - RANKS[b]);
 
 /** The worst of several exit codes. */
 export function worstOf(codes: readonly number[]): number {

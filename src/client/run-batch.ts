@@ -87,6 +87,7 @@ async function specOf(
   const problem = name === undefined ? null : templateProblem(name);
   if (problem !== null)
     throw new UsageError((names) => `batch: name ${JSON.stringify(name)}: ${worded(problem, names)}.`);
+  if (output === "-") throw new UsageError('output takes a folder, not "-".');
   const folder = await realFolder(surroundings.resolvePath(output ?? "."));
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });

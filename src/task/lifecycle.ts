@@ -22,7 +22,8 @@ export type TaskState =
   | ({ name: "accepted" } & Accepted)
   /** The service has finished it. Its images are still to be saved, some of them perhaps. */
   | ({ name: "completed"; urls: string[]; partlySaved: (SavedFile | null)[] } & Completed<string> & Accepted)
-  | ({ name: "failed" } & Facts["failed"] & Accepted)
+  /** Images that were saved before the service called it failed are still files. */
+  | ({ name: "failed"; partlySaved: (SavedFile | null)[] } & Facts["failed"] & Accepted)
   /** All of its images are files, whole under their final names. */
   | ({ name: "saved" } & Facts["saved"] & Completed<string | null> & Accepted);
 
@@ -168,7 +169,13 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
       if (state.name !== "completed") return state;
       return { ...state, partlySaved: merged(state.partlySaved, event.files) };
     case "failed":
-      return { name: "failed", taskId, acceptedAt, errorCode: event.errorCode };
+      return {
+        name: "failed",
+        taskId,
+        acceptedAt,
+        errorCode: event.errorCode,
+        partlySaved: "partlySaved" in state ? state.partlySaved : [],
+      };
     case "saved": {
       const { completedAt, observed } =
         state.name === "completed" ? state : { completedAt: null, observed: NEVER_SEEN };

@@ -30,6 +30,13 @@ describe("a client's batch", () => {
     expect(server.submits()).toHaveLength(5);
   });
 
+  it("is refused where its output is no folder but standard output", async () => {
+    const { client, server } = await clientWorld();
+    const { error } = await failureOf(taken(client().batch(foxes(1), { ...PRICED, output: "-" })));
+    expect(error).toMatchObject({ type: "usage", message: expect.stringContaining('not "-"') });
+    expect(server.requests).toEqual([]);
+  });
+
   it("is the command line's batch of the same rows and folder", async () => {
     const { client, output, server, home } = await clientWorld();
     await taken(client().batch(foxes(3), { ...PRICED, output }));

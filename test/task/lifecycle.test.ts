@@ -16,6 +16,23 @@ function recordOf(...events: TaskEvent[]) {
 }
 
 describe("a task's state", () => {
+  it("keeps the files that were saved before the service called the task failed", () => {
+    const file = {
+      path: "/tmp/1.png",
+      url: "",
+      mediaType: "image/png",
+      bytes: 1,
+      sha256: "",
+      width: 1,
+      height: 1,
+    };
+    const part: TaskEvent = { type: "partly_saved", at: AT, files: [file, null] };
+    expect(sumOf(accepted, completed, part, failed)).toMatchObject({
+      name: "failed",
+      partlySaved: [file, null],
+    });
+  });
+
   it.each([
     [[], "intent"],
     [[intent], "intent"],

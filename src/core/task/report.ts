@@ -115,7 +115,7 @@ export function elapsedMs(submittedAt: string | null, completedAt: string | null
 
 function filesOf(state: TaskState): SavedFile[] {
   if (state.name === "saved") return state.files;
-  return state.name === "completed" ? state.partlySaved.filter((file) => file !== null) : [];
+  return "partlySaved" in state ? state.partlySaved.filter((file) => file !== null) : [];
 }
 
 /** The error of a task in this state; null if there is none. */
