@@ -22,7 +22,7 @@ const withAllBelow = (command: CommandNode, above: string[] = []): [string[], Co
   return [[words, command], ...command.commands.flatMap((each) => withAllBelow(each, words))];
 };
 
-const isPath = ({ type }: { type: string }) => type === "path" || type === "folder";
+const isPath = ({ type }: { type: string }) => ["path", "manifest", "folder"].includes(type);
 
 describe("an empty path", () => {
   it("is refused by every flag and argument that takes one", async () => {

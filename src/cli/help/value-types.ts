@@ -41,7 +41,7 @@ const QUALITY: ValueKind = { type: "quality", values: QUALITIES };
 const TEXT: ValueKind = { type: "text" };
 const SEVERAL = { commaSeparated: true } as const;
 
-const PATHS: ReadonlySet<ValueType> = new Set(["path", "folder"]);
+const PATHS: ReadonlySet<ValueType> = new Set(["path", "manifest", "folder"]);
 
 /** The first flag or argument of a command that takes a path and was given an empty one. */
 export function emptyPathOf(command: Command): string | undefined {

@@ -71,8 +71,8 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { validate } = flags;
   const defaults = { matrix, values, labels, names: FLAG_NAMES, validate, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
-  const rows = await readRows(source, defaults, session);
   const output = await batchDestination(flags, session, { takesColumns: true });
+  const rows = await readRows(source, defaults, session);
   const spec = {
     rows,
     output,
