@@ -12,14 +12,16 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 const TOGETHER = {
   start: "cli/(app/(main|words)|output/wrap)",
   session: "(cli/app/session|models/(find|known-values|labels|errors)|lib/whole-number)",
-  command:
-    "(cli/(commands/generate|flags/generate-flags|output/(failure-lines|symbols))|client/(failure|report-json))",
-  early: "(cli/(tasks/open-early|output/colors)|client/account|lib/redact)",
+  // What a dry run needs.
+  command: "cli/(commands/generate|flags/generate-flags|output/symbols)",
+  early:
+    "(cli/(tasks/open-early|output/(colors|failure-lines))|client/(account|failure|report-json)|lib/redact)",
   ledger: "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/task/(history|report))",
   wire: "cli/(tasks/generate|output/render)",
   // What an accepted task needs; and undici.
   finish: "(core/task/finish|api/public-address)",
   polls: "api/shared-connections",
+  batch: "(cli/commands/batch/(batch|run-shown|summary)|core/batch/(foreign-folder|check-rows|row-files))",
   // What the API's own file holds would be exported from it beside the API.
   library: "client/create-client",
   // Only for terminals: how wide a text is on one takes longer to load than the program itself.

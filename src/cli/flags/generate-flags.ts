@@ -1,11 +1,10 @@
 import path from "node:path";
 import type { Command } from "commander";
-import { reportJson } from "../../client/report-json.ts";
 import { requireFree, resolveDestination } from "../../core/images/destination.ts";
 import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { checkBudget } from "../../core/limits/request-budget.ts";
 import type { ReferenceImages } from "../../core/references/reference-images.ts";
-import { reportStatus, type TaskReport } from "../../core/task/report.ts";
+import type { TaskReport } from "../../core/task/report.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
@@ -154,6 +153,7 @@ async function showReused(
   viewing: Viewing,
   session: Session,
 ): Promise<number> {
+  const { reportStatus } = await import("../../core/task/report.ts");
   if (reportStatus(report) !== "unknown") {
     const which = report.taskId ?? report.ledgerId ?? "";
     await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
@@ -173,6 +173,7 @@ function maxCreditsOf({ maxCredits }: GenerateFlags): number | undefined {
 
 async function showReport(report: TaskReport, viewing: Viewing, session: Session): Promise<number> {
   const { exitCodeOfReport, renderReport } = await import("../output/render.ts");
+  const { reportJson } = await import("../../client/report-json.ts");
   await previewImages(report.files, viewing, session);
   if (session.options.json) await session.json(reportJson(report, FLAG_NAMES));
   else await renderReport(report, session);
