@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { blackHole } from "../support/black-hole.ts";
 import { PICTURE } from "../support/images.ts";
 import { deadPort, liveService } from "../support/live-server.ts";
+import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
 import { PENDING, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
 import { type Behaviour, response, success } from "../support/scripted-server.ts";
@@ -192,6 +193,22 @@ it.each([[["--json"]], [[]]])(
     });
   },
 );
+
+it("a full disk behind the standard output of resume: the tasks that are still running are saved before it ends", async () => {
+  const poll: Behaviour = (request, socket) => {
+    const earlier = server.requests.filter(({ target }) => target === request.target).length - 1;
+    const isDone = request.target.includes("task-2") || earlier === 3;
+    return (isDone ? completedAt("/1.png") : stillRunning)(request, socket);
+  };
+  const server = await liveService(PICTURE, { poll });
+  const world = await programWorld(server);
+  await plantTasks(world, 3);
+  const args = ["resume", "--poll-interval", "100ms"];
+  const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+  expect(run.code).toBe(8);
+  expect(run.stderr).toContain("ENOSPC");
+  expect(await world.ledger()).toEqual({ open: [], done: ["saved", "saved", "saved"] });
+});
 
 it("a full disk behind `-o -`: not exit 0, and resume saves the image elsewhere", async () => {
   const world = await programWorld(await liveService(PICTURE));

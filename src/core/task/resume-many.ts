@@ -42,17 +42,14 @@ export async function resumeMany(
   onEnd: (report: TaskReport, target: ResumeTarget) => Promise<void>,
 ): Promise<TaskReport[]> {
   const run = { options, deps: withRateLimitedPolls(deps), saves: new Slots(SAVES_AT_ONCE) };
-  const ends = await Promise.allSettled(
-    targets.map(async (target) => {
-      const report = await resumeOne(target, run);
-      await onEnd(report, target);
-      return report;
-    }),
-  );
+  const ended = targets.map(async (target) => {
+    const report = await resumeOne(target, run);
+    await onEnd(report, target);
+    return report;
+  });
   // An unexpected error of one, such as of its output, is thrown once the others are saved.
-  return Promise.all(
-    ends.map((end) => (end.status === "fulfilled" ? end.value : Promise.reject(end.reason))),
-  );
+  await Promise.allSettled(ended);
+  return Promise.all(ended);
 }
 
 /** Each task once, however often, and by whatever beginning of its id, it was named. */
