@@ -32,14 +32,17 @@ export type SubmitReply =
 export type PollReply =
   | { outcome: "state"; task: PolledState }
   | { outcome: "refused"; error: ImggenError }
-  | {
-      outcome: "retry";
-      why: string;
-      rateLimited: boolean;
-      retryAfterMs: number | null;
-      /** The network error, if there was no answer at all. */
-      connectionError: TransportError | null;
-    };
+  | FailedPoll;
+
+/** A poll without a usable answer, which may be sent again. */
+export interface FailedPoll {
+  outcome: "retry";
+  why: string;
+  rateLimited: boolean;
+  retryAfterMs: number | null;
+  /** The network error, if there was no answer at all. */
+  connectionError: TransportError | null;
+}
 
 /** Statuses that refuse a submit for certain, with or without an envelope (nothing was charged). */
 const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);

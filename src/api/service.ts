@@ -9,7 +9,7 @@ import { type PollReply, type ReplyContext, readPoll, readSubmit, type SubmitRep
 import type { HttpRequest } from "./transport.ts";
 import { TransportError } from "./transport.ts";
 
-export type { PollReply, SubmitReply } from "./replies.ts";
+export type { FailedPoll, PollReply, SubmitReply } from "./replies.ts";
 
 export interface ServiceOptions {
   http: HttpClient;

@@ -231,6 +231,26 @@ it("a network that stays away ends the wait as still running, and resume saves t
   expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
 });
 
+it.each(["status", "resume"])(
+  "a network that stays away from an id that no one has seen: %s ends with exit 7",
+  async (command) => {
+    const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` });
+    const flags = command === "status" ? ["--wait"] : [];
+    const run = await world.run([command, "task-404", ...flags, "--timeout", "300ms", "--json"]);
+    expect(await world.aftermath(run)).toMatchObject({ exit: 7, type: "network", charged: "unknown" });
+  },
+);
+
+it("a network that stays away from a task that is charged: status --wait ends as resume does, still running", async () => {
+  const server = await liveService(PICTURE, { poll: reset });
+  const world = await programWorld(server);
+  await world.generate(["--no-wait"]);
+  for (const command of [["status", "--wait"], ["resume"]]) {
+    const run = await world.run([...command, "task-1", "--timeout", "300ms", "--json"]);
+    expect(await world.aftermath(run)).toMatchObject({ exit: 6, type: "pending", charged: "yes" });
+  }
+});
+
 it.each(["refuse", "hang up"] as const)(
   "a proxy that does %s: not sent, and it never sees the key",
   async (behaviour) => {

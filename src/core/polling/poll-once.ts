@@ -1,7 +1,7 @@
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { NetworkError, ServiceError } from "../../api/errors.ts";
 import type { PolledState } from "../../api/schema.ts";
-import type { PollReply } from "../../api/service.ts";
+import type { FailedPoll } from "../../api/service.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import type { TaskDeps } from "../deps.ts";
 
@@ -17,12 +17,8 @@ export async function pollOnce(
   throw reply.outcome === "refused" ? reply.error : unseen(reply, charged, deps.connection.serviceUrl);
 }
 
-function unseen(
-  reply: Extract<PollReply, { outcome: "retry" }>,
-  charged: Charged,
-  service: URL,
-): ImggenError {
-  const { connectionError, why } = reply;
+/** The error of a poll that has no usable answer. */
+export function unseen({ connectionError, why }: FailedPoll, charged: Charged, service: URL): ImggenError {
   if (connectionError === null)
     return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
   const next = "The task itself is not affected. Check the network and try again.";

@@ -1,7 +1,7 @@
 import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
-import type { PollReply } from "../../api/service.ts";
+import type { FailedPoll, PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { PollingSchedule } from "./index.ts";
@@ -22,8 +22,8 @@ export type WaitResult =
   | { outcome: "failed"; errorCode: string | null }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  /** `lastFailure`: why the last poll failed; null if it saw the task running. */
-  | { outcome: "timeout"; lastFailure: string | null }
+  /** `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. */
+  | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
   | { outcome: "interrupted" };
 
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
@@ -49,7 +49,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   let delay = options.pollAtOnce ? 0 : await untilFirstPoll(options.schedule, age, remaining, deps);
   let failures = 0;
   let pendingMs: number | null = null;
-  let lastFailure: string | null = null;
+  let lastFailure: FailedPoll | null = null;
   for (;;) {
     const last = delay >= remaining();
     if (!(await pause(Math.max(0, Math.min(delay, remaining())), deps))) return { outcome: "interrupted" };
@@ -60,13 +60,14 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
     failures = reply.outcome === "retry" ? failures + 1 : 0;
-    lastFailure = reply.outcome === "retry" ? reply.why : null;
-    if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure });
-    if (last) return { outcome: "timeout", lastFailure };
+    lastFailure = reply.outcome === "retry" ? reply : null;
+    if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
+    const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
+    if (last) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer pause than is left; a poll before that would be refused again.
     const asked = askedFor(reply);
-    if (asked > 0 && asked > remaining()) return { outcome: "timeout", lastFailure };
+    if (asked > 0 && asked > remaining()) return timeout;
   }
 }
 

@@ -1,13 +1,14 @@
 import { isoTime } from "../../lib/clock.ts";
-import { ImggenError } from "../../lib/error-types.ts";
+import { type Charged, ImggenError } from "../../lib/error-types.ts";
 import type { Destination } from "../../task/destination.ts";
-import { STATES } from "../../task/lifecycle.ts";
+import { isResumable, STATES } from "../../task/lifecycle.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { saveImages } from "../images/save-images.ts";
 import type { SaveResult } from "../images/save-spec.ts";
 import type { SidecarFacts } from "../images/sidecar.ts";
+import { unseen } from "../polling/poll-once.ts";
 import { type WaitResult, waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
 import { elapsedMs, type TaskReport, taskFailed } from "./report.ts";
@@ -68,28 +69,39 @@ export async function awaitTask(
 /** A wait that ended before the task did. */
 export type EarlyEnd = Exclude<WaitResult, { outcome: "completed" | "failed" }>;
 
-/** The report on a task whose end was not seen. */
+/**
+ * The report on a task whose end was not seen. One that no poll saw, and that the ledger does not have as unfinished,
+ * need not be running, or even exist.
+ */
 export function leftUnfinished(
   taskId: string,
   waited: EarlyEnd,
   report: TaskReport,
-  deps: Pick<TaskDeps, "signal">,
+  deps: Pick<TaskDeps, "signal" | "connection">,
 ): TaskReport {
-  const isRunning = waited.outcome === "timeout" && waited.lastFailure === null;
-  const charged = isRunning ? "yes" : report.charged;
-  const error = unfinished(waited, taskId, deps);
-  return { ...report, state: "accepted", charged, error };
+  const wasSeen = waited.outcome === "timeout" && waited.wasSeen;
+  const isOpen = wasSeen || (report.ledgerId !== null && isResumable(report.state));
+  const charged = wasSeen ? "yes" : report.charged;
+  const state = isOpen ? "accepted" : report.state;
+  return { ...report, state, charged, error: unfinished(waited, taskId, charged, isOpen, deps) };
 }
 
-function unfinished(waited: EarlyEnd, taskId: string, deps: Pick<TaskDeps, "signal">): ImggenError {
+function unfinished(
+  waited: EarlyEnd,
+  taskId: string,
+  charged: Charged,
+  isOpen: boolean,
+  { signal, connection }: Pick<TaskDeps, "signal" | "connection">,
+): ImggenError {
   switch (waited.outcome) {
     case "refused":
       return waited.error;
     case "interrupted":
-      return interruptedError(deps.signal, "yes");
+      return interruptedError(signal, "yes");
     case "timeout": {
-      const state =
-        waited.lastFailure === null ? "is still running" : `was not seen to finish: ${waited.lastFailure}`;
+      const { lastFailure } = waited;
+      if (lastFailure !== null && !isOpen) return unseen(lastFailure, charged, connection.serviceUrl);
+      const state = lastFailure === null ? "is still running" : `was not seen to finish: ${lastFailure.why}`;
       return new PendingError(`Task ${taskId} ${state}.`, { charged: "yes" });
     }
   }

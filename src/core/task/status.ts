@@ -8,6 +8,7 @@ import type { TaskDeps } from "../deps.ts";
 import { pollOnce } from "../polling/poll-once.ts";
 import { waitForTask } from "../polling/wait.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
+import { leftUnfinished } from "./finish.ts";
 import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
 import { originOfFile } from "./rerun.ts";
 import { type ResumeDeps, resumeNamed } from "./resume.ts";
@@ -106,7 +107,8 @@ async function pollOrWait(
     case "interrupted":
       throw deps.signal.reason;
     case "timeout":
-      return { ...known, state: "accepted" };
+      if (waited.lastFailure === null) return { ...known, state: "accepted", charged: "yes" };
+      return leftUnfinished(taskId, waited, known, deps);
   }
 }
 

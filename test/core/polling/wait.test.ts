@@ -94,7 +94,7 @@ describe("waiting for a task", () => {
 describe("the deadline of a wait", () => {
   it("ends it with the task still running", async () => {
     const { result, pollTimes } = await waiting([RUNNING], { timeoutMs: 3500 });
-    expect(result).toEqual({ outcome: "timeout", lastFailure: null });
+    expect(result).toEqual({ outcome: "timeout", lastFailure: null, wasSeen: true });
     expect(pollTimes).toEqual([1000, 2000, 3000, 3500]);
   });
 
@@ -132,7 +132,7 @@ describe("the deadline of a wait", () => {
 
   it("is told with the last error", async () => {
     const { result } = await waiting([RUNNING, response(503, "")], { timeoutMs: 2000 });
-    expect(result).toEqual({ outcome: "timeout", lastFailure: "HTTP 503" });
+    expect(result).toMatchObject({ outcome: "timeout", lastFailure: { why: "HTTP 503" }, wasSeen: true });
   });
 });
 
@@ -163,7 +163,10 @@ describe("errors while waiting", () => {
     const world = await taskWorld(`http://127.0.0.1:${await deadPort()}/api`);
     const options = { schedule: fixedSchedule(1000), timeoutMs: 180_000, ageMs: 0, pollAtOnce: false };
     const result = await waitForTask("task-1", options, world.deps);
-    expect(result).toMatchObject({ outcome: "timeout", lastFailure: expect.stringContaining("refused") });
+    expect(result).toMatchObject({
+      outcome: "timeout",
+      lastFailure: { why: expect.stringContaining("refused") },
+    });
     expect(world.clock.monotonicMs()).toBe(180_000);
   });
 
@@ -182,7 +185,7 @@ describe("errors while waiting", () => {
 
   it("ends it where the service asks for more patience than there is", async () => {
     const { result, pollTimes } = await waiting([response(503, "", { "retry-after": "3600" })]);
-    expect(result).toEqual({ outcome: "timeout", lastFailure: "HTTP 503" });
+    expect(result).toMatchObject({ outcome: "timeout", lastFailure: { why: "HTTP 503" }, wasSeen: false });
     expect(pollTimes).toHaveLength(1);
   });
 
@@ -193,7 +196,7 @@ describe("errors while waiting", () => {
       { timeoutMs: 0, pollAtOnce: true },
       { service: { pollTimeoutMs: 200 } },
     );
-    expect(result).toEqual({ outcome: "timeout", lastFailure: "no answer within 200 ms" });
+    expect(result).toMatchObject({ outcome: "timeout", lastFailure: { why: "no answer within 200 ms" } });
   });
 });
 
