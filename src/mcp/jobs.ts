@@ -1,7 +1,13 @@
 import type { TaskSuccess } from "../client/results.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/task/progress-events.ts";
-import type { Call } from "./tool.ts";
+
+/** One call of a tool. */
+export interface Call {
+  /** Aborts where the client has cancelled the call. */
+  signal: AbortSignal;
+  onProgress: OnTaskProgress;
+}
 
 /**
  * One request under way. It outlasts the call that began it: the image is saved even if the client never asks again.

@@ -2,12 +2,11 @@ import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import type { z } from "zod/v4";
 import type { Client } from "../client/client.ts";
 import type { RequestOptions } from "../client/options.ts";
-import type { OnTaskProgress } from "../core/task/progress-events.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { Answer } from "./answer.ts";
-import type { Jobs } from "./jobs.ts";
+import type { Call, Jobs } from "./jobs.ts";
 import type { SessionBudget } from "./session-budget.ts";
 
 /** What the user has set, as it is when a call comes. */
@@ -27,13 +26,6 @@ export interface Toolbox extends CallSettings {
   /** The ledger's task of an id or of the beginning of one; null if it has none. @throws UsageError if several begin so */
   findTask: (id: string) => Promise<TaskRecord | null>;
   clock: Clock;
-}
-
-/** One call of a tool. */
-export interface Call {
-  /** Aborts where the client has cancelled the call. */
-  signal: AbortSignal;
-  onProgress: OnTaskProgress;
 }
 
 /** A tool as agents see it, and what it does. */

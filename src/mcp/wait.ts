@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 import { type Answer, nextCall, taskAnswer } from "./answer.ts";
-import type { Job } from "./jobs.ts";
-import type { Call, Toolbox } from "./tool.ts";
+import type { Call, Job } from "./jobs.ts";
+import type { Toolbox } from "./tool.ts";
 
 /** Below the minute after which many clients give a call up. */
 const DEFAULT_WAIT_SECONDS = 45;

@@ -2,10 +2,11 @@ import { z } from "zod/v4";
 import type { RequestOptions } from "../../client/options.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
 import type { Matrix } from "../../models/matrix.ts";
+import type { Call } from "../jobs.ts";
 import { placeBelow } from "../place-below.ts";
 import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
 import { requestSchema } from "../request-schema.ts";
-import { type Call, type Toolbox, tool } from "../tool.ts";
+import { type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
 
 const inputOf = (matrix: Matrix) =>

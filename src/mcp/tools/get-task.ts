@@ -1,7 +1,8 @@
 import { z } from "zod/v4";
 import { type Answer, taskAnswer } from "../answer.ts";
+import type { Call } from "../jobs.ts";
 import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
-import { type Call, type Toolbox, tool } from "../tool.ts";
+import { type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
 
 export const getTask = tool({

@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 import { type Answer, failureAnswer, taskAnswer } from "../answer.ts";
-import type { Job } from "../jobs.ts";
-import { type Call, type Toolbox, tool } from "../tool.ts";
+import type { Call, Job } from "../jobs.ts";
+import { type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
 
 export const resumeTasks = tool({

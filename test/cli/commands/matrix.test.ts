@@ -93,7 +93,7 @@ describe("with a matrix file,", () => {
       env: { IMGGEN_MATRIX: "models.json" },
     });
     expect(code).toBe(0);
-    expect(stderr).toContain("A row of unknown cost counts as 30 credits, so 60 in all.");
+    expect(stderr).toContain("A row of unknown cost counts as 30 credits for confirmAbove, so 60 in all.");
     expect(world.server.submits()).toHaveLength(2);
   });
 

@@ -152,6 +152,6 @@ describe("the output names of a batch", () => {
     const names = Array.from({ length: 100_000 }, (_, index) => `foxes/fox-${index}`);
     const started = performance.now();
     expect(names.filter((name, index) => all.add(index + 1, name) !== null)).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 });
