@@ -70,8 +70,6 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "imggen batch products.csv": { images: 2 },
   "imggen batch products.csv --dry-run": { images: 0, prints: /^2 rows, / },
   "imggen batch foxes.csv": { images: 2, prints: /\bred-\w+\.png$/m },
-  // Which of the two rows are in the first of four parts, their content decides.
-  "imggen batch products.csv --shard 1/4": {},
   "jq -c '.[] | {prompt: .title}' books.json | imggen batch - --json": {
     images: 1,
     prints: /"type":"summary","rows":1,"saved":1/,

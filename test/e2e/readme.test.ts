@@ -38,7 +38,7 @@ function section(heading: string): string {
 
 describe("the README's command reference", () => {
   it.each(COMMANDS)("names the options of %s, and no others", async (command) => {
-    const { stdout } = await runCommand([command, "--help"], { home: await temporaryFolder() });
+    const { stdout } = await runCommand([command, "--help", "--all"], { home: await temporaryFolder() });
     const options = stdout.split("\nGlobal options:")[0] ?? "";
     const inHelp = [...options.matchAll(/^ {2}((?:-\w, )?--[\w-]+(?: <[^>]+>)?)/gm)].map(([, flag]) => flag);
     const inReadme = [...section(command).matchAll(/^\| `(-[^`]+)` \|/gm)].map(([, flag]) => flag);

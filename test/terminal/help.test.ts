@@ -3,7 +3,7 @@ import { hasScreen, Screen } from "../support/screen.ts";
 
 describe.skipIf(!hasScreen)("help on a real terminal", () => {
   it.each([100, 80, 40])("of %d columns breaks no word", async (columns) => {
-    const lines = await Screen.after(["generate", "--help"], { columns, rows: 80 });
+    const lines = await Screen.after(["generate", "--help", "--all"], { columns, rows: 80 });
     const words = new Set(lines.join(" ").split(/\s+/));
     for (const word of ["--request-timeout", "standard", "{index}", "matrix", "gamma-image-2"])
       expect(words).toContain(word);

@@ -11,6 +11,11 @@ export function describeBriefly(command: Command, summary: string): Command {
   return command.summary(summary).description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
 }
 
+/** The words that name a command, without the program's: `config set`. */
+export function wordsOf(command: Command): string[] {
+  return command.parent === null ? [] : [...wordsOf(command.parent), command.name()];
+}
+
 /** Wraps a command's run function: hands it a session, and keeps the exit code it returns. */
 export type RunWith = <Arguments extends unknown[]>(
   run: (session: Session, ...args: Arguments) => Promise<number>,

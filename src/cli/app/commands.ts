@@ -1,8 +1,11 @@
 import type { CommandModule } from "./command.ts";
+import type { GlobalOptions } from "./session.ts";
 
 interface CommandEntry {
   group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox" | "Agents" | "Setup";
   summary: string;
+  /** Global flags that it does not act on: they are refused, so that nobody takes the effect for another. */
+  refuses?: readonly (keyof GlobalOptions)[];
   load: () => Promise<CommandModule>;
 }
 
@@ -46,11 +49,13 @@ export const COMMANDS: Record<string, CommandEntry> = {
   show: {
     group: "Tasks",
     summary: "show an image in the terminal",
+    refuses: ["profile"],
     load: () => import("../commands/show.ts"),
   },
   gallery: {
     group: "Tasks",
     summary: "make an HTML page of saved images",
+    refuses: ["profile"],
     load: () => import("../commands/gallery.ts"),
   },
   models: {
@@ -61,31 +66,37 @@ export const COMMANDS: Record<string, CommandEntry> = {
   login: {
     group: "Account",
     summary: "store the API key and the base URL",
+    refuses: ["sandbox"],
     load: () => import("../commands/login.ts"),
   },
   logout: {
     group: "Account",
     summary: "remove the API key and the base URL",
+    refuses: ["sandbox"],
     load: () => import("../commands/logout.ts"),
   },
   config: {
     group: "Account",
     summary: "show and change settings",
+    refuses: ["sandbox"],
     load: () => import("../commands/config.ts"),
   },
   sandbox: {
     group: "Sandbox",
     summary: "serve the whole API on this machine, free",
+    refuses: ["sandbox"],
     load: () => import("../commands/sandbox.ts"),
   },
   mcp: {
     group: "Agents",
     summary: "serve agents over the Model Context Protocol",
+    refuses: ["json"],
     load: () => import("../commands/mcp.ts"),
   },
   skill: {
     group: "Agents",
     summary: "print or install a skill that teaches a coding agent to use imggen",
+    refuses: ["sandbox", "profile"],
     load: () => import("../commands/skill.ts"),
   },
   doctor: {
@@ -96,6 +107,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   completion: {
     group: "Setup",
     summary: "print a script that completes commands in a shell",
+    refuses: ["sandbox", "profile"],
     load: () => import("../commands/completion.ts"),
   },
 };
@@ -103,4 +115,9 @@ export const COMMANDS: Record<string, CommandEntry> = {
 /** Whether there is a command of this name. */
 export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name);
+}
+
+/** The global flags, in their long form, that a command refuses. */
+export function refusedGlobals(command: string): string[] {
+  return (COMMANDS[command]?.refuses ?? []).map((name) => `--${name}`);
 }

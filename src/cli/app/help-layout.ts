@@ -1,6 +1,9 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
+import { OPTION_GROUPS } from "../flags/option-groups.ts";
 import type { OutputStream } from "../output/output-stream.ts";
 import { wrapWords } from "../output/wrap.ts";
+import { wordsOf } from "./command.ts";
+import { refusedGlobals } from "./commands.ts";
 
 const COLUMNS_OF_A_PIPE = 100;
 const MOST_COLUMNS = 110;
@@ -8,7 +11,7 @@ const MOST_COLUMNS = 110;
 const FEWEST_DESCRIPTION_COLUMNS = 22;
 const DESCRIPTION_INDENT = " ".repeat(6);
 
-/** The heading of the options that every command takes. */
+/** The heading of the program's own options, which every command takes but for those that it refuses. */
 export const GLOBAL_OPTIONS = "Global options:";
 
 /** How many columns help may take on a stream. */
@@ -16,32 +19,50 @@ export function helpColumns({ columns }: OutputStream): number {
   return Math.min(columns || COLUMNS_OF_A_PIPE, MOST_COLUMNS);
 }
 
-/** The help of every command, as the parser lays it out. */
-export const HELP_LAYOUT: HelpConfiguration = {
-  minWidthToWrap: FEWEST_DESCRIPTION_COLUMNS,
-  // Options that every command takes carry their own heading, so they come last.
-  visibleOptions(command) {
-    const own = new Help().visibleOptions(command);
-    return own.toSpliced(-1, 0, ...inheritedOptions(command.parent));
-  },
-  /** Commands before the options that every command takes. */
-  formatHelp(command, helper) {
-    const sections = Help.prototype.formatHelp.call(helper, command, helper).trimEnd().split("\n\n");
-    const isGlobal = (section: string) => section.startsWith(GLOBAL_OPTIONS);
-    const ordered = [...sections.filter((section) => !isGlobal(section)), ...sections.filter(isGlobal)];
-    return `${ordered.join("\n\n")}\n`;
-  },
-  formatItem(term, termColumns, description, helper) {
-    const columns = helper.helpWidth ?? COLUMNS_OF_A_PIPE;
-    if (columns - termColumns - 4 >= FEWEST_DESCRIPTION_COLUMNS)
-      return Help.prototype.formatItem.call(helper, term, termColumns, description, helper);
-    const below = helper.boxWrap(description, columns - DESCRIPTION_INDENT.length).split("\n");
-    return [`  ${term}`, ...below.map((line) => DESCRIPTION_INDENT + line)].join("\n");
-  },
-};
+/**
+ * The help of every command, as the parser lays it out.
+ * @param all shows the advanced options too, which few need
+ */
+export function helpLayout(all: boolean): HelpConfiguration {
+  return {
+    minWidthToWrap: FEWEST_DESCRIPTION_COLUMNS,
+    // Global options carry their own heading, so they come last.
+    visibleOptions(command) {
+      const own = new Help().visibleOptions(command).filter((option) => all || !isAdvanced(option));
+      return own.toSpliced(-1, 0, ...inheritedOptions(command));
+    },
+    /** Commands and what is said of advanced options before the global options. */
+    formatHelp(command, helper) {
+      const sections = Help.prototype.formatHelp.call(helper, command, helper).trimEnd().split("\n\n");
+      const isGlobal = (section: string) => section.startsWith(GLOBAL_OPTIONS);
+      const more = `Advanced options: imggen ${wordsOf(command).join(" ")} --help --all`;
+      const ordered = [
+        ...sections.filter((section) => !isGlobal(section)),
+        ...(!all && command.options.some(isAdvanced) ? [more] : []),
+        ...sections.filter(isGlobal),
+      ];
+      return `${ordered.join("\n\n")}\n`;
+    },
+    formatItem(term, termColumns, description, helper) {
+      const columns = helper.helpWidth ?? COLUMNS_OF_A_PIPE;
+      if (columns - termColumns - 4 >= FEWEST_DESCRIPTION_COLUMNS)
+        return Help.prototype.formatItem.call(helper, term, termColumns, description, helper);
+      const below = helper.boxWrap(description, columns - DESCRIPTION_INDENT.length).split("\n");
+      return [`  ${term}`, ...below.map((line) => DESCRIPTION_INDENT + line)].join("\n");
+    },
+  };
+}
 
-function inheritedOptions(command: Command | null): Option[] {
-  return command === null ? [] : [...command.options, ...inheritedOptions(command.parent)];
+function isAdvanced({ helpGroupHeading }: Option): boolean {
+  return helpGroupHeading === OPTION_GROUPS.advanced;
+}
+
+/** The global options that a command takes. */
+function inheritedOptions(command: Command): Option[] {
+  const [name = ""] = wordsOf(command);
+  const above = (each: Command): Option[] =>
+    each.parent === null ? [] : [...each.parent.options, ...above(each.parent)];
+  return above(command).filter(({ long }) => long == null || !refusedGlobals(name).includes(long));
 }
 
 /**

@@ -2,10 +2,10 @@ import { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
-import { describeBriefly, type RunWith } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
+import { describeBriefly, type RunWith, wordsOf } from "./command.ts";
+import { COMMANDS, refusedGlobals } from "./commands.ts";
 import type { Context } from "./context.ts";
-import { GLOBAL_OPTIONS, HELP_LAYOUT, helpColumns } from "./help-layout.ts";
+import { GLOBAL_OPTIONS, helpColumns, helpLayout } from "./help-layout.ts";
 import type { GlobalOptions } from "./session.ts";
 import { plainWords } from "./words.ts";
 
@@ -44,7 +44,7 @@ export async function buildProgram(
     .option("--no-color", "disable colours")
     .option("--profile <name>", "use the account and settings of this profile")
     .option("--sandbox", "use the embedded sandbox instead of the service (free, no account)")
-    .configureHelp(HELP_LAYOUT)
+    .configureHelp(helpLayout(argv.includes("--all")))
     .configureOutput({
       writeOut: onText,
       writeErr: () => {},
@@ -105,12 +105,25 @@ function runWith(argv: readonly string[], context: Context, outcome: { exitCode:
       const options: GlobalOptions = command instanceof Command ? command.optsWithGlobals() : {};
       const { Session } = await import("./session.ts");
       try {
-        if (command instanceof Command) await refuseEmptyPath(command);
+        if (command instanceof Command) {
+          refuseGlobals(command, options);
+          await refuseEmptyPath(command);
+        }
         outcome.exitCode = await run(new Session(context, options, argv), ...args);
       } catch (error) {
         throw command instanceof Command ? withHelpOf(command, error) : error;
       }
     };
+}
+
+/** @throws UsageError for a global flag that the command does not act on */
+function refuseGlobals(command: Command, options: object): void {
+  const [name = ""] = wordsOf(command);
+  const [flag] = refusedGlobals(name).filter((each) => each.slice(2) in options);
+  if (flag === undefined) return;
+  throw new UsageError(`imggen ${name} does not act on ${flag}, so nothing was done.`, {
+    hint: `Omit ${flag}.`,
+  });
 }
 
 /** What each flag takes is loaded only where something is empty. @throws UsageError */
@@ -125,6 +138,6 @@ async function refuseEmptyPath(command: Command): Promise<void> {
 /** An error in a command's own arguments that has no better advice points to that command's help. */
 function withHelpOf(command: Command, error: unknown): unknown {
   if (!(error instanceof UsageError) || error.hint !== null) return error;
-  const names = command.parent?.parent ? [command.parent.name(), command.name()] : [command.name()];
-  return new UsageError(error.message, { hint: `See imggen ${names.join(" ")} --help.`, cause: error });
+  const hint = `See imggen ${wordsOf(command).join(" ")} --help.`;
+  return new UsageError(error.message, { hint, cause: error });
 }

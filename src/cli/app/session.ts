@@ -9,7 +9,7 @@ import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
 
-/** Flags that every command takes. */
+/** The global flags. */
 export interface GlobalOptions {
   json?: boolean;
   quiet?: boolean;

@@ -39,13 +39,12 @@ export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
   addRequestOptions(command, { image: IMAGE_OR_FILE })
     .option("--prompt-file <path>", "read the prompt from a file")
-    .option("--edit", "write the prompt in $EDITOR, beginning with what was given");
+    .option("--edit", "write the prompt in $EDITOR, beginning with what was given")
+    .option("--no-validate", "skip validation against the model matrix");
   addGenerateOptions(addViewOptions(addOutputOptions(command)))
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--reuse", "reuse an identical request that was already charged")
     .option("--again", "submit a new task even if an identical request is unfinished")
-    .optionsGroup(OPTION_GROUPS.advanced)
-    .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runGenerate));
 }

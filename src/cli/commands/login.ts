@@ -37,9 +37,6 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runLogin(session: Session, options: LoginOptions): Promise<number> {
-  if (session.options.sandbox) {
-    throw new UsageError("The sandbox needs no login.", { hint: "Omit --sandbox to store a key." });
-  }
   const store = await session.settingsStore();
   // A damaged settings file is reported before anything is typed. The profile need not be there yet.
   const stored = await store.read();

@@ -38,8 +38,6 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
-  if (session.options.json)
-    throw new UsageError("mcp takes no --json: its standard output carries the protocol.");
   const matrix = await session.matrix();
   const budget = new SessionBudget(matrix, capOf(flags));
   await folderOf(flags, session);

@@ -42,9 +42,11 @@ const OTHER_MODEL = {
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
-  addRequestOptions(command, { model: OTHER_MODEL, image: IMAGE_OR_FILE });
+  addRequestOptions(command, { model: OTHER_MODEL, image: IMAGE_OR_FILE }).option(
+    "--no-validate",
+    "skip validation against the model matrix",
+  );
   addGenerateOptions(addViewOptions(addOutputOptions(command)))
-    .option("--no-validate", "skip validation against the model matrix")
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--yes", "submit to the configured service what was charged at another")
     .addHelpText("after", EXAMPLES)

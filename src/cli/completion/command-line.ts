@@ -38,7 +38,7 @@ export function readCommandLine(
       line.awaits = null;
     } else if (line.optionsEnded || !word.startsWith("-") || word === "-") {
       const next = line.args.length > 0 ? undefined : line.command.commands.find(({ name }) => name === word);
-      if (next) Object.assign(line, { command: next, options: [...next.options, ...globalOptions] });
+      if (next) Object.assign(line, { command: next, options: optionsOf(next, globalOptions) });
       else line.args.push(word);
     } else if (word === "--") {
       line.optionsEnded = true;
@@ -49,6 +49,10 @@ export function readCommandLine(
     }
   }
   return line;
+}
+
+function optionsOf({ options, refuses }: CommandNode, globalOptions: readonly OptionNode[]): OptionNode[] {
+  return [...options, ...globalOptions.filter(({ long }) => !refuses.includes(long))];
 }
 
 /** The flag in a word, and its value where it is in the same word: `--model=z-image`, `-mz-image`. */

@@ -9,7 +9,7 @@ import type { Session } from "../app/session.ts";
 import type { Allowance } from "../commands/batch/costs.ts";
 import { SIDECAR_HELP } from "./generate-flags.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
-import { addPollOptions, addRequestTimeout, type WaitFlags } from "./wait-flags.ts";
+import { addWaitOptions, type WaitFlags } from "./wait-flags.ts";
 
 /** Flags of every command that submits many requests. */
 export interface BatchFlags extends WaitFlags {
@@ -48,11 +48,10 @@ export function addBatchOptions(command: Command): Command {
     .option("--dry-run", "validate, show the cost, send nothing")
     .option("--retry-failed", "submit failed rows again")
     .option("--resubmit-unknown", "submit rows again whose outcome is unknown");
-  addPollOptions(command.optionsGroup(OPTION_GROUPS.waiting), "how long to wait for each result");
   command
-    .optionsGroup(OPTION_GROUPS.advanced)
+    .optionsGroup(OPTION_GROUPS.waiting)
     .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`);
-  return addRequestTimeout(command);
+  return addWaitOptions(command, "how long to wait for each result");
 }
 
 export function concurrencyOf({ concurrency }: BatchFlags): number {

@@ -24,13 +24,7 @@ import {
   type Viewing,
   viewingOf,
 } from "./view-flags.ts";
-import {
-  addPollOptions,
-  addRequestTimeout,
-  requestTimeout,
-  type WaitFlags,
-  waitSettings,
-} from "./wait-flags.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
 
 /** Flags of every command that submits one request. */
 export interface GenerateFlags extends WaitFlags, ViewFlags, ReferenceFlags {
@@ -72,8 +66,7 @@ export function addGenerateOptions(command: Command): Command {
     .option("--max-credits <n>", "refuse to spend more than <n> credits")
     .optionsGroup(OPTION_GROUPS.waiting)
     .option("--no-wait", "return once the task is accepted");
-  addPollOptions(command, "how long to wait for the result");
-  return addRequestTimeout(command.optionsGroup(OPTION_GROUPS.advanced))
+  return addWaitOptions(command, "how long to wait for the result")
     .option("--check-images", "check type and size of reference images with HEAD, before anything is charged")
     .option("--no-upload-cache", "upload files given as --image again, uploaded before or not");
 }

@@ -3,6 +3,7 @@ import { fixedSchedule } from "../../core/polling/fixed.ts";
 import type { WaitSettings } from "../../core/polling/wait-settings.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Session } from "../app/session.ts";
+import { OPTION_GROUPS } from "./option-groups.ts";
 import { durationOption, timeoutOption } from "./values.ts";
 
 /** Flags of every command that waits. */
@@ -26,21 +27,19 @@ function progressFormat(text: string): string {
 const SHORTEST_POLL_INTERVAL_MS = 100;
 
 /**
- * Adds the flags of a wait.
+ * Adds the flags of a wait. The advanced ones are the last, so that a command may add its own to them.
  * @param timeout what `--timeout` limits
  * @param when begins both texts, where a command waits only with another flag
  */
-export function addPollOptions(command: Command, timeout: string, when = ""): Command {
+export function addWaitOptions(command: Command, timeout: string, when = ""): Command {
   const interval = "poll at a fixed interval, 100ms or more (default: automatic)";
+  const defaults = "submit 120s, poll 15s, idle download 30s";
   return command
     .option("--timeout <duration>", `${when}${timeout} (default: 180s, 600s for 4K)`)
+    .option("--progress <format>", PROGRESS_HELP, progressFormat)
+    .optionsGroup(OPTION_GROUPS.advanced)
     .option("--poll-interval <duration>", `${when}${interval}`)
-    .option("--progress <format>", PROGRESS_HELP, progressFormat);
-}
-
-export function addRequestTimeout(command: Command): Command {
-  const defaults = "submit 120s, poll 15s, idle download 30s";
-  return command.option("--request-timeout <duration>", `timeout of a single request (default: ${defaults})`);
+    .option("--request-timeout <duration>", `timeout of a single request (default: ${defaults})`);
 }
 
 /** How long to wait, and when to poll. @throws UsageError */

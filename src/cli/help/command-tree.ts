@@ -1,4 +1,6 @@
 import { type Argument, type Command, Help, type Option } from "commander";
+import { wordsOf } from "../app/command.ts";
+import { refusedGlobals } from "../app/commands.ts";
 import { collect } from "../flags/values.ts";
 import { ARGUMENT_VALUES, FLAG_VALUES, type ValueKind, type ValueType } from "./value-types.ts";
 
@@ -34,6 +36,8 @@ export interface CommandNode {
   usage: string;
   arguments: readonly ArgumentNode[];
   options: readonly OptionNode[];
+  /** The global options that it refuses, in their long form. */
+  refuses: readonly string[];
   commands: readonly CommandNode[];
   /** Command lines that work when they are pasted. */
   examples: readonly string[];
@@ -53,6 +57,7 @@ export function describeCommand(command: Command): CommandNode {
     usage: HELP.commandUsage(command),
     arguments: command.registeredArguments.map(describeArgument),
     options: isRoot ? [] : ownOptions(command).filter(({ long }) => long !== "--help"),
+    refuses: refusedGlobals(wordsOf(command)[0] ?? ""),
     commands: subcommands.map(describeCommand),
     examples: examplesOf(command),
   };

@@ -13,7 +13,7 @@ export interface Description {
   schemaVersion: number;
   version: string;
   command: CommandNode;
-  /** Taken by every command. */
+  /** Taken by every command, but for those that it `refuses`. */
   globalOptions: readonly OptionNode[];
   exitCodes: readonly ExitCode[];
   environment: readonly Variable[];

@@ -9,7 +9,8 @@ const COMMANDS =
 
 async function help(words: readonly string[], columns?: number): Promise<string> {
   const terminal = columns === undefined ? {} : { terminal: true, columns, env: { NO_COLOR: "1" } };
-  return (await runCommand([...words, "--help"], { home: await temporaryFolder(), ...terminal })).stdout;
+  return (await runCommand([...words, "--help", "--all"], { home: await temporaryFolder(), ...terminal }))
+    .stdout;
 }
 
 function headings(text: string): string[] {
@@ -30,6 +31,19 @@ describe("the order of help", () => {
       "Global options",
       "Examples",
     ]);
+  });
+
+  it("leaves out what few need, and says in one line how to see it", async () => {
+    const { stdout: short } = await runCommand(["generate", "--help"], { home: await temporaryFolder() });
+    const all = await help(["generate"]);
+    const advanced = all.split("\nAdvanced:\n")[1]?.split("\n\n")[0] ?? "";
+    const flags = [...advanced.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, flag = ""]) => flag);
+    expect(flags).toEqual(["--poll-interval", "--request-timeout", "--check-images", "--no-upload-cache"]);
+    for (const flag of flags) expect(short).not.toContain(flag);
+    const others = (text: string) => [...text.matchAll(/^ {2}(-.*?) {2}/gm)].map(([, flag]) => flag);
+    expect(others(short)).toEqual(others(all.replace(advanced, "")));
+    expect(short).toMatch(/^Advanced options: imggen generate --help --all$/m);
+    expect(all).not.toContain("Advanced options");
   });
 
   it("puts every option under one heading, once", async () => {

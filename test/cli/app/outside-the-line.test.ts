@@ -1,6 +1,7 @@
-import { symlink } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../../../src/cli/app/commands.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { failure } from "../../support/scripted-server.ts";
 
@@ -41,12 +42,80 @@ describe("under --sandbox", () => {
     expect((await run([command, "task-1", "--sandbox"])).code).toBe(2);
     expect(server.requests).toHaveLength(asked);
   });
+});
 
-  it("login never sends the key anywhere", async () => {
-    const { run, server } = await commandWorld();
-    expect((await run(["login", "--sandbox"], { input: "sk-canary\n" })).code).toBe(2);
-    expect(server.requests).toEqual([]);
+/** What each command is given, so that it gets as far as to read the profile. */
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  generate: ["a fox"],
+  batch: ["rows.txt", "--yes"],
+  compare: ["a fox", "--model", "z-image"],
+  rerun: ["fox.png"],
+  status: ["task-1"],
+  history: ["--model", "z-image"],
+  show: ["fox.png"],
+  login: ["--no-verify"],
+  config: ["set", "model", "z-image"],
+  skill: ["install"],
+  completion: ["bash"],
+};
+
+/** The global flags that a command refuses. */
+const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  show: ["--profile"],
+  gallery: ["--profile"],
+  login: ["--sandbox"],
+  logout: ["--sandbox"],
+  config: ["--sandbox"],
+  sandbox: ["--sandbox"],
+  mcp: ["--json"],
+  skill: ["--sandbox", "--profile"],
+  completion: ["--sandbox", "--profile"],
+};
+
+describe("imggen", () => {
+  /** A stored login, an image and a manifest, and a command with a global flag. */
+  async function withFlag(name: string, ...flag: string[]) {
+    const { run, server, home, cwd, listing } = await commandWorld();
+    const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
+    await run(["login", "--base-url", server.baseUrl], { env, input: "sk-canary\n" });
+    await run(["generate", "a fox", "--output", "fox.png"]);
+    await writeFile(path.join(cwd, "rows.txt"), "a hen\n");
+    const settings = () => readFile(path.join(home, "config", "config.json"), "utf8");
+    const state = async () => [await settings(), await listing(), server.requests.length];
+    const before = await state();
+    const { code, stdout, stderr } = await run([name, ...(ARGUMENTS[name] ?? []), ...flag], {
+      env,
+      input: name === "login" ? "sk-canary\n" : "",
+    });
+    return { code, said: stdout + stderr, before, after: await state() };
+  }
+
+  const names = Object.keys(COMMANDS);
+  const refuses = (name: string, flag: string) => REFUSED[name]?.includes(flag) === true;
+
+  it.each(names)("%s refuses the global flags that it does not act on, with nothing done", async (name) => {
+    for (const flag of REFUSED[name] ?? []) {
+      const words = flag === "--profile" ? [flag, "nope"] : [flag];
+      const { code, said, before, after } = await withFlag(name, ...words);
+      expect(said).toContain(`imggen ${name} does not act on ${flag}, so nothing was done.`);
+      expect([code, after]).toEqual([2, before]);
+    }
+    const { stdout: help } = await (await commandWorld()).run([name, "--help"]);
+    for (const flag of ["--sandbox", "--profile", "--json", "--quiet", "--verbose", "--no-color"])
+      expect([flag, help.includes(`  ${flag}`)]).toEqual([flag, !refuses(name, flag)]);
   });
+
+  it.each(names.filter((name) => !refuses(name, "--profile")))("%s acts on --profile", async (name) => {
+    expect((await withFlag(name, "--profile", "nope")).said).toMatch(/"nope"|profiles\/nope\//);
+  });
+
+  it.each(names.filter((name) => !refuses(name, "--sandbox")))(
+    "%s --sandbox never reaches the service",
+    async (name) => {
+      const { before, after } = await withFlag(name, "--sandbox");
+      expect(after[2]).toBe(before[2]);
+    },
+  );
 });
 
 describe("login --verbose", () => {

@@ -20,7 +20,6 @@ import {
   batchDestination,
   concurrencyOf,
 } from "../../flags/batch-flags.ts";
-import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { manifestSource } from "../../input/manifest-source.ts";
@@ -41,7 +40,6 @@ Examples:
   $ imggen batch products.csv -m gamma-image-2 --output pictures/ --max-credits 500 --concurrency 8
   $ imggen batch products.csv --dry-run
   $ imggen batch foxes.csv --template "a {colour} fox" --name "{colour}-{task}"
-  $ imggen batch products.csv --shard 1/4 --output pictures/ --yes
   $ jq -c '.[] | {prompt: .title}' books.json | imggen batch - --json`;
 
 export function register(command: Command, runWith: RunWith): void {
@@ -50,15 +48,12 @@ export function register(command: Command, runWith: RunWith): void {
       `${command.description()}\nColumns or keys of a manifest: ${MANIFEST_COLUMNS.join(" ")}.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
     )
     .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
-  addRequestOptions(command).option(
-    "--template <text>",
-    "prompt of rows without one, of their columns: a {colour} fox",
-  );
+  addRequestOptions(command)
+    .option("--template <text>", "prompt of rows without one, of their columns: a {colour} fox")
+    .option("--no-validate", "skip validation against the model matrix");
   addBatchOutputOptions(command);
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
-    .optionsGroup(OPTION_GROUPS.advanced)
-    .option("--no-validate", "skip validation against the model matrix")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runBatch));
 }

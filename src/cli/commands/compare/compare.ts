@@ -55,10 +55,8 @@ export function register(command: Command, runWith: RunWith): void {
     .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
     .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
     .option("-q, --quality <qualities>", "qualities, comma-separated", collect);
-  addBatchOptions(addBatchOutputOptions(addFieldOption(command, "image")))
-    .option("--no-validate", "skip validation against the model matrix")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runCompare));
+  addFieldOption(command, "image").option("--no-validate", "skip validation against the model matrix");
+  addBatchOptions(addBatchOutputOptions(command)).addHelpText("after", EXAMPLES).action(runWith(runCompare));
 }
 
 async function runCompare(session: Session, prompt: string, flags: CompareOptions): Promise<number> {

@@ -22,13 +22,7 @@ import {
   type Viewing,
   viewingOf,
 } from "../../flags/view-flags.ts";
-import {
-  addPollOptions,
-  addRequestTimeout,
-  requestTimeout,
-  type WaitFlags,
-  waitSettings,
-} from "../../flags/wait-flags.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport } from "../../output/render.ts";
 import { clientContext } from "../../tasks/client-context.ts";
@@ -53,10 +47,10 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .argument("[taskId...]", "ids of tasks; none: every unfinished one")
     .option("-o, --output <path>", "override the saved output path")
-    .option("--overwrite", "replace existing files");
+    .option("--overwrite", "replace existing files")
+    .option("--dismiss", "dismiss requests whose outcome is unknown");
   addPreviewOption(command);
-  addRequestTimeout(addPollOptions(command, "how long to wait for each task"))
-    .option("--dismiss", "dismiss requests whose outcome is unknown")
+  addWaitOptions(command, "how long to wait for each task")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runResume));
 }

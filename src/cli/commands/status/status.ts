@@ -13,13 +13,7 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { addPreviewOption, previewImages, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
-import {
-  addPollOptions,
-  addRequestTimeout,
-  requestTimeout,
-  type WaitFlags,
-  waitSettings,
-} from "../../flags/wait-flags.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { withTasksShown } from "../../tasks/with-tasks.ts";
@@ -45,7 +39,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("-o, --output <path>", "save the images of completed tasks there")
     .option("--overwrite", "replace existing files");
   addPreviewOption(command);
-  addRequestTimeout(addPollOptions(command, "how long to wait", "with --wait: "))
+  addWaitOptions(command, "how long to wait", "with --wait: ")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runStatus));
 }
