@@ -77,7 +77,10 @@ function selfDescription() {
   };
 }
 
-/** The package's API as an ES module, with the names that it exports. */
+/**
+ * The package's API, which is CommonJS, as an ES module with the names that it exports; and its types for `require`. Those
+ * are the ES module's own, so that an error is of one class however a program got the package.
+ */
 function moduleOfClient() {
   return {
     name: "module-of-client",
@@ -85,9 +88,18 @@ function moduleOfClient() {
       const names = Object.values(bundle).find(({ name, isEntry }) => isEntry && name === "client").exports;
       const code = `import client from "./client.cjs";\n\nexport const { ${names.join(", ")} } = client;\n`;
       writeFileSync(path.join(dir, "index.js"), code);
+      writeFileSync(path.join(dir, "client.d.cts"), TYPES_FOR_REQUIRE);
     },
   };
 }
+
+const TYPES_FOR_REQUIRE = `\
+import type * as api from "./types/client/index.d.ts" with { "resolution-mode": "import" };
+export type * from "./types/client/index.d.ts" with { "resolution-mode": "import" };
+export declare const createClient: typeof api.createClient;
+export declare const ImggenFailure: typeof api.ImggenFailure;
+export type ImggenFailure = api.ImggenFailure;
+`;
 
 /**
  * Modules that a library loads for what the program never does, and what stands in for them. Each is a part of Node that

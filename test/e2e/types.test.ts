@@ -32,6 +32,29 @@ const CONSUMER = `
   createClient().generate({ model: "gamma-image-2" });
 `;
 
+/** The same from CommonJS, where an ES module's client and errors may come in as well. */
+const REQUIRER = `
+  import imggen = require("imggen");
+  import type { TaskResult } from "imggen";
+  import type { Client } from "imggen" with { "resolution-mode": "import" };
+
+  export async function fox(): Promise<TaskResult | null> {
+    const client: Client = imggen.createClient({ sandbox: true });
+    try {
+      return await client.generate({ prompt: "a fox", model: "gamma-image-2" });
+    } catch (error) {
+      if (!(error instanceof imggen.ImggenFailure)) throw error;
+      const failure: imggen.ImggenFailure = error;
+      return failure.error.type === "usage" ? null : Promise.reject(failure);
+    }
+  }
+
+  export const same: Promise<typeof imggen.ImggenFailure> = import("imggen").then(({ ImggenFailure }) => ImggenFailure);
+
+  // @ts-expect-error: a request has a prompt.
+  imggen.createClient().generate({ model: "gamma-image-2" });
+`;
+
 let folder: string;
 let tarball: string;
 
@@ -54,6 +77,7 @@ beforeAll(async () => {
   );
   await writeFile(path.join(folder, "package.json"), '{ "type": "module" }');
   await writeFile(path.join(folder, "consumer.ts"), CONSUMER);
+  await writeFile(path.join(folder, "requirer.cts"), REQUIRER);
   const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
   const example = /```js\n(import \{ createClient.*?)```/s.exec(readme)?.[1];
   if (example === undefined) throw new Error("README has no example of the library");
@@ -62,32 +86,32 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-const SOURCES = ["consumer.ts", "readme.ts"];
+const [MODULES, REQUIRERS] = [["consumer.ts", "readme.ts"], ["requirer.cts"]];
 
 // The older compiler is the one that the checker below brings.
 const COMPILERS = { older: createRequire(resolve("@arethetypeswrong/core")).resolve, current: resolve };
 
 it.each([
-  ["older", "bundler"],
-  ["current", "nodenext"],
+  ["older", "bundler", MODULES],
+  ["older", "node16", REQUIRERS],
+  ["current", "nodenext", [...MODULES, ...REQUIRERS]],
 ] as const)(
-  "the types stand alone for a consumer, and for README's example, with the %s compiler and modules of %s",
-  async (compiler, how) => {
+  "the types stand alone for a consumer, and for README's example, with the %s compiler and modules of %s: %j",
+  async (compiler, how, sources) => {
     const flags = ["--strict", "--skipLibCheck", "false", "--noEmit", "--target", "es2022"];
     flags.push("--lib", "es2022,esnext.disposable", "--types", "node");
-    flags.push("--module", how === "bundler" ? "esnext" : "nodenext", "--moduleResolution", how);
-    const tsc = run(process.execPath, [COMPILERS[compiler]("typescript/bin/tsc"), ...flags, ...SOURCES], {
+    flags.push("--module", how === "bundler" ? "esnext" : how, "--moduleResolution", how);
+    const tsc = run(process.execPath, [COMPILERS[compiler]("typescript/bin/tsc"), ...flags, ...sources], {
       cwd: folder,
     });
     expect(await tsc.catch(({ stdout }) => ({ stdout }))).toMatchObject({ stdout: "" });
   },
 );
 
-it("the types are found wherever an ES module may be imported from", async () => {
+it("the types are found wherever the package may be imported or required from", async () => {
   const { problems = [] } = (await checkPackage(createPackageFromTarballData(await readFile(tarball)))) as {
     problems?: { kind: string }[];
   };
-  // The package is an ES module: `require` of it needs a Node that can, and Node 10 knows no `exports`.
-  const allowed = new Set(["CJSResolvesToESM", "NoResolution"]);
-  expect(problems.filter(({ kind }) => !allowed.has(kind))).toEqual([]);
+  // Node 10 knows no `exports`.
+  expect(problems.filter(({ kind }) => kind !== "NoResolution")).toEqual([]);
 });
