@@ -1,5 +1,5 @@
 import { fixedSchedule } from "../core/polling/fixed.ts";
-import type { WaitSettings } from "../core/polling/wait-settings.ts";
+import type { WaitSettings } from "../core/polling/wait.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { checkRequest } from "../models/check.ts";
 import type { Labels } from "../models/labels.ts";

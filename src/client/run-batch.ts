@@ -7,7 +7,7 @@ import { realFolder } from "../core/batch/row-files.ts";
 import type { TaskDeps } from "../core/deps.ts";
 import { BudgetExceededError } from "../core/errors.ts";
 import { DEFAULT_TEMPLATE, templateProblem } from "../core/images/file-name.ts";
-import { likelyCredits } from "../core/limits/batch-budget.ts";
+import { likelyCredits } from "../core/limits/budget.ts";
 import { readManifest } from "../core/manifest/read.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { type OptionNames, worded } from "../lib/wording.ts";

@@ -1,8 +1,8 @@
 import type { TaskDeps } from "../core/deps.ts";
 import { requireFree } from "../core/images/destination.ts";
 import { prepareDestination } from "../core/images/prepare-destination.ts";
+import { checkBudget } from "../core/limits/budget.ts";
 import { checkDailyLimit } from "../core/limits/daily-limit.ts";
-import { checkBudget } from "../core/limits/request-budget.ts";
 import type { ReferenceImages } from "../core/references/reference-images.ts";
 import { continueEarlier } from "../core/task/continue.ts";
 import { dismissTask } from "../core/task/dismiss.ts";

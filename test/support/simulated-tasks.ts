@@ -1,11 +1,11 @@
+import type { CompletionInterval } from "../../src/core/polling/completion-intervals.ts";
 import {
-  type CompletionInterval,
   defaultSchedule,
   fixedSchedule,
-  learnedSchedule,
   type PollingSchedule,
   staggeredFirstPollMs,
-} from "../../src/core/polling/index.ts";
+} from "../../src/core/polling/fixed.ts";
+import { learnedSchedule } from "../../src/core/polling/learned.ts";
 
 /** Draws a task's duration, milliseconds. */
 export type Durations = (random: () => number) => number;

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Command } from "commander";
 import { requireFree, resolveDestination } from "../../core/images/destination.ts";
 import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
-import { checkBudget } from "../../core/limits/request-budget.ts";
+import { checkBudget } from "../../core/limits/budget.ts";
 import type { ReferenceImages } from "../../core/references/reference-images.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { fixedSchedule } from "../../core/polling/fixed.ts";
-import type { WaitSettings } from "../../core/polling/wait-settings.ts";
+import type { WaitSettings } from "../../core/polling/wait.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Session } from "../app/session.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";

@@ -2,7 +2,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { Admission } from "../limits/admission.ts";
-import type { WaitSettings } from "../polling/wait-settings.ts";
+import type { WaitSettings } from "../polling/wait.ts";
 import type { OutputFolder } from "./batch-row.ts";
 import type { BudgetWatch } from "./budget-watch.ts";
 import type { RowResult } from "./row-result.ts";

@@ -5,8 +5,8 @@ import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { pollWithinLimit } from "../polling/paced-polls.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
+import { pollWithinLimit } from "./rate-limited-polls.ts";
 import { RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
 const PATIENCE_MS = 180_000;
@@ -132,9 +132,9 @@ export class AdmittedService implements ImageService {
   }
 
   #report(reply: SubmitReply, ticket: Ticket, signal: AbortSignal): void {
-    const { breaker, rateLimiter: pace } = this.#admission;
-    if (reply.outcome === "accepted") pace.speedUp();
-    if (reply.outcome === "rate_limited") pace.slowDown(reply.retryAfterMs);
+    const { breaker, rateLimiter } = this.#admission;
+    if (reply.outcome === "accepted") rateLimiter.speedUp();
+    if (reply.outcome === "rate_limited") rateLimiter.slowDown(reply.retryAfterMs);
     if (signal.aborted) return;
     // Not an outage: waiting would not help.
     if (reply.outcome === "not_sent" && isUntrusted(reply.cause)) return;

@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import { WaitQueue } from "./wait-queue.ts";
+import { WaitQueue } from "../../lib/concurrency.ts";
 
 export interface CircuitBreakerDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;

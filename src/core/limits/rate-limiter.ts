@@ -1,6 +1,6 @@
 import { backoffMs, type RetryRule } from "../../api/retry.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { WaitQueue } from "./wait-queue.ts";
+import { WaitQueue } from "../../lib/concurrency.ts";
 
 export interface RateLimiterDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;

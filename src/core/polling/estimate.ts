@@ -1,5 +1,36 @@
-import { BINS, middleMs } from "./bins.ts";
-import type { History, PastTask } from "./history.ts";
+import { type History, OLDEST_MS, type PastTask } from "./completion-intervals.ts";
+
+/** A part of a task's life, milliseconds from its acceptance. */
+export interface Bin {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The logarithm of the factor by which each bin is longer than the one before it. */
+const LOG_STEP = 0.03;
+const YOUNGEST_MS = 250;
+const COUNT = Math.ceil(Math.log(OLDEST_MS / YOUNGEST_MS) / LOG_STEP);
+
+/**
+ * The ages between bins. Each bin is 3 % longer than the one before it, because durations differ by factors, not by
+ * seconds. The first bin begins at the acceptance.
+ */
+export const BIN_EDGES_MS: readonly number[] = Array.from({ length: COUNT + 1 }, (_, index) =>
+  index === 0 ? 0 : YOUNGEST_MS * Math.exp(index * LOG_STEP),
+);
+
+export const BINS: readonly Bin[] = BIN_EDGES_MS.slice(1).map((toMs, index) => ({
+  fromMs: BIN_EDGES_MS[index] ?? 0,
+  toMs,
+}));
+
+export function lengthMs({ fromMs, toMs }: Bin): number {
+  return toMs - fromMs;
+}
+
+export function middleMs({ fromMs, toMs }: Bin): number {
+  return (fromMs + toMs) / 2;
+}
 
 /** The share of all tasks that complete in each of BINS. Together 1. */
 export type Shares = readonly number[];
@@ -43,6 +74,31 @@ export function estimate({ tasks, size }: History): Shares {
 function likelyLog({ afterMs, byMs }: PastTask): number {
   const log = (Math.log(Math.max(afterMs, FIRST_POLL_AT_LEAST * byMs)) + Math.log(byMs)) / 2;
   return Math.max(LEAST_LOG, log);
+}
+
+/** The least weight of the fallback, however long the history. */
+const LEAST_WEIGHT = 0.08;
+/** With a history of this many tasks the fallback and the estimate weigh the same. */
+const HALF_WEIGHT_SIZE = 1.2;
+/** How likely the fallback takes a completion to be before the estimate expects any, compared with one after it. */
+const EARLY = 0.2;
+/** The mean duration in the fallback, as a factor of the estimate's. */
+const SLOWER_BY = 1.5;
+
+/**
+ * Mixes the estimate with a fallback, for a service that has become slower or faster than its history. The fallback
+ * assumes that tasks complete at a constant rate once the estimate expects them, and at a fifth of it before.
+ */
+export function withFallback(estimated: Shares, historySize: number): Shares {
+  const weight = Math.max(LEAST_WEIGHT, HALF_WEIGHT_SIZE / (HALF_WEIGHT_SIZE + historySize));
+  const meanMs = sum(BINS.map((bin, index) => middleMs(bin) * (estimated[index] ?? 0)));
+  let expected = 0;
+  const heights = BINS.map((bin, index) => {
+    expected += estimated[index] ?? 0;
+    return Math.max(expected, EARLY) * Math.exp(-middleMs(bin) / (SLOWER_BY * meanMs)) * lengthMs(bin);
+  });
+  const whole = sum(heights);
+  return heights.map((height, index) => weight * (height / whole) + (1 - weight) * (estimated[index] ?? 0));
 }
 
 function sum(values: readonly number[]): number {

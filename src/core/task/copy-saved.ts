@@ -4,7 +4,7 @@ import type { TaskState } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/save-images.ts";
-import type { WaitSettings } from "../polling/wait-settings.ts";
+import type { WaitSettings } from "../polling/wait.ts";
 import { finishTask } from "./finish.ts";
 import type { TaskReport } from "./report.ts";
 

@@ -9,8 +9,7 @@ import { saveImages } from "../images/save-images.ts";
 import type { SaveResult } from "../images/save-spec.ts";
 import type { SidecarFacts } from "../images/sidecar.ts";
 import { unseen } from "../polling/poll-once.ts";
-import { type WaitResult, waitForTask } from "../polling/wait.ts";
-import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
+import { type WaitResult, type WaitSettings, waitForTask, waitTimeoutMs } from "../polling/wait.ts";
 import { elapsedMs, type TaskReport, taskFailed } from "./report.ts";
 import type { TaskWriter } from "./task-writer.ts";
 

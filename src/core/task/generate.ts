@@ -9,7 +9,7 @@ import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError, TakenOverError } from "../errors.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { overDailyLimit } from "../limits/daily-limit.ts";
-import { type WaitSettings, waitTimeoutMs } from "../polling/wait-settings.ts";
+import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import { factsOf, type TaskReport } from "./report.ts";
 import { type SubmitResult, submitOnce } from "./submit.ts";
 import { coverMs, RecordedAttempts } from "./submit-record.ts";

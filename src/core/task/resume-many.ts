@@ -2,7 +2,7 @@ import { Slots } from "../../lib/concurrency.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
-import { RateLimitedPolls } from "../polling/paced-polls.ts";
+import { RateLimitedPolls } from "../limits/rate-limited-polls.ts";
 import { awaitTask, leftUnfinished } from "./finish.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BIN_EDGES_MS } from "../../../src/core/polling/bins.ts";
-import { estimate, type Shares } from "../../../src/core/polling/estimate.ts";
-import { type CompletionInterval, weigh } from "../../../src/core/polling/history.ts";
+import { type CompletionInterval, weigh } from "../../../src/core/polling/completion-intervals.ts";
+import { BIN_EDGES_MS, estimate, type Shares } from "../../../src/core/polling/estimate.ts";
 import { draw, lognormal, mean, watched } from "../../support/simulated-tasks.ts";
 
 /** The age by which half of the tasks have completed. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultSchedule, learnedSchedule } from "../../../src/core/polling/index.ts";
+import { defaultSchedule } from "../../../src/core/polling/fixed.ts";
+import { learnedSchedule } from "../../../src/core/polling/learned.ts";
 import {
   type Durations,
   draw,

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import {
   defaultSchedule,
   expectedSchedule,
-  learnedSchedule,
   type PollingSchedule,
   staggeredFirstPollMs,
-} from "../../../src/core/polling/index.ts";
+} from "../../../src/core/polling/fixed.ts";
+import { learnedSchedule } from "../../../src/core/polling/learned.ts";
 import { PollingSchedules } from "../../../src/core/polling/schedules.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { defaultSchedule, fixedSchedule, type PollingSchedule } from "../../../src/core/polling/index.ts";
-import { type WaitSpec, waitForTask } from "../../../src/core/polling/wait.ts";
+import { defaultSchedule, fixedSchedule, type PollingSchedule } from "../../../src/core/polling/fixed.ts";
+import { type WaitSpec, waitForTask, waitTimeoutMs } from "../../../src/core/polling/wait.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, failure, response, success } from "../../support/scripted-server.ts";
@@ -258,4 +258,24 @@ it.each([
   const { pollTimes } = await waiting(answers, { schedule, timeoutMs: 600_000 });
   const inWindow = (start: number) => pollTimes.filter((at) => at >= start && at < start + 180_000).length;
   expect(Math.max(...pollTimes.map(inWindow))).toBeLessThanOrEqual(60);
+});
+
+const requestOf = (quality?: string) => ({
+  prompt: "a fox",
+  model: "gamma-image-2",
+  ...(quality && { quality }),
+});
+describe("how long a result is waited for", () => {
+  it.each([
+    [undefined, 180_000],
+    ["2K", 180_000],
+    ["4K", 600_000],
+  ])("with quality %s, by default, is %i ms, at a resume too", (quality, ms) => {
+    expect(waitTimeoutMs({ timeoutMs: null, schedule: null }, requestOf(quality))).toBe(ms);
+  });
+
+  it("is what the user said, and 180 s for a task of which nothing is known", () => {
+    expect(waitTimeoutMs({ timeoutMs: 0, schedule: null }, requestOf("4K"))).toBe(0);
+    expect(waitTimeoutMs({ timeoutMs: null, schedule: null }, null)).toBe(180_000);
+  });
 });

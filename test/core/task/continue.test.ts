@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { fixedSchedule } from "../../../src/core/polling/index.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import { continueEarlier } from "../../../src/core/task/continue.ts";
 import type { Destination } from "../../../src/task/destination.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { fixedSchedule } from "../../../src/core/polling/index.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import { requireSameAccount } from "../../../src/core/task/account.ts";
 import { type ResumeDeps, resumeById } from "../../../src/core/task/resume.ts";
 import type { Destination } from "../../../src/task/destination.ts";

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { fixedSchedule } from "../../../src/core/polling/index.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import type { ResumeDeps } from "../../../src/core/task/resume.ts";
 import { type StatusSpec, taskStatus } from "../../../src/core/task/status.ts";
 import { Ledger } from "../../../src/store/ledger.ts";

@@ -1,7 +1,7 @@
 import { isRepeat } from "../../../core/batch/batch-row.ts";
 import type { BatchPlan, TotalCost } from "../../../core/batch/plan.ts";
 import { BudgetExceededError } from "../../../core/errors.ts";
-import { likelyCredits } from "../../../core/limits/batch-budget.ts";
+import { likelyCredits } from "../../../core/limits/budget.ts";
 import { highestCost } from "../../../models/cost.ts";
 import type { Matrix } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";

@@ -4,7 +4,7 @@ import { findBatch } from "../../../core/batch/batch-folder.ts";
 import { batchId, type CheckedRow } from "../../../core/batch/batch-row.ts";
 import { type BatchSpec, budgetedKeys } from "../../../core/batch/execute-batch.ts";
 import { add, type BatchPlan, noCost, planBatch, type TotalCost } from "../../../core/batch/plan.ts";
-import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
+import { checkBatchBudget } from "../../../core/limits/budget.ts";
 import { BatchClaims } from "../../../store/batch-claims.ts";
 import { BatchFolders } from "../../../store/batch-folders.ts";
 import { SANDBOX_SERVICE } from "../../../task/intent.ts";

@@ -4,7 +4,7 @@ import { type Cell, type Comparison, compareCells, requireKnownValues } from "..
 import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { checkBatchBudget } from "../../../core/limits/batch-budget.ts";
+import { checkBatchBudget } from "../../../core/limits/budget.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";

@@ -90,10 +90,10 @@ async function showEach(
   // Of several tasks that a signal interrupts it is said once.
   const isSaidOnce = tasks.length > 1 && !session.options.json;
   const stopWaiting = isSaidOnce ? showAtSignal(runningAtSignal, session, "not finished yet") : () => {};
-  const paced = withRateLimitedPolls(deps);
+  const limited = withRateLimitedPolls(deps);
   const codes = await inOrder(
     tasks.map(async (task, at) => {
-      const report = await statusOf(task.id, task.record, options, paced);
+      const report = await statusOf(task.id, task.record, options, limited);
       running.delete(task);
       progress.finished(at);
       return { report, at };

@@ -1,6 +1,6 @@
 import type { ImageService, PollReply } from "../../api/service.ts";
 import { Slots } from "../../lib/concurrency.ts";
-import { RateLimiter, type RateLimiterDeps } from "../limits/rate-limiter.ts";
+import { RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
 const POLLS_AT_ONCE = 32;
 
@@ -10,12 +10,12 @@ const POLLS_AT_ONCE = 32;
  */
 export class RateLimitedPolls implements ImageService {
   readonly #service: ImageService;
-  readonly #pace: RateLimiter;
+  readonly #rateLimiter: RateLimiter;
   readonly #slots = new Slots(POLLS_AT_ONCE);
 
   constructor(service: ImageService, deps: RateLimiterDeps) {
     this.#service = service;
-    this.#pace = new RateLimiter(deps);
+    this.#rateLimiter = new RateLimiter(deps);
   }
 
   get submitTimeoutMs(): number {
@@ -28,8 +28,8 @@ export class RateLimitedPolls implements ImageService {
 
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
     return this.#slots.run(async () => {
-      const reply = await pollWithinLimit(this.#service, this.#pace, taskId, timeoutMs, signal);
-      if (reply.outcome !== "retry") this.#pace.answered();
+      const reply = await pollWithinLimit(this.#service, this.#rateLimiter, taskId, timeoutMs, signal);
+      if (reply.outcome !== "retry") this.#rateLimiter.answered();
       return reply;
     });
   }
@@ -38,19 +38,19 @@ export class RateLimitedPolls implements ImageService {
 /** Polls a task once, when the rate limit of all polls allows. A 429 slows all of them down. Never throws. */
 export async function pollWithinLimit(
   service: ImageService,
-  pace: RateLimiter,
+  rateLimiter: RateLimiter,
   taskId: string,
   timeoutMs: number | undefined,
   signal: AbortSignal,
 ): Promise<PollReply> {
-  const leftMs = pace.leftMs;
+  const leftMs = rateLimiter.leftMs;
   // The wait for this task would end before its turn; waitForTask handles that.
   if (timeoutMs !== undefined && leftMs > timeoutMs) return tooBusy(leftMs);
   // The signal ended the wait, so nothing is sent.
-  await pace.pause(signal).catch(() => {});
+  await rateLimiter.pause(signal).catch(() => {});
   if (signal.aborted) return interrupted();
   const reply = await service.poll(taskId, timeoutMs, signal);
-  if (reply.outcome === "retry" && reply.rateLimited) pace.slowDown(reply.retryAfterMs);
+  if (reply.outcome === "retry" && reply.rateLimited) rateLimiter.slowDown(reply.retryAfterMs);
   return reply;
 }
 

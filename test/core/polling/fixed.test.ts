@@ -4,7 +4,7 @@ import {
   expectedSchedule,
   fixedSchedule,
   staggeredFirstPollMs,
-} from "../../../src/core/polling/index.ts";
+} from "../../../src/core/polling/fixed.ts";
 import {
   draw,
   figuresOf,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ImageService, PollReply } from "../../../src/api/service.ts";
-import { RateLimitedPolls } from "../../../src/core/polling/paced-polls.ts";
+import { RateLimitedPolls } from "../../../src/core/limits/rate-limited-polls.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 
 const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };
@@ -15,7 +15,7 @@ const signal = new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A service whose polls are answered by the test, one after the other. */
-function paced() {
+function limited() {
   const open: { taskId: string; answer: (reply: PollReply) => void }[] = [];
   const clock = steppedClock();
   const service: ImageService = {
@@ -29,7 +29,7 @@ function paced() {
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `task-${at}`);
 
 it("sends 32 polls at once, and the others in their order as those are answered", async () => {
-  const { open, polls } = paced();
+  const { open, polls } = limited();
   const all = ids(40).map((id) => polls.poll(id, undefined, signal));
   await turn();
   expect(open.map(({ taskId }) => taskId)).toEqual(ids(32));
@@ -42,7 +42,7 @@ it("sends 32 polls at once, and the others in their order as those are answered"
 });
 
 it("sends none of them until the time has passed that a 429 asked for", async () => {
-  const { open, clock, polls } = paced();
+  const { open, clock, polls } = limited();
   const first = polls.poll("task-0", undefined, signal);
   await turn();
   open[0]?.answer(BUSY);
@@ -57,7 +57,7 @@ it("sends none of them until the time has passed that a 429 asked for", async ()
 });
 
 it("does not wait for a turn that comes after the time there is", async () => {
-  const { open, polls } = paced();
+  const { open, polls } = limited();
   const first = polls.poll("task-0", undefined, signal);
   await turn();
   open[0]?.answer(BUSY);
@@ -67,7 +67,7 @@ it("does not wait for a turn that comes after the time there is", async () => {
 });
 
 it("sends nothing after a signal", async () => {
-  const { open, polls } = paced();
+  const { open, polls } = limited();
   const stop = new AbortController();
   const all = ids(40).map((id) => polls.poll(id, undefined, stop.signal));
   await turn();

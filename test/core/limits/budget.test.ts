@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TotalCost } from "../../../src/core/batch/plan.ts";
 import { BudgetExceededError } from "../../../src/core/errors.ts";
-import { checkBatchBudget, likelyCredits } from "../../../src/core/limits/batch-budget.ts";
+import { checkBatchBudget, checkBudget, likelyCredits } from "../../../src/core/limits/budget.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 
 const cost = (credits: number, undocumented = 0): TotalCost => ({ rows: 3, credits, undocumented });
@@ -81,4 +81,47 @@ it.each([
 it("what is not documented counts as the highest documented cost in the question of consent", () => {
   expect(likelyCredits(cost(100), MODELS)).toBe(100);
   expect(likelyCredits(cost(4, 2), MODELS)).toBe(4 + 2 * 8);
+});
+
+const costing = (credits: number | null) => ({
+  request: { prompt: "a fox", model: "vendor1/alpha-pro" },
+  credits,
+  warnings: [],
+});
+
+describe("a cap on what a request may cost", () => {
+  it.each([
+    [2, 2],
+    [2, 100],
+    [0, 0],
+  ])("lets %i credits pass under %i", (credits, cap) => {
+    expect(() => checkBudget(costing(credits), cap, MODELS, false)).not.toThrow();
+  });
+
+  it.each([
+    [8, 2],
+    [1, 0],
+  ])("refuses %i credits under %i, and names both", (credits, cap) => {
+    const check = () => checkBudget(costing(credits), cap, MODELS, true);
+    expect(check).toThrow(BudgetExceededError);
+    expect(check).toThrow(new RegExp(`${credits} credits.*${cap}`));
+  });
+
+  it("refuses a cost that is not documented, unless that is allowed", () => {
+    expect(() => checkBudget(costing(null), 1000, MODELS, false)).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining("vendor1/alpha-pro"),
+        hint: expect.stringContaining(
+          "Documented costs: gamma-image-2 (2 to 8 credits), gamma-image-2-5-flare-text (3 to 8 credits), ",
+        ),
+      }),
+    );
+    expect(() => checkBudget(costing(null), 0, MODELS, true)).not.toThrow();
+  });
+
+  it("says that nothing was spent", () => {
+    expect(() => checkBudget(costing(8), 2, MODELS, false)).toThrow(
+      expect.objectContaining({ type: "budget_exceeded", charged: "no" }),
+    );
+  });
 });

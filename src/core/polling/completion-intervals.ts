@@ -1,5 +1,3 @@
-import { OLDEST_MS } from "./bins.ts";
-
 /**
  * When a task completed, as far as polls can tell, in milliseconds from its acceptance: after the last poll that found
  * it running (`pendingMs`, null if none did), and not after the poll that found it completed (`seenMs`).
@@ -23,6 +21,8 @@ export interface History {
   size: number;
 }
 
+/** Where the estimate ends: a task that took longer counts as one of this age. */
+export const OLDEST_MS = 1_800_000;
 /** The ledger counts whole milliseconds. */
 const NARROWEST_MS = 1;
 /** A wider interval is informative only if its end is at most 1.5 × its start. */
