@@ -42,6 +42,12 @@ describe("an upload command", () => {
     ["prints two lines", `echo uploaded; ${PRINTS_URL}`, /printed 2 lines/],
     ["prints an http URL", "echo http://cdn.example/fox.png", /printed "http:\/\/cdn\.example\/fox\.png"/],
     ["prints something else", "echo fox.png uploaded", /printed "fox\.png uploaded"/],
+    [
+      "prints a URL with no //",
+      "echo https:a.example/x",
+      /printed a URL in which no host follows https:\/\/, and must/,
+    ],
+    ["prints a URL with no host", "echo https:///x", /printed a URL in which no host/],
     ["prints two URLs on one line", "echo https://a.example https://b.example", /printed "https:/],
     ["prints a URL with a password", "echo https://me:secret@a.example/", /printed "https:\/\/a\.example\/"/],
     ["prints without end", "yes", /printed more than any URL is long/],

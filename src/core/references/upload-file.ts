@@ -2,6 +2,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { type ProgramEnd, runProgram } from "../../lib/run-program.ts";
+import { isRemoteUrl } from "../../models/rules/images.ts";
 import { interruptedError } from "../errors.ts";
 import type { ReferenceFile } from "./reference-file.ts";
 import { type UploadCommand, wordsFor } from "./upload-command.ts";
@@ -82,9 +83,11 @@ function printedUrl(stdout: string, file: ReferenceFile): string {
   if (lines.length === 0) throw misprinted("nothing", file);
   if (lines.length > 1) throw misprinted(`${lines.length} lines`, file);
   if (line.length > LONGEST_URL) throw misprinted(`a line of more than ${LONGEST_URL} characters`, file);
+  if (/^https:/i.test(line) && !isRemoteUrl(line))
+    throw misprinted("a URL in which no host follows https://", file);
   if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
     throw misprinted(JSON.stringify(withoutQuery(line).slice(0, 200)), file);
-  // As it was understood: the service may read "https:host" otherwise.
+  // As it was understood: the service may read a backslash otherwise.
   return new URL(line).href;
 }
 

@@ -5,7 +5,8 @@ import { modelList, shownUrl } from "./wording.ts";
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
 const WINDOWS_DRIVE = /^[a-z]:/i;
-const FETCHED: ReadonlySet<string> = new Set(["http:", "https:", "data:"]);
+/** `https:host` and `https:///host` parse as well, but not every program sees the same host in them. */
+const FETCHED = /^(?:https?:\/\/[^/\\]|data:)/i;
 
 /** Sections 2.2, 2.4 and 8: how many reference images a model takes. */
 export const imageCount: Rule = ({ input, model, matrix, labels }) => {
@@ -71,8 +72,7 @@ function openTo(count: number, matrix: Matrix): Model[] {
   return findModels({ references: count }, matrix).matching;
 }
 
-/** `C:\fox.png` and `localhost:8080/fox.png` parse as URLs too, of the schemes `c:` and `localhost:`. */
-function isRemoteUrl(text: string): boolean {
-  if (WINDOWS_DRIVE.test(text) || HOST_AND_PORT.test(text)) return false;
-  return URL.canParse(text) && FETCHED.has(new URL(text).protocol);
+/** Whether a reference image is a URL that the service can fetch, or holds the image itself. */
+export function isRemoteUrl(text: string): boolean {
+  return FETCHED.test(text) && URL.canParse(text);
 }

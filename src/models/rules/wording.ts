@@ -18,5 +18,5 @@ export function modelList(models: readonly Model[]): string {
 
 /** A reference image's URL without possible secrets: a password before the host, a signature in the query. */
 export function shownUrl(value: string): string {
-  return shown(value.replace(/[?#].*$/s, "").replace(/\/\/[^/]*@/, "//"));
+  return shown(value.replace(/[?#].*$/s, "").replace(/(^https?:\/*|\/\/)[^/]*@/i, "$1"));
 }

@@ -80,6 +80,8 @@ describe("a reference image", () => {
     "images.test/fox.png",
     "localhost:8080/fox.png",
     "https://",
+    "https:images.test/fox.png",
+    "https:///fox.png",
     "-",
   ])("is no file, no part of a URL, and nothing that the web does not serve: %j", (url) => {
     const { message, hint } = refusalOf({ image: ["https://images.test/a.png", url] });
@@ -130,12 +132,12 @@ describe("a reference image", () => {
     expect(checkRequest({ ...input, image: ["HTTPS://images.test/b.png"] }).warnings).toEqual([]);
   });
 
-  it("is shown in a refusal without its password and its signature", () => {
-    const { message } = refusalOf({
-      model: "gamma-image-2-5-flare-image",
-      image: ["http://me:secret@images.test/b.png?sig=secret#secret"],
-    });
-    expect(message).toContain("http://images.test/b.png:");
+  it.each([
+    ["http://me:secret@images.test/b.png?sig=secret#secret", "--image http://images.test/b.png:"],
+    ["https:me:secret@images.test/b.png", "--image https:images.test/b.png is"],
+  ])("is shown in a refusal without its password and its signature: %s", (url, start) => {
+    const { message } = refusalOf({ model: "gamma-image-2-5-flare-image", image: [url] });
+    expect(message).toContain(start);
     expect(message).not.toContain("secret");
   });
 });
