@@ -82,14 +82,17 @@ function addBuiltIn(program: Command, onText: (text: string) => void): void {
     .action(() => onText(VERSION));
 }
 
-/** @param words all that are no flags: a prompt, perhaps */
+/** @param words all that are no flags: of a question for help, or of a prompt, perhaps */
 async function unknownCommand(word: string, words: readonly string[]): Promise<UsageError> {
+  const [help, what] = words[0] === "help" ? ["help ", "command or topic"] : ["", "command"];
+  const names = [...Object.keys(COMMANDS), ...(help === "" ? [] : TOPIC_NAMES)];
   const { editDistance } = await import("../../models/edit-distance.ts");
-  const near = Object.keys(COMMANDS).find((name) => name.startsWith(word) || editDistance(name, word) <= 2);
+  const near = names.find((name) => name.startsWith(word) || editDistance(name, word) <= 2);
   const { shellWord } = await import("../../lib/shell-word.ts");
   const prompt = `To generate an image: imggen generate ${shellWord(words.join(" "))}`;
-  const hint = near ? `Did you mean imggen ${near}?` : `${prompt}\nSee imggen --help.`;
-  return new UsageError(`There is no command ${JSON.stringify(word)}.`, { hint });
+  const other = help === "" ? prompt : `Topics: ${TOPIC_NAMES.join(", ")}`;
+  const hint = near ? `Did you mean imggen ${help}${near}?` : `${other}\nSee imggen --help.`;
+  return new UsageError(`There is no ${what} ${JSON.stringify(word)}.`, { hint });
 }
 
 /** The words of a command line that may name a command and its subcommand: first the command's name. */

@@ -47,6 +47,13 @@ it("a misspelled command or flag is answered with the one that was meant", async
   expect(await complaint("generate", "a fox", "--modl", "x")).toContain("Did you mean --model?");
 });
 
+it("a question for help that names nothing is answered with the nearest command or topic, or all topics", async () => {
+  expect(await complaint("help", "exit")).toContain("Did you mean imggen help exit-codes?");
+  expect(await complaint("help", "enviroment")).toContain("Did you mean imggen help environment?");
+  expect(await complaint("help", "histroy")).toContain("Did you mean imggen help history?");
+  expect(await complaint("help", "nope")).toMatch(/no command or topic "nope"\.\n {2}Topics: exit-codes, /);
+});
+
 it.each([
   ["generate a red fox", "imggen generate 'a red fox'"],
   [
