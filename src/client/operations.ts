@@ -1,13 +1,14 @@
+import type { UseCaseDeps } from "../core/deps.ts";
 import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
-import { prepareDestination } from "../core/images/prepare-destination.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { recentTasks } from "../core/task/history.ts";
-import type { TaskReport } from "../core/task/report.ts";
-import { resumeMany } from "../core/task/resume-many.ts";
+import { reportOfId, type TaskReport } from "../core/task/report.ts";
 import { reuseEarlier } from "../core/task/reuse.ts";
-import { taskStatus } from "../core/task/status.ts";
+import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../core/task/unreadable.ts";
+import { resume } from "../core/use-cases/resume.ts";
+import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
@@ -35,11 +36,9 @@ import type {
   StatusResult,
   TaskSuccess,
 } from "./results.ts";
-import { isNothing, mayBeTask, tasksToResume } from "./resume-targets.ts";
 import { type BatchRows, runBatch } from "./run-batch.ts";
 import { submitRequest } from "./submit-request.ts";
-import { describeUnreadable, type UnreadableEntry } from "./unreadable-entries.ts";
-import { type CallerDeps, Workspace } from "./workspace.ts";
+import { Workspace } from "./workspace.ts";
 
 /** What a client's calls do. A module of its own, so that a client is created without loading any of it. */
 export class Operations {
@@ -102,29 +101,25 @@ export class Operations {
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
     const wait = options.wait === true ? waitFrom("status", options) : null;
     const destination = options.output === undefined ? null : await this.#destination(options);
-    if (destination) await prepareDestination(destination);
     const deps = this.#depsFor(options, signal);
-    const report = deps.noted(await taskStatus(taskId, { wait, destination }, deps));
-    return statusJson(report, this.#context.optionNames);
+    const named = { id: taskId, record: await deps.ledger.find(taskId) };
+    const [report = reportOfId(taskId)] = await status([named], { wait, destination }, deps);
+    return statusJson(deps.noted(report), this.#context.optionNames);
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
     const wait = waitFrom("resume", options);
     const destination = options.output === undefined ? null : await this.#destination(options);
-    if (destination) await prepareDestination(destination);
     const { overwrite = false } = options;
-    const folder = this.#context.resolvePath(".");
-    const fallback = () => ({ kind: "folder", folder, template: DEFAULT_TEMPLATE, overwrite }) as const;
+    const { isSandbox, resolvePath, optionNames } = this.#context;
+    const fallback = () =>
+      ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite }) as const;
     const deps = this.#depsFor(options, signal);
-    const { targets, unreadable: entries } = await tasksToResume(ids, this.#context.isSandbox, deps.ledger);
-    const reports = await resumeMany(targets, { wait, destination, fallback }, deps, async () => {});
-    if (ids.length === 0 && !signal.aborted) await deps.ledger.sweep().catch(() => {});
-    const tasks = reports
-      .filter((report, at) => !isNothing(report, targets[at]))
-      .map((report) => reportJson(deps.noted(report), this.#context.optionNames));
-    const unreadable = unreadableFiles(entries);
-    const ok = unreadable.unreadable === undefined && tasks.every((task) => task.ok);
-    return { ok, tasks, ...unreadable };
+    const spec = { ids, isSandbox, wait, destination, fallback };
+    const { reports, unreadable } = await resume(spec, deps);
+    const tasks = reports.map((report) => reportJson(deps.noted(report), optionNames));
+    const ok = unreadable.length === 0 && tasks.every((task) => task.ok);
+    return { ok, tasks, ...unreadableFiles(unreadable) };
   }
 
   async history(options: HistoryOptions): Promise<HistoryResult> {
@@ -137,7 +132,7 @@ export class Operations {
       labelOf: (name) => `history: ${name}`,
     });
     const { records, unreadable } = await recentTasks(this.#workspace.ledger, limit, filter);
-    return { tasks: records.map(historyEntry), ...unreadableFiles(unreadable) };
+    return { tasks: records.map(historyEntry), ...unreadableFiles(unreadable.filter(mayBeTask)) };
   }
 
   close(): Promise<void> {
@@ -150,7 +145,7 @@ export class Operations {
     throw new ImggenFailure(result, report.error);
   }
 
-  #depsFor(options: CallOptions, signal: AbortSignal): CallerDeps & Pick<Listener, "noted"> {
+  #depsFor(options: CallOptions, signal: AbortSignal): UseCaseDeps & Pick<Listener, "noted"> {
     const { onProgress, noted } = new Listener(options.onProgress);
     const published = new RunFileNames(this.#context.clock.now());
     const writeOut = () => Promise.reject(new InterruptedError(null));
@@ -168,8 +163,6 @@ export class Operations {
 }
 
 function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult, "unreadable"> {
-  const files = entries
-    .filter(mayBeTask)
-    .map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
+  const files = entries.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
   return files.length > 0 ? { unreadable: files } : {};
 }

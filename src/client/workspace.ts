@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { EarlyConnection } from "../api/early-connection.ts";
-import type { Connection, TaskDeps } from "../core/deps.ts";
+import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
 import { PollingSchedules } from "../core/polling/schedules.ts";
-import type { ResumeDeps } from "../core/task/resume.ts";
 import { coalescingClock } from "../lib/coalescing-clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
@@ -19,12 +18,6 @@ export interface WorkspaceOptions {
 
 /** How the caller of some tasks is notified of them, and stops them. */
 export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut" | "published">;
-
-/** What a caller's tasks need, each at its own account. */
-export interface CallerDeps extends ResumeDeps {
-  /** For the current account. */
-  current: () => Promise<TaskDeps>;
-}
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
@@ -46,7 +39,7 @@ export class Workspace {
   }
 
   /** What one caller's tasks need: the same for every task of an account. */
-  depsFor(caller: Caller): CallerDeps {
+  depsFor(caller: Caller): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const known = new Map<Connection, Promise<TaskDeps>>();
@@ -57,9 +50,9 @@ export class Workspace {
     };
     return {
       ledger: this.ledger,
+      signal: caller.signal,
       current: async () => at(await this.#connections.current()),
-      depsFor: async (service, taskId) =>
-        at(await (service ? this.#connections.of(service, taskId) : this.#connections.current())),
+      depsFor: async (service, taskId) => at(await this.#connections.of(service, taskId)),
     };
   }
 

@@ -23,6 +23,23 @@ export interface Connection {
   maskKey: (text: string) => string;
 }
 
+/** What a use case depends on: the ledger, and what the tasks of each account need. */
+export interface UseCaseDeps {
+  ledger: Ledger;
+  /** Aborts with an InterruptedError as its reason. */
+  signal: AbortSignal;
+  /** For the current account. */
+  current: () => Promise<TaskDeps>;
+  /** For a task's own account. @throws OtherAccountError */
+  depsFor: (service: ServiceIdentity, taskId: string) => Promise<TaskDeps>;
+}
+
+/** Where every task is of one account. */
+export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
+  const { ledger, signal } = deps;
+  return { ledger, signal, current: async () => deps, depsFor: async () => deps };
+}
+
 /** What submitting a request, waiting for its task and saving its images depend on. */
 export interface TaskDeps {
   connection: Connection;

@@ -15,14 +15,12 @@ export function isInterrupted({ error }: TaskReport): boolean {
  * Names the tasks that a signal leaves unfinished as soon as it arrives: each of them may take its time to end.
  * @param left the tasks that are left, asked for at the signal
  * @param state what they are, after `3 tasks are`
- * @returns a function that stops waiting for a signal
  */
-export function showAtSignal(left: () => readonly string[], session: Session, state: string): () => void {
+export function showAtSignal(left: () => readonly string[], session: Session, state: string): void {
   const { signal } = session.context;
   const show = () => void showInterrupted(left(), session, state);
   if (signal.aborted) show();
   else signal.addEventListener("abort", show, { once: true });
-  return () => signal.removeEventListener("abort", show);
 }
 
 /** The first of them, how many there are, and where the rest is. */

@@ -1,4 +1,5 @@
-import { type CallerDeps, Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
+import { Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
+import type { UseCaseDeps } from "../../core/deps.ts";
 import type { OnTaskProgress } from "../../core/task/progress-events.ts";
 import type { Session } from "../app/session.ts";
 import { clientContext } from "./client-context.ts";
@@ -14,7 +15,7 @@ export async function withTasksShown<Result>(
   session: Session,
   options: WorkspaceOptions,
   progress: Shown,
-  work: (deps: CallerDeps) => Promise<Result>,
+  work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
   const workspace = new Workspace(clientContext(session), options);
   const caller = {

@@ -5,12 +5,13 @@ import { StateFolderError } from "../../store/errors.ts";
 import type { Destination } from "../../task/destination.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
+import { ofOneAccount, type UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { AdmittedService } from "../limits/admission.ts";
 import { requireSameAccount } from "../task/account.ts";
 import { dismissTask, recordNotSent } from "../task/dismiss.ts";
 import { reportOf } from "../task/report.ts";
-import { finishOwned, type ResumeDeps, type ResumeSpec, resumeFound } from "../task/resume.ts";
+import { finishOwned, type ResumeSpec, resumeFound } from "../task/resume.ts";
 import { destinationOf, folderOf, movedDestination } from "./batch-row.ts";
 import type { PlannedRow } from "./plan.ts";
 import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";
@@ -149,15 +150,15 @@ function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, output }: Ba
 }
 
 /** Tasks of earlier runs share the batch's rate limiter. */
-function resumeDeps({ deps, admission }: BatchContext): ResumeDeps {
+function resumeDeps({ deps, admission }: BatchContext): UseCaseDeps {
   const limited = {
     ...deps,
     connection: { ...deps.connection, service: new AdmittedService(admission, null) },
   };
   return {
-    ledger: deps.ledger,
+    ...ofOneAccount(limited),
     async depsFor(service, taskId) {
-      if (service) requireSameAccount(service, deps.connection.identity, taskId);
+      requireSameAccount(service, deps.connection.identity, taskId);
       return limited;
     },
   };

@@ -72,7 +72,7 @@ export function requireFolderForSeveral(destination: Destination | null, tasks: 
   if (tasks < 2 || destination === null || destination.kind === "folder") return;
   const place = destination.kind === "file" ? destination.path : "standard output";
   throw new UsageError(`${tasks} tasks are to be saved, and ${place} takes one.`, {
-    hint: "Nothing was downloaded. Name a folder: --output pictures/",
+    hint: ({ output }) => `Nothing was downloaded. Name a folder: ${output} pictures/`,
   });
 }
 

@@ -5,7 +5,7 @@ import { isSameRequest } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { TaskDeps } from "../deps.ts";
+import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import type { GenerateSpec } from "./generate.ts";
@@ -84,7 +84,7 @@ async function continued(
   // Not before: what is submitted needs none of it.
   const { finishOwned } = await import("./resume.ts");
   const options = { wait, destination: isSamePlace ? null : destination, fallback: () => destination };
-  return finishOwned(owned, options, { ledger: deps.ledger, depsFor: async () => deps });
+  return finishOwned(owned, options, ofOneAccount(deps));
 }
 
 function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {

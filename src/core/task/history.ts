@@ -1,15 +1,12 @@
 import type { Ledger } from "../../store/ledger.ts";
-import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
 import { type HistoryFilter, matches } from "./history-filter.ts";
-
-/** A file in the ledger's folders that cannot be read as a task; the user is warned about it. */
-export type Unreadable = Exclude<LedgerEntry, { kind: "task" }>;
+import type { UnreadableEntry } from "./unreadable.ts";
 
 /** Tasks of the ledger, and the files that could not be read. */
 export interface Recent {
   records: TaskRecord[];
-  unreadable: Unreadable[];
+  unreadable: UnreadableEntry[];
   /** How many of the tasks read were left out because they are at another service. */
   elsewhere: number;
   /** How many tasks match, the records included; no more are counted than was asked. */
@@ -42,7 +39,7 @@ export async function recentTasks(
 export async function* chargedTasks(
   ledger: Ledger,
   filter: HistoryFilter,
-): AsyncGenerator<TaskRecord | Unreadable | "elsewhere"> {
+): AsyncGenerator<TaskRecord | UnreadableEntry | "elsewhere"> {
   const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
   for await (const entry of ledger.newestFirst()) {
     if (entry.kind !== "task") {

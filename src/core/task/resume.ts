@@ -1,11 +1,9 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Destination } from "../../task/destination.ts";
-import type { ServiceIdentity } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
-import type { TaskDeps } from "../deps.ts";
+import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { isWhole } from "../images/save-images.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
@@ -23,23 +21,15 @@ export interface ResumeSpec {
   fallback: () => Destination;
 }
 
-export interface ResumeDeps {
-  ledger: Ledger;
-  /** Everything needed to reach a task's own account; null for the current account. @throws OtherAccountError */
-  depsFor: (service: ServiceIdentity | null, taskId: string) => Promise<TaskDeps>;
-}
-
-/** Finishes a task by its id, the service's or the ledger's. Never throws an expected error: it is in the report. */
-export async function resumeById(id: string, options: ResumeSpec, deps: ResumeDeps): Promise<TaskReport> {
-  return resumeNamed(id, await deps.ledger.find(id), options, deps);
-}
-
-/** As `resumeById`, where the ledger was asked already. @param record null if it has no such task */
+/**
+ * Finishes a task by its id, the service's or the ledger's. Never throws an expected error: it is in the report.
+ * @param record null if the ledger has no such task
+ */
 export async function resumeNamed(
   id: string,
   record: TaskRecord | null,
   options: ResumeSpec,
-  deps: ResumeDeps,
+  deps: UseCaseDeps,
 ): Promise<TaskReport> {
   if (record) return resumeFound(record, options, deps);
   return settledUnknownId(await reported(reportOfId(id), () => adopt(id, options, deps)));
@@ -53,7 +43,7 @@ export async function resumeNamed(
 export async function resumeFound(
   record: TaskRecord,
   options: ResumeSpec,
-  deps: ResumeDeps,
+  deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const { state } = record;
   if (state.name === "failed")
@@ -72,7 +62,7 @@ export async function resumeFound(
 export function resumeRecord(
   record: TaskRecord,
   options: ResumeSpec,
-  deps: ResumeDeps,
+  deps: UseCaseDeps,
   seen: WaitResult | null = null,
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
@@ -103,7 +93,7 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
 export async function finishOwned(
   owned: OwnedTask,
   options: ResumeSpec,
-  deps: ResumeDeps,
+  deps: UseCaseDeps,
   seen: WaitResult | null = null,
 ): Promise<TaskReport> {
   const { record } = owned;
@@ -157,7 +147,7 @@ async function askAgain(
   record: TaskRecord,
   state: Extract<TaskState, { name: "failed" }>,
   options: ResumeSpec,
-  deps: ResumeDeps,
+  deps: UseCaseDeps,
 ): Promise<TaskReport> {
   if (!(await deps.ledger.isFinished(record.id))) {
     // Its process ended just before that, or is about to do it.
@@ -181,7 +171,7 @@ async function saveUnowned(
   record: TaskRecord,
   { taskId, acceptedAt }: { taskId: string; acceptedAt: string },
   options: ResumeSpec,
-  deps: ResumeDeps,
+  deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(record.intent.service, taskId);
   const destination = options.destination ?? recoveryDestination(record.intent.destination);
@@ -191,9 +181,9 @@ async function saveUnowned(
 }
 
 /** Polls a task that the ledger does not have, and saves it. */
-async function adopt(taskId: string, options: ResumeSpec, deps: ResumeDeps): Promise<TaskReport> {
+async function adopt(taskId: string, options: ResumeSpec, deps: UseCaseDeps): Promise<TaskReport> {
   requireId(taskId);
-  const taskDeps = await deps.depsFor(null, taskId);
+  const taskDeps = await deps.current();
   const destination = options.destination ?? options.fallback();
   const task = { taskId, writer: null, destination, acceptedAtMs: null, recovering: true, saved: [] };
   return finishTask(task, reportOfId(taskId), options.wait, taskDeps);

@@ -4,7 +4,7 @@ import type { Destination } from "../../task/destination.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { TaskDeps } from "../deps.ts";
+import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, interruptedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
@@ -122,7 +122,7 @@ async function reused(
   const wanted = destination?.kind === "folder" ? null : destination;
   const options = { wait, destination: wanted ?? (gone ? fallback : null), fallback: () => fallback };
   // It is a task of the same account.
-  return resumeFound(record, options, { ledger, depsFor: async () => deps });
+  return resumeFound(record, options, ofOneAccount(deps));
 }
 
 /** Whether a process is submitting it, or waits to submit it again. */

@@ -1,9 +1,10 @@
 import { mkdir, readdir, readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { ofOneAccount, type UseCaseDeps } from "../../../src/core/deps.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import { requireSameAccount } from "../../../src/core/task/account.ts";
-import { type ResumeDeps, resumeById } from "../../../src/core/task/resume.ts";
+import { type ResumeSpec, resumeNamed } from "../../../src/core/task/resume.ts";
 import type { Destination } from "../../../src/task/destination.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
@@ -49,10 +50,10 @@ async function leftBehind({ events = [], destination = {}, script = {}, alive = 
   const { stateFolder, output } = before;
   const world = await taskWorld(server.baseUrl, { processes: processes.as(1), stateFolder, output });
   const fallback = { ...world.destination, folder: await temporaryFolder() } as Destination;
-  const deps: ResumeDeps = {
-    ledger: world.deps.ledger,
+  const deps: UseCaseDeps = {
+    ...ofOneAccount(world.deps),
     async depsFor(service, taskId) {
-      if (service) requireSameAccount(service, world.deps.connection.identity, taskId);
+      requireSameAccount(service, world.deps.connection.identity, taskId);
       return world.deps;
     },
   };
@@ -70,6 +71,10 @@ async function leftBehind({ events = [], destination = {}, script = {}, alive = 
     return { folder: file.split("/")[0], types };
   };
   return { resume, lines, server, id: owned.record.id, fallback, ...world };
+}
+
+async function resumeById(id: string, options: ResumeSpec, deps: UseCaseDeps) {
+  return resumeNamed(id, await deps.ledger.find(id), options, deps);
 }
 
 const savedAt = (file: string): SavedFile => ({
@@ -330,10 +335,10 @@ describe("resuming a task of another account", () => {
   it("is refused with what is needed, and the task is left as it is", async () => {
     const { lines, id, deps, clock, server, fallback } = await leftBehind({ events: [accepted] });
     const elsewhere = { baseUrl: "https://other.example/api", keyId: "0" };
-    const refusing: ResumeDeps = {
-      ledger: deps.ledger,
+    const refusing: UseCaseDeps = {
+      ...ofOneAccount(deps),
       async depsFor(service, taskId) {
-        requireSameAccount(service ?? elsewhere, elsewhere, taskId);
+        requireSameAccount(service, elsewhere, taskId);
         return deps;
       },
     };
@@ -353,10 +358,10 @@ describe("resuming a task of another account", () => {
 
   it("leaves it free to be resumed with the right one", async () => {
     const { resume, id, deps, fallback } = await leftBehind({ events: [accepted] });
-    const refusing: ResumeDeps = {
-      ledger: deps.ledger,
+    const refusing: UseCaseDeps = {
+      ...ofOneAccount(deps),
       async depsFor(service, taskId) {
-        requireSameAccount(service ?? testIdentity(""), testIdentity("https://other.example/api"), taskId);
+        requireSameAccount(service, testIdentity("https://other.example/api"), taskId);
         return deps;
       },
     };

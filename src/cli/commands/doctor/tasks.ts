@@ -1,5 +1,6 @@
 import { openLedger } from "../../../client/open-ledger.ts";
-import { mayBeTask, tasksToResume } from "../../../client/resume-targets.ts";
+import { mayBeTask } from "../../../core/task/unreadable.ts";
+import { tasksToResume } from "../../../core/use-cases/resume.ts";
 import { isUnknown, mayBeCharged } from "../../../task/record.ts";
 import { type CheckResult, type CheckSpec, ok, warning } from "./check.ts";
 import { knownFolders } from "./settings.ts";

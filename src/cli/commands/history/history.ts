@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { HISTORY_LIMIT, historyEntry } from "../../../client/history.ts";
 import { openLedger } from "../../../client/open-ledger.ts";
-import { describeUnreadable } from "../../../client/unreadable-entries.ts";
 import { chargedTasks, recentTasks } from "../../../core/task/history.ts";
 import type { HistoryFilter } from "../../../core/task/history-filter.ts";
 import { reportOf } from "../../../core/task/report.ts";
+import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";

@@ -1,8 +1,8 @@
 import { openLedger } from "../../../client/open-ledger.ts";
-import { describeUnreadable } from "../../../client/unreadable-entries.ts";
 import { chargedTasks } from "../../../core/task/history.ts";
 import type { HistoryFilter } from "../../../core/task/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/task/history-summary.ts";
+import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import type { Session } from "../../app/session.ts";
 import { showTable } from "../../output/table.ts";
 import type { TableColumn } from "../../output/table-layout.ts";

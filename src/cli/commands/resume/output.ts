@@ -1,18 +1,11 @@
 import { describeFailure } from "../../../client/failure.ts";
 import { failureJson, reportJson } from "../../../client/report-json.ts";
-import { describeUnreadable, type UnreadableEntry } from "../../../client/unreadable-entries.ts";
 import { interruptedError } from "../../../core/errors.ts";
-import type { TaskReport } from "../../../core/task/report.ts";
+import { describeUnreadable } from "../../../core/task/unreadable.ts";
+import type { Resumed } from "../../../core/use-cases/resume.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Session } from "../../app/session.ts";
 import { isInterrupted } from "../../output/interrupted.ts";
-
-/** The reports of the tasks, and the files that cannot be read. */
-export interface Resumed {
-  reports: TaskReport[];
-  /** Damaged, or of a newer version: each may well be a charged task. */
-  unreadable: UnreadableEntry[];
-}
 
 const MOST_IDS = 100;
 

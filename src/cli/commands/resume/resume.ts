@@ -2,15 +2,19 @@ import type { Command } from "commander";
 import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
 import { openLedger } from "../../../client/open-ledger.ts";
 import { reportJson } from "../../../client/report-json.ts";
-import { isNothing, mayBeTask, tasksToResume } from "../../../client/resume-targets.ts";
-import { describeUnreadable } from "../../../client/unreadable-entries.ts";
-import { requireFolderForSeveral, resolveFileDestination } from "../../../core/images/destination.ts";
+import { resolveFileDestination } from "../../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
-import { prepareDestination } from "../../../core/images/prepare-destination.ts";
 import { dismissTask } from "../../../core/task/dismiss.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
-import type { ResumeDeps, ResumeSpec } from "../../../core/task/resume.ts";
-import { distinct, type ResumeTarget, resumeMany } from "../../../core/task/resume-many.ts";
+import type { ResumeSpec } from "../../../core/task/resume.ts";
+import { describeUnreadable } from "../../../core/task/unreadable.ts";
+import {
+  distinct,
+  type Resumed,
+  type ResumeEvents,
+  type ResumeTarget,
+  resume,
+} from "../../../core/use-cases/resume.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
@@ -27,7 +31,7 @@ import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport } from "../../output/render.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 import { withTasksShown } from "../../tasks/with-tasks.ts";
-import { type Resumed, resumedJson } from "./output.ts";
+import { resumedJson } from "./output.ts";
 import { createResumeProgress, type ResumeProgress } from "./progress.ts";
 
 interface ResumeFlags extends WaitFlags, ViewFlags {
@@ -58,19 +62,12 @@ export function register(command: Command, runWith: RunWith): void {
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
   const viewing = await viewingOf(flags, session);
-  const options = { ...(await resumeOptions(flags, session)), viewing };
+  const spec = { ...(await resumeSpec(flags, session)), ids, isSandbox: session.options.sandbox === true };
   const progress = createResumeProgress(session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
-  const resumed = await withTasksShown(session, timeouts, progress, async (deps) => {
-    const { targets, unreadable } = await tasksToResume(ids, session.options.sandbox === true, deps.ledger);
-    requireFolderForSeveral(options.destination, targets.length);
-    for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
-    await progress.begin(targets.length);
-    const reports = await resumeTargets(targets, options, session, deps, progress);
-    // Housekeeping: the next resume tries again where this one cannot.
-    if (ids.length === 0 && !session.context.signal.aborted) await deps.ledger.sweep().catch(() => {});
-    return { reports, unreadable: unreadable.filter(mayBeTask) };
-  });
+  const resumed = await withTasksShown(session, timeouts, progress, (deps) =>
+    resume(spec, deps, shownEvents(viewing, progress, session)),
+  );
   const exitCode = exitCodeOf(resumed);
   await show(resumed, ids, exitCode, session);
   return exitCode;
@@ -92,48 +89,47 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   return 0;
 }
 
-async function resumeOptions(flags: ResumeFlags, session: Session): Promise<ResumeSpec> {
+async function resumeSpec(flags: ResumeFlags, session: Session): Promise<ResumeSpec> {
   const { output, overwrite = false } = flags;
   const sidecar = await session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
   const destination =
     output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
-  if (destination) await prepareDestination(destination);
   const fallback = () =>
     ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite, sidecar }) as const;
   return { wait: await waitSettings(flags, session), destination, fallback };
 }
 
-/** Resumes tasks, and shows each as it ends; after a signal, all that are left at once. */
-async function resumeTargets(
-  targets: readonly ResumeTarget[],
-  options: ResumeSpec & { viewing: Viewing },
-  session: Session,
-  deps: ResumeDeps,
-  progress: ResumeProgress,
-): Promise<TaskReport[]> {
+/** Shows each task as it ends; after a signal, all that are left at once. */
+function shownEvents(viewing: Viewing, progress: ResumeProgress, session: Session): ResumeEvents {
   const forPeople = !session.options.json;
-  const left = new Set(targets.filter(({ record }) => record === null || "taskId" in record.state));
-  const stopWaiting =
-    forPeople && targets.length > 1
-      ? showAtSignal(() => [...left].map(idOf), session, "charged and not saved yet")
-      : () => {};
+  let tasks = 0;
   // A task's picture, then its lines, then the next one's.
   let shown = Promise.resolve();
-  const reports = await resumeMany(targets, options, deps, async (report, target) => {
-    left.delete(target);
-    const isTold = isInterrupted(report) && targets.length > 1;
-    if (!forPeople || isTold || isNothing(report, target)) return;
-    shown = shown
-      .catch(() => {})
-      .then(async () => {
-        await previewImages(report.files, options.viewing, session);
-        await progress.end(report, idOf(target));
-      });
-    await shown;
-  });
-  stopWaiting();
-  return reports.filter((report, at) => !isNothing(report, targets[at]));
+  const left = new Set<ResumeTarget>();
+  return {
+    async onBegin({ targets, unreadable }) {
+      tasks = targets.length;
+      for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
+      await progress.begin(tasks);
+      for (const target of targets)
+        if (target.record === null || "taskId" in target.record.state) left.add(target);
+      if (forPeople && tasks > 1)
+        showAtSignal(() => [...left].map(idOf), session, "charged and not saved yet");
+    },
+    async onEnd(report, target) {
+      left.delete(target);
+      const isTold = isInterrupted(report) && tasks > 1;
+      if (!forPeople || isTold) return;
+      shown = shown
+        .catch(() => {})
+        .then(async () => {
+          await previewImages(report.files, viewing, session);
+          await progress.end(report, idOf(target));
+        });
+      await shown;
+    },
+  };
 }
 
 function idOf({ id, record }: ResumeTarget): string {

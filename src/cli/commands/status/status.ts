@@ -2,17 +2,19 @@ import type { Command } from "commander";
 import { worstOf } from "../../../client/exit-codes.ts";
 import { resumeCommand } from "../../../client/failure.ts";
 import { statusJson } from "../../../client/report-json.ts";
-import { requireFolderForSeveral, resolveFileDestination } from "../../../core/images/destination.ts";
-import { prepareDestination } from "../../../core/images/prepare-destination.ts";
+import { resolveFileDestination } from "../../../core/images/destination.ts";
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
-import type { ResumeDeps } from "../../../core/task/resume.ts";
-import { distinct, withRateLimitedPolls } from "../../../core/task/resume-many.ts";
-import { type NamedTask, namedTasks, type StatusSpec, statusOf } from "../../../core/task/status.ts";
-import { inOrder } from "../../../lib/concurrency.ts";
+import { type NamedTask, namedTasks, type StatusEvents, status } from "../../../core/use-cases/status.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
-import { addPreviewOption, previewImages, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
+import {
+  addPreviewOption,
+  previewImages,
+  type ViewFlags,
+  type Viewing,
+  viewingOf,
+} from "../../flags/view-flags.ts";
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
@@ -52,62 +54,47 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const { resolvePath } = session.context;
   const destination =
     output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
-  const options = { wait: flags.wait ? settings : null, destination };
+  const spec = { wait: flags.wait ? settings : null, destination };
   const progress = createStatusProgress(flags.wait === true, session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
-  const codes = await withTasksShown(session, timeouts, progress, async (deps) => {
-    const named = await namedTasks(ids, session.context.resolvePath, deps.ledger);
-    // Polled as often as it is named, saved once.
-    const tasks = destination ? distinct(named) : named;
-    requireFolderForSeveral(destination, tasks.length);
-    if (destination) await prepareDestination(destination);
-    await progress.begin(tasks.map(nameOf));
-    return showEach(tasks, options, { deps, progress, session }, async ({ files }) => {
-      if (destination) await previewImages(files, viewing, session);
-    });
+  const showing = { viewing, isSaving: destination !== null };
+  const reports = await withTasksShown(session, timeouts, progress, async (deps) => {
+    const tasks = await namedTasks(ids, session.context.resolvePath, deps.ledger);
+    return status(tasks, spec, deps, shownEvents(showing, progress, session));
   });
-  return worstOf(codes);
+  return worstOf(reports.map(exitCodeOfReport));
 }
 
-interface Showing {
-  deps: ResumeDeps;
-  progress: StatusProgress;
-  session: Session;
-}
-
-/** Polls all tasks together, and shows them in the order in which they were named. @returns their exit codes */
-async function showEach(
-  tasks: readonly NamedTask[],
-  options: StatusSpec,
-  { deps, progress, session }: Showing,
-  beforeShown: (report: TaskReport) => Promise<void>,
-): Promise<number[]> {
-  const running = new Set(tasks);
+/** Shows each task as it ends; after a signal, all that are left at once. */
+function shownEvents(
+  { viewing, isSaving }: { viewing: Viewing; isSaving: boolean },
+  progress: StatusProgress,
+  session: Session,
+): StatusEvents {
+  const running = new Map<number, string>();
   const runningAtSignal = () => {
     progress.stop();
-    return [...running].map(nameOf);
+    return [...running.values()];
   };
   // Of several tasks that a signal interrupts it is said once.
-  const isSaidOnce = tasks.length > 1 && !session.options.json;
-  const stopWaiting = isSaidOnce ? showAtSignal(runningAtSignal, session, "not finished yet") : () => {};
-  const limited = withRateLimitedPolls(deps);
-  const codes = await inOrder(
-    tasks.map(async (task, at) => {
-      const report = await statusOf(task.id, task.record, options, limited);
-      running.delete(task);
-      progress.finished(at);
-      return { report, at };
-    }),
-    async ({ report, at }) => {
-      progress.printing(at);
-      await beforeShown(report);
-      if (!isSaidOnce || !isInterrupted(report)) await show(report, session);
-      return exitCodeOfReport(report);
+  let isSaidOnce = false;
+  return {
+    async onBegin(tasks) {
+      for (const [at, task] of tasks.entries()) running.set(at, nameOf(task));
+      await progress.begin([...running.values()]);
+      isSaidOnce = tasks.length > 1 && !session.options.json;
+      if (isSaidOnce) showAtSignal(runningAtSignal, session, "not finished yet");
     },
-  );
-  stopWaiting();
-  progress.stop();
-  return codes;
+    onPolled(at) {
+      running.delete(at);
+      progress.finished(at);
+    },
+    async onEnd(report, at) {
+      progress.printing(at);
+      if (isSaving) await previewImages(report.files, viewing, session);
+      if (!isSaidOnce || !isInterrupted(report)) await show(report, session);
+    },
+  };
 }
 
 /** The service's id, where the ledger has it: a task may be named by the beginning of one. */

@@ -1,17 +1,21 @@
 import type { PolledState } from "../../api/schema.ts";
+import { inOrder } from "../../lib/concurrency.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/destination.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { TaskDeps } from "../deps.ts";
+import type { TaskDeps, UseCaseDeps } from "../deps.ts";
+import { requireFolderForSeveral } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
 import { pollOnce } from "../polling/poll-once.ts";
 import { type WaitSettings, waitForTask, waitTimeoutMs } from "../polling/wait.ts";
-import { leftUnfinished } from "./finish.ts";
-import { reportOf, reportOfId, type TaskReport, taskFailed } from "./report.ts";
-import { originOfFile } from "./rerun.ts";
-import { type ResumeDeps, resumeNamed } from "./resume.ts";
-import { requireId, settledUnknownId } from "./unknown-id.ts";
+import { leftUnfinished } from "../task/finish.ts";
+import { reportOf, reportOfId, type TaskReport, taskFailed } from "../task/report.ts";
+import { originOfFile } from "../task/rerun.ts";
+import { resumeNamed } from "../task/resume.ts";
+import { requireId, settledUnknownId } from "../task/unknown-id.ts";
+import { distinct, withRateLimitedPolls } from "./resume.ts";
 
 export interface StatusSpec {
   /** null: poll once. */
@@ -51,17 +55,51 @@ export async function namedTasks(
   return ids.map((id, at) => ({ id, record: origins[at]?.record ?? records.get(id) ?? null }));
 }
 
-/** Reports a task's status. Never throws an expected error: it is in the report. */
-export async function taskStatus(id: string, options: StatusSpec, deps: ResumeDeps): Promise<TaskReport> {
-  return statusOf(id, await deps.ledger.find(id), options, deps);
+/** How a caller follows the tasks. */
+export interface StatusEvents {
+  /** Called once it is known which tasks there are, before any is polled. */
+  onBegin?: (tasks: readonly NamedTask[]) => Promise<void>;
+  /** Called for each task as its polls end. @param at its place among the tasks */
+  onPolled?: (at: number) => void;
+  /** Called for each task in the order in which they were named. */
+  onEnd?: (report: TaskReport, at: number) => Promise<void>;
 }
 
-/** As `taskStatus`, where the ledger was asked already. @param record null if it has no such task */
-export async function statusOf(
-  id: string,
-  record: TaskRecord | null,
+/**
+ * Polls tasks together, each as often as it is named; where they are saved, once.
+ * @returns a report on each; expected errors are in the reports
+ * @throws UsageError where one file is to hold several, SaveFailedError if the destination is unusable
+ */
+export async function status(
+  named: readonly NamedTask[],
+  spec: StatusSpec,
+  deps: UseCaseDeps,
+  { onBegin = async () => {}, onPolled = () => {}, onEnd = async () => {} }: StatusEvents = {},
+): Promise<TaskReport[]> {
+  const { destination } = spec;
+  const tasks = destination ? distinct(named) : named;
+  requireFolderForSeveral(destination, tasks.length);
+  if (destination) await prepareDestination(destination);
+  await onBegin(tasks);
+  const limited = withRateLimitedPolls(deps);
+  return inOrder(
+    tasks.map(async (task, at) => {
+      const report = await statusOf(task, spec, limited);
+      onPolled(at);
+      return { report, at };
+    }),
+    async ({ report, at }) => {
+      await onEnd(report, at);
+      return report;
+    },
+  );
+}
+
+/** Reports a task's status. Never throws an expected error: it is in the report. */
+async function statusOf(
+  { id, record }: NamedTask,
   options: StatusSpec,
-  deps: ResumeDeps,
+  deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const known = record ? reportOf(record) : reportOfId(id);
   // Without a task id there is nothing to poll; the report is what the ledger knows.
@@ -69,7 +107,7 @@ export async function statusOf(
   const taskId = known.taskId ?? id;
   try {
     requireId(id);
-    const taskDeps = await deps.depsFor(record?.intent.service ?? null, taskId);
+    const taskDeps = await (record ? deps.depsFor(record.intent.service, taskId) : deps.current());
     const ageMs = record ? taskDeps.clock.now() - Date.parse(record.submittedAt) : Number.POSITIVE_INFINITY;
     // What the ledger says of a failed task is history: the answer is what the service says now.
     const report = await pollOrWait(taskId, { ...known, error: null }, ageMs, options.wait, taskDeps);

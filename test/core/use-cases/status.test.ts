@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { ofOneAccount, type TaskDeps } from "../../../src/core/deps.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
-import type { ResumeDeps } from "../../../src/core/task/resume.ts";
-import { type StatusSpec, taskStatus } from "../../../src/core/task/status.ts";
+import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { png } from "../../support/images.ts";
@@ -17,6 +17,13 @@ const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 const answering = (bytes: Buffer): ServiceScript => ({
   poll: (_request, socket) => void socket.write(bytes),
 });
+
+async function statusOf(id: string, deps: TaskDeps, options: Partial<StatusSpec> = {}) {
+  const named = { id, record: await deps.ledger.find(id) };
+  const [report] = await status([named], { wait: null, destination: null, ...options }, ofOneAccount(deps));
+  if (report === undefined) throw new Error("no report");
+  return report;
+}
 
 async function looking(
   script: ServiceScript = {},
@@ -35,8 +42,7 @@ async function looking(
     for (const event of events) await owned.file.record(event);
     await owned.release();
   }
-  const deps: ResumeDeps = { ledger: world.deps.ledger, depsFor: async () => world.deps };
-  const report = await taskStatus("task-1", { wait: null, destination: null, ...options }, deps);
+  const report = await statusOf("task-1", world.deps, options);
   return { report, server, ...world };
 }
 
@@ -188,7 +194,7 @@ describe("a status that saves", () => {
     const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
     const running = answering(success({ status: "processing" }));
     expect((await looking(running, { destination: destination(folder) })).report.files).toEqual([]);
-    await expect(readdir(folder)).rejects.toThrow();
+    expect(await readdir(folder)).toEqual([]);
   });
 });
 
@@ -203,14 +209,7 @@ it.each([
     const { deps } = await looking({}, {}, events);
     const [entry] = await deps.ledger.unfinished();
     const id = entry?.kind === "task" ? entry.record.id : "";
-    const report = await taskStatus(
-      id,
-      { wait: null, destination: null },
-      {
-        ledger: deps.ledger,
-        depsFor: async () => deps,
-      },
-    );
+    const report = await statusOf(id, deps);
     expect(report.ledgerId).toBe(id);
   },
 );
@@ -222,8 +221,7 @@ it("a request of unknown outcome has no task to poll: the service is not asked f
   const asked = server.requests.length;
   const [entry] = await deps.ledger.unfinished();
   const id = entry?.kind === "task" ? entry.record.id : "";
-  const options = { wait: null, destination: null };
-  const report = await taskStatus(id, options, { ledger: deps.ledger, depsFor: async () => deps });
+  const report = await statusOf(id, deps);
   expect(report).toMatchObject({ state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } });
   expect(server.requests).toHaveLength(asked);
 });

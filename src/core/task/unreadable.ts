@@ -1,4 +1,4 @@
-import type { LedgerEntry } from "../store/ledger-entry.ts";
+import type { LedgerEntry } from "../../store/ledger-entry.ts";
 
 /** A file in the ledger's folders that cannot be read as a task. */
 export type UnreadableEntry = Exclude<LedgerEntry, { kind: "task" }>;
@@ -15,4 +15,9 @@ export function describeUnreadable(entry: UnreadableEntry): string {
     case "foreign":
       return `${entry.file} does not belong here; it was left as it is.`;
   }
+}
+
+/** Whether an entry may be a charged task, so that it is not certain that all tasks are finished. */
+export function mayBeTask({ kind }: UnreadableEntry): boolean {
+  return kind === "damaged" || kind === "newer";
 }

@@ -1,0 +1,191 @@
+import { Slots } from "../../lib/concurrency.ts";
+import type { LedgerReader } from "../../store/ledger-reader.ts";
+import { SANDBOX_SERVICE } from "../../task/intent.ts";
+import { isResumable } from "../../task/lifecycle.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { TaskDeps, UseCaseDeps } from "../deps.ts";
+import { requireFolderForSeveral } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
+import { RateLimitedPolls } from "../limits/rate-limited-polls.ts";
+import { awaitTask, leftUnfinished } from "../task/finish.ts";
+import { reportOf, type TaskReport } from "../task/report.ts";
+import { claimedElsewhere, type ResumeSpec, reported, resumeNamed, resumeRecord } from "../task/resume.ts";
+import { mayBeTask, type UnreadableEntry } from "../task/unreadable.ts";
+
+/** Each task that is saved holds a claim and some open files. */
+const SAVES_AT_ONCE = 16;
+
+/** Every system has written a file to its disk by then, synced or not. */
+const WRITTEN_BY_THEN_MS = 10 * 60_000;
+
+/** A task that is asked for. */
+export interface ResumeTarget {
+  /** As the user named it; null if the ledger alone says that it is unfinished. */
+  id: string | null;
+  /** null if the ledger does not have it. */
+  record: TaskRecord | null;
+}
+
+/** Which tasks are finished, and where they are saved. */
+export interface ResumeTasksSpec extends ResumeSpec {
+  /** Ids as the user gave them; none: every unfinished task. */
+  ids: readonly string[];
+  /** Whether only the sandbox's tasks are meant, where no id is given. */
+  isSandbox: boolean;
+}
+
+/** How a caller follows the tasks. */
+export interface ResumeEvents {
+  /** Called once it is known which tasks there are, before any is polled. */
+  onBegin?: (found: ResumeTargets) => Promise<void>;
+  /** Called for each task as it ends. */
+  onEnd?: (report: TaskReport, target: ResumeTarget) => Promise<void>;
+}
+
+/** The reports of the tasks, and the files that cannot be read and may be charged tasks. */
+export interface Resumed {
+  reports: TaskReport[];
+  unreadable: UnreadableEntry[];
+}
+
+/**
+ * Finishes tasks that were charged and not saved. Where no id is given, tasks with nothing to finish are left out.
+ * @throws UsageError for an id that fits several tasks, or where one file is to hold several; SaveFailedError if the
+ *   destination is unusable. Other expected errors are in the reports.
+ */
+export async function resume(
+  spec: ResumeTasksSpec,
+  deps: UseCaseDeps,
+  { onBegin = async () => {}, onEnd = async () => {} }: ResumeEvents = {},
+): Promise<Resumed> {
+  const { ids, isSandbox, destination } = spec;
+  const { targets, unreadable } = await tasksToResume(ids, isSandbox, deps.ledger);
+  requireFolderForSeveral(destination, targets.length);
+  if (destination) await prepareDestination(destination);
+  await onBegin({ targets, unreadable });
+  const reports = await resumeMany(targets, spec, deps, async (report, target) => {
+    if (!isNothing(report, target)) await onEnd(report, target);
+  });
+  // Housekeeping: the next resume tries again where this one cannot.
+  if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
+  return {
+    reports: reports.filter((report, at) => !isNothing(report, targets[at])),
+    unreadable: unreadable.filter(mayBeTask),
+  };
+}
+
+/**
+ * Finishes many tasks concurrently: all are waited for together, and each is saved as soon as it is completed. Polls are
+ * sent in the order of the tasks, so that each is polled once before any is polled again. A task is claimed only to save
+ * it, so waiting for one takes no more than a timer.
+ * @param onEnd called for each task as it ends
+ * @returns a report on each; expected errors are in the reports
+ */
+async function resumeMany(
+  targets: readonly ResumeTarget[],
+  options: ResumeSpec,
+  deps: UseCaseDeps,
+  onEnd: (report: TaskReport, target: ResumeTarget) => Promise<void>,
+): Promise<TaskReport[]> {
+  const run = { options, deps: withRateLimitedPolls(deps), saves: new Slots(SAVES_AT_ONCE) };
+  const ended = targets.map(async (target) => {
+    const report = await resumeOne(target, run);
+    await onEnd(report, target);
+    return report;
+  });
+  // An unexpected error of one, such as of its output, is thrown once the others are saved.
+  await Promise.allSettled(ended);
+  return Promise.all(ended);
+}
+
+/** Each task once, however often, and by whatever beginning of its id, it was named. */
+export function distinct<Target extends ResumeTarget>(targets: readonly Target[]): Target[] {
+  const known = new Set<string | null>();
+  return targets.filter(({ id, record }) => {
+    const isNew = !known.has(record?.id ?? id);
+    known.add(record?.id ?? id);
+    return isNew;
+  });
+}
+
+/** Tasks of one account share the pace of their polls. */
+export function withRateLimitedPolls(deps: UseCaseDeps): UseCaseDeps {
+  const known = new Map<TaskDeps, TaskDeps>();
+  const limited = (plain: TaskDeps) => {
+    const { connection, clock, random } = plain;
+    const polls = () => new RateLimitedPolls(connection.service, { clock, random });
+    const those = known.get(plain) ?? { ...plain, connection: { ...connection, service: polls() } };
+    known.set(plain, those);
+    return those;
+  };
+  return {
+    ...deps,
+    current: async () => limited(await deps.current()),
+    depsFor: async (service, taskId) => limited(await deps.depsFor(service, taskId)),
+  };
+}
+
+interface Run {
+  options: ResumeSpec;
+  deps: UseCaseDeps;
+  saves: Slots;
+}
+
+function resumeOne({ id, record }: ResumeTarget, run: Run): Promise<TaskReport> {
+  const { options, deps, saves } = run;
+  if (record && isResumable(record.state.name)) return resumeCharged(record, run);
+  if (id !== null) return resumeNamed(id, record, options, deps);
+  if (record) return saves.run(() => resumeRecord(record, options, deps));
+  throw new TypeError("a task with neither an id nor a place in the ledger");
+}
+
+/** Waits for a task that the service has, and claims it once there is something to save or to record. */
+async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run): Promise<TaskReport> {
+  const { state, intent } = record;
+  if (!("acceptedAt" in state)) return reportOf(record);
+  if (deps.ledger.isClaimed(record)) return claimedElsewhere(record);
+  const report = reportOf(record);
+  return reported(report, async () => {
+    const { taskId } = state;
+    const taskDeps = await deps.depsFor(intent.service, taskId);
+    const acceptedAtMs = Date.parse(state.acceptedAt);
+    if (Math.abs(taskDeps.clock.now() - acceptedAtMs) < WRITTEN_BY_THEN_MS) await deps.ledger.sync(record);
+    const task = { taskId, acceptedAtMs, recovering: true };
+    const waited = await awaitTask(task, report, options.wait, taskDeps);
+    if (waited.outcome !== "completed" && waited.outcome !== "failed")
+      return leftUnfinished(taskId, waited, report, taskDeps);
+    return saves.run(async () => {
+      if (taskDeps.signal.aborted)
+        return leftUnfinished(taskId, { outcome: "interrupted" }, report, taskDeps);
+      return resumeRecord(record, options, deps, waited);
+    });
+  });
+}
+
+/** What is to be resumed, and the files in the ledger's folders that cannot be read as tasks. */
+interface ResumeTargets {
+  targets: ResumeTarget[];
+  unreadable: UnreadableEntry[];
+}
+
+/** The tasks with these ids; without any, every unfinished one, newest first; under `--sandbox`, only the sandbox's. */
+export async function tasksToResume(
+  ids: readonly string[],
+  isSandbox: boolean,
+  ledger: LedgerReader,
+): Promise<ResumeTargets> {
+  if (ids.length > 0) {
+    const records = await ledger.findEach(ids);
+    return { targets: distinct(ids.map((id) => ({ id, record: records.get(id) ?? null }))), unreadable: [] };
+  }
+  const entries = await ledger.unfinished();
+  const records = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
+  const wanted = records.filter(({ intent }) => !isSandbox || intent.service.baseUrl === SANDBOX_SERVICE);
+  const unreadable = entries.filter((entry) => entry.kind !== "task");
+  return { targets: wanted.map((record) => ({ id: null, record })), unreadable };
+}
+
+/** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
+function isNothing({ charged }: TaskReport, target: ResumeTarget | undefined): boolean {
+  return target?.id === null && charged === "no";
+}
