@@ -22,6 +22,8 @@ const TOGETHER = {
   finish: "(core/task/finish|api/public-address)",
   polls: "api/shared-connections",
   batch: "(cli/commands/batch/(batch|run-shown|summary)|core/batch/(foreign-folder|check-rows|row-files))",
+  // Takes zod along, so that what reads the ledger need not load the library for it.
+  matrix: "models/matrix-file/read",
   // What the API's own file holds would be exported from it beside the API.
   library: "client/create-client",
   // Only for terminals: how wide a text is on one takes longer to load than the program itself.

@@ -131,7 +131,7 @@ const OWNERS: Record<string, string[]> = {
   chalk: ["cli/output/colors.ts"],
   commander: ["cli/"],
   "string-width": ["cli/output/columns.ts"],
-  "zod/mini": ["store/task-lines.ts", "sandbox/"],
+  "zod/mini": ["store/task-lines.ts", "models/matrix-file/schema.ts", "sandbox/"],
   sharp: ["graphics/decoder.ts"],
   sixel: ["graphics/sixel.ts"],
   "supports-terminal-graphics": ["cli/input/query-terminal.ts"],

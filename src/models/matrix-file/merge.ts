@@ -1,20 +1,16 @@
 import { type Matrix, MODELS, type Model, model } from "../matrix.ts";
-import { type MatrixEntry, readMatrixEntry } from "./entry.ts";
-import { MatrixProblem, shownValue } from "./problem.ts";
+import { type MatrixEntry, MatrixProblem, readEntries, shownValue } from "./schema.ts";
 
 /**
  * The built-in models with the entries of a matrix file: an entry of a known id changes the fields that it names, others
  * are added in the file's order.
- * @param document the file's JSON value @throws MatrixProblem for the first thing that is wrong
+ * @param document the file's JSON value @throws MatrixProblem
  */
 export function mergeMatrix(document: unknown): Matrix {
-  if (!Array.isArray(document))
-    throw new MatrixProblem("it", `must be a list of models ([{"id": …}, …]), not ${shownValue(document)}`);
   const models = new Map(MODELS.map((each) => [each.id, each]));
   const places = new Map<string, string>();
-  document.forEach((value, index) => {
+  readEntries(document).forEach((entry, index) => {
     const at = `models[${index}]`;
-    const entry = readMatrixEntry(value, at);
     requireOwnId(entry, at, places);
     const merged = mergedModel(entry, models.get(entry.id));
     requireDefaults(merged, entry, at);

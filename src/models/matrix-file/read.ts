@@ -4,7 +4,7 @@ import { readRegular } from "../../lib/read-file.ts";
 import { firstInvalidByte } from "../../lib/utf8.ts";
 import type { Matrix } from "../matrix.ts";
 import { mergeMatrix } from "./merge.ts";
-import { MatrixProblem } from "./problem.ts";
+import { MatrixProblem } from "./schema.ts";
 
 /** Some thousand models. A file that is larger was meant to be something else. */
 const LARGEST_BYTES = 1024 * 1024;

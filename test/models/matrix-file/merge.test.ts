@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Matrix, MODELS } from "../../../src/models/matrix.ts";
 import { mergeMatrix } from "../../../src/models/matrix-file/merge.ts";
-import { MatrixProblem } from "../../../src/models/matrix-file/problem.ts";
+import { MatrixProblem } from "../../../src/models/matrix-file/schema.ts";
 
 const find = (matrix: Matrix, id: string) => matrix.find((model) => model.id === id);
 
@@ -90,7 +90,7 @@ describe("a matrix file is refused, with the path of what is wrong:", () => {
     [at("a", { kinds: ["text"] }), 'models[1].kinds[0] must be one of text-to-image, edit, not "text"'],
     [at("a", { kinds: [] }), "models[1].kinds must not be empty; null says that it is not known"],
     [at("a", { kinds: "edit" }), 'models[1].kinds must be a list, not "edit"'],
-    [at("a", { kinds: ["edit", "edit"] }), "models[1].kinds[1] repeats models[1].kinds[0]"],
+    [at("a", { kinds: ["edit", "edit"] }), "models[1].kinds[1] is in the list already"],
     [
       at("a", { ratios: ["1:1", "16x9"] }),
       'models[1].ratios[1] must be width:height in whole numbers, or auto, not "16x9"',
@@ -126,10 +126,7 @@ describe("a matrix file is refused, with the path of what is wrong:", () => {
     [at("a", { promptLimit: null }), "models[1].promptLimit must be a whole number of 1 or more, not null"],
     [at("a", { references: 4 }), "models[1].references must be an object, not 4"],
     [at("a", { references: { min: 1 } }), "models[1].references.max is missing"],
-    [
-      at("a", { references: { min: 2, max: 1, httpsOnly: false } }),
-      "models[1].references.max is below models[1].references.min",
-    ],
+    [at("a", { references: { min: 2, max: 1, httpsOnly: false } }), "models[1].references.max is below min"],
     [
       at("a", { references: { min: 0, max: 1, httpsOnly: 1 } }),
       "models[1].references.httpsOnly must be true or false, not 1",
