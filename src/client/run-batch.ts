@@ -79,7 +79,7 @@ export async function runBatch(
 async function specOf(
   rows: BatchRows,
   options: BatchOptions,
-  surroundings: BatchSurroundings,
+  { matrix, names, resolvePath }: BatchSurroundings,
 ): Promise<BatchSpec> {
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
   if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
@@ -88,15 +88,15 @@ async function specOf(
   if (problem !== null)
     throw new UsageError((names) => `batch: name ${JSON.stringify(name)}: ${worded(problem, names)}.`);
   if (output === "-") throw new UsageError('output takes a folder, not "-".');
-  const folder = await realFolder(surroundings.resolvePath(output ?? "."));
+  const folder = await realFolder(resolvePath(output ?? "."));
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   return {
     rows: await checkedRows(rows, {
-      matrix: surroundings.matrix,
+      matrix,
       values,
       labels: LABELS,
-      names: surroundings.names,
+      names,
       validate,
       shard: null,
     }),
@@ -108,6 +108,7 @@ async function specOf(
     shard: null,
     budgetOf: "folder",
     cap: options.maxCredits ?? null,
+    matrix,
     allowUndocumented: !validate,
     nameOf: ({ line }) => `row ${line}`,
   };

@@ -1,7 +1,7 @@
 import type { TaskDeps } from "../core/deps.ts";
 import { requireFree } from "../core/images/destination.ts";
 import { prepareDestination } from "../core/images/prepare-destination.ts";
-import { checkBudget } from "../core/limits/budget.ts";
+import { type CostRules, checkBudget } from "../core/limits/budget.ts";
 import { checkDailyLimit } from "../core/limits/daily-limit.ts";
 import type { ReferenceImages } from "../core/references/reference-images.ts";
 import { continueEarlier } from "../core/task/continue.ts";
@@ -9,11 +9,10 @@ import { dismissTask } from "../core/task/dismiss.ts";
 import { type GenerateSpec, generate } from "../core/task/generate.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
-import type { Matrix } from "../models/matrix.ts";
 import { isUnknown, type TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 
-export interface SubmitSpec extends GenerateSpec {
+export interface SubmitSpec extends GenerateSpec, CostRules {
   /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
   references?: Pick<ReferenceImages, "known" | "ready"> | null;
   /** The task that the user asked to submit again. */
@@ -24,10 +23,6 @@ export interface SubmitSpec extends GenerateSpec {
   reuse: boolean;
   /** The most that it may cost, in credits. */
   maxCredits: number | undefined;
-  /** The models that it could have been for. */
-  matrix: Matrix;
-  /** Whether a request without a documented cost may be submitted under a limit. */
-  allowUndocumented: boolean;
 }
 
 /**
@@ -41,7 +36,7 @@ export async function submitRequest(
   deps: TaskDeps,
   onWarning: (message: string) => Promise<void>,
 ): Promise<TaskReport> {
-  const { checked, destination, wait, maxCredits, allowUndocumented, references = null } = spec;
+  const { checked, destination, wait, maxCredits, references = null } = spec;
   const { reuse, again, repeated } = spec;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
@@ -56,12 +51,12 @@ export async function submitRequest(
       continueEarlier(known, spec, deps, say));
     if (earlier !== null) return earlier;
   }
-  if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec.matrix, allowUndocumented);
+  if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);
   await requireFree(destination);
   const { credits } = checked;
   // What is reused costs nothing; before a new one is sent, its cost is checked in any case.
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
-  await checkDailyLimit(cost, deps.connection.identity.keyId, deps, allowUndocumented);
+  await checkDailyLimit(cost, deps.connection.identity.keyId, deps, spec);
   const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
   const final = { ...spec, checked: { ...checked, request, warnings } };
   if (reusing !== null) return reusing.generateOrReuse(final, deps);

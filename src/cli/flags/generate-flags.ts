@@ -93,10 +93,9 @@ export async function runRequest(
   const { name, overwrite = false } = flags;
   const { resolvePath } = session.context;
   const maxCredits = maxCreditsOf(flags);
-  const matrix = await session.matrix();
+  const rules = { matrix: await session.matrix(), allowUndocumented: !flags.validate };
   // What is reused costs nothing.
-  if (maxCredits !== undefined && (flags.dryRun || !flags.reuse))
-    checkBudget(checked, maxCredits, matrix, !flags.validate);
+  if (maxCredits !== undefined && (flags.dryRun || !flags.reuse)) checkBudget(checked, maxCredits, rules);
   const place = { output: output?.value, name, overwrite, sidecar, resolvePath };
   const destination = await resolveDestination({ ...place, mayExist: true });
   if (flags.dryRun) await requireFree(destination);
@@ -115,8 +114,7 @@ export async function runRequest(
     reuse: flags.reuse === true,
     again: flags.again === true,
     maxCredits,
-    matrix,
-    allowUndocumented: !flags.validate,
+    ...rules,
   };
   const report = await submitShown(spec, { requestTimeoutMs, early }, session);
   const isReused = flags.reuse && report.reused;

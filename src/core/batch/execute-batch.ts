@@ -4,7 +4,7 @@ import { BatchFolders } from "../../store/batch-folders.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
 import { Admission } from "../limits/admission.ts";
-import { checkBatchBudget } from "../limits/budget.ts";
+import { type CostRules, checkBatchBudget } from "../limits/budget.ts";
 import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
 import { checkDailyLimit } from "../limits/daily-limit.ts";
 import type { RateLimiterDeps } from "../limits/rate-limiter.ts";
@@ -23,7 +23,7 @@ import { runRows } from "./run-rows.ts";
 import { inShard, type Shard } from "./shard.ts";
 
 /** Rows that were checked, and how they are to be run. */
-export interface BatchSpec {
+export interface BatchSpec extends CostRules {
   rows: CheckedRow[];
   output: OutputFolder;
   wait: WaitSettings;
@@ -38,8 +38,6 @@ export interface BatchSpec {
   budgetOf: "folder" | "rows";
   /** The budget in credits, earlier runs included; null for none. */
   cap: number | null;
-  /** Whether requests without a documented cost may pass under a cap. */
-  allowUndocumented: boolean;
   /** How messages for people name a row. */
   nameOf: (row: CheckedRow) => string;
 }
@@ -83,7 +81,7 @@ export async function executeBatch(
   watcher: BatchWatcher,
   deps: TaskDeps,
 ): Promise<BatchResult> {
-  const { output, resubmitUnknown, retryFailed, cap, allowUndocumented, shard } = spec;
+  const { output, resubmitUnknown, retryFailed, cap, shard } = spec;
   const { connection, ledger, clock } = deps;
   const folders = new BatchFolders(ledger.folder);
   const found = await findBatch(output.folder, folders);
@@ -93,8 +91,8 @@ export async function executeBatch(
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const agree = (batch: FoundBatch) => watcher.agreeOnFolder(batch, plan);
   await agree(found);
-  await checkDailyLimit(plan.toSubmit, connection.identity.keyId, deps, allowUndocumented);
-  if (cap !== null) checkBatchBudget(plan, cap, allowUndocumented);
+  await checkDailyLimit(plan.toSubmit, connection.identity.keyId, deps, spec);
+  if (cap !== null) checkBatchBudget(plan, cap, spec);
   await watcher.agreeOnCosts(plan);
   await prepareFolders(plan.rows, output);
   const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };

@@ -1,30 +1,27 @@
+import type { OptionNames } from "../../lib/wording.ts";
 import { documentedCosts, highestCost } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { BatchPlan, TotalCost } from "../batch/plan.ts";
 import { BudgetExceededError } from "../errors.ts";
 
-/**
- * Refuses a request that would cost more than the user allows, before anything is sent.
- * @param matrix names the models whose cost is documented
- * @param allowUndocumented whether a model without a documented cost passes under a cap
- * @throws BudgetExceededError
- */
+/** What decides about requests without a documented cost, wherever a limit is set. */
+export interface CostRules {
+  /** The models to choose from. */
+  matrix: Matrix;
+  /** Whether such a request passes, although it cannot be counted. */
+  allowUndocumented: boolean;
+}
+
+/** Refuses a request that would cost more than the user allows, before anything is sent. @throws BudgetExceededError */
 export function checkBudget(
   { request, credits }: CheckedRequest,
   maxCredits: number,
-  matrix: Matrix,
-  allowUndocumented: boolean,
+  rules: CostRules,
 ): void {
   if (credits === null) {
-    if (allowUndocumented) return;
-    throw new BudgetExceededError(
-      (names) => `What ${request.model} costs is not documented, so ${names.maxCredits} cannot be enforced.`,
-      {
-        hint: ({ noValidate }) =>
-          `Nothing was sent. Choose a model with a documented cost, or add ${noValidate}.\n${documentedCosts(matrix)}`,
-      },
-    );
+    if (rules.allowUndocumented) return;
+    throw uncountable(`${request.model} costs`, "maxCredits", rules.matrix);
   }
   if (credits <= maxCredits) return;
   throw new BudgetExceededError(
@@ -42,19 +39,13 @@ export function checkBudget(
 export function checkBatchBudget(
   { toSubmit, charged, chargedForOthers }: Pick<BatchPlan, "toSubmit" | "charged" | "chargedForOthers">,
   maxCredits: number,
-  allowUndocumented: boolean,
+  rules: CostRules,
 ): void {
   const undocumented = toSubmit.undocumented + charged.undocumented + chargedForOthers.undocumented;
   const before = charged.credits + chargedForOthers.credits;
-  if (undocumented > 0 && !allowUndocumented) {
-    throw new BudgetExceededError(
-      (names) =>
-        `What ${undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`} is not documented, so ${names.maxCredits} cannot be enforced.`,
-      {
-        hint: ({ noValidate }) =>
-          `Nothing was sent. Choose models with a documented cost (imggen models), or add ${noValidate}.`,
-      },
-    );
+  if (undocumented > 0 && !rules.allowUndocumented) {
+    const what = undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`;
+    throw uncountable(what, "maxCredits", rules.matrix);
   }
   if (before + toSubmit.credits <= maxCredits) return;
   const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
@@ -66,6 +57,22 @@ export function checkBatchBudget(
 }
 
 const OVERSPENT = "Nothing was sent. Raise the cap: charges for rows that were taken out since count too.";
+
+/** The refusal of a cost that no limit can count. @param what costs it, as in `1 row costs` */
+export function uncountable(
+  what: string,
+  limit: "maxCredits" | "dailyCredits",
+  matrix: Matrix,
+): BudgetExceededError {
+  const nameIn = ({ maxCredits }: OptionNames) => (limit === "maxCredits" ? maxCredits : limit);
+  return new BudgetExceededError(
+    (names) => `What ${what} is not documented, so ${nameIn(names)} cannot be enforced.`,
+    {
+      hint: ({ noValidate }) =>
+        `Nothing was sent. Choose a model with a documented cost, or add ${noValidate}.\n${documentedCosts(matrix)}`,
+    },
+  );
+}
 
 /**
  * The most that requests are likely to cost, in credits: an undocumented cost counts as the highest documented one.

@@ -2,6 +2,7 @@ import { ImggenError } from "../../lib/error-types.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { BudgetExceededError } from "../errors.ts";
+import { type CostRules, uncountable } from "./budget.ts";
 
 type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits">;
 
@@ -31,28 +32,21 @@ export async function overDailyLimit(record: TaskRecord, deps: LimitDeps): Promi
 
 /**
  * Checks everything that is about to be submitted against the daily limit, before any intent is recorded.
- * @param allowUndocumented whether requests pass whose cost is not documented and so cannot be counted
  * @throws BudgetExceededError; nothing was sent
  */
 export async function checkDailyLimit(
   { credits, undocumented }: { credits: number; undocumented: number },
   keyId: string,
   deps: LimitDeps,
-  allowUndocumented: boolean,
+  rules: CostRules,
 ): Promise<void> {
   const { dailyCredits, ledger, clock } = deps;
   if (dailyCredits === null) return;
-  if (undocumented > 0 && !allowUndocumented) throw uncountable();
+  if (undocumented > 0 && !rules.allowUndocumented)
+    throw uncountable("this costs", "dailyCredits", rules.matrix);
   if (credits === 0) return;
   const spent = await ledger.recountCreditsSince(startOfDay(clock.now()), keyId);
   if (spent + credits > dailyCredits) throw exceeded(spent, credits, dailyCredits);
-}
-
-function uncountable(): BudgetExceededError {
-  return new BudgetExceededError("What this costs is not documented, so dailyCredits cannot be enforced.", {
-    hint: ({ noValidate }) =>
-      `Nothing was sent. Choose a model with a documented cost (imggen models), or add ${noValidate}.`,
-  });
 }
 
 function exceeded(spent: number, credits: number, limit: number): BudgetExceededError {

@@ -2,6 +2,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { BudgetExceededError } from "../../../src/core/errors.ts";
 import { checkDailyLimit, overDailyLimit } from "../../../src/core/limits/daily-limit.ts";
+import { MODELS } from "../../../src/models/matrix.ts";
 import { StateFolderError } from "../../../src/store/errors.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent } from "../../../src/task/intent.ts";
@@ -11,6 +12,9 @@ import { EVENTS, INTENT } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
+const STRICT = { matrix: MODELS, allowUndocumented: false };
+const LAX = { ...STRICT, allowUndocumented: true };
+const NAMES_COSTS = expect.stringContaining("Documented costs: gamma-image-2 (2 to 8 credits), ");
 const KEY = INTENT.service.keyId;
 const cost = (credits: number, undocumented = 0) => ({ credits, undocumented });
 
@@ -31,13 +35,13 @@ describe("before a batch is begun", () => {
   it("it passes where it fits into what is left of the day, to the last credit", async () => {
     const { deps, buy } = await newDay(10);
     await buy(4);
-    await expect(checkDailyLimit(cost(6), KEY, deps, false)).resolves.toBeUndefined();
+    await expect(checkDailyLimit(cost(6), KEY, deps, STRICT)).resolves.toBeUndefined();
   });
 
   it("it is refused where it does not, with what was spent, what it costs and the limit", async () => {
     const { deps, buy } = await newDay(10);
     await buy(4);
-    const check = checkDailyLimit(cost(7), KEY, deps, false);
+    const check = checkDailyLimit(cost(7), KEY, deps, STRICT);
     await expect(check).rejects.toBeInstanceOf(BudgetExceededError);
     await expect(check).rejects.toMatchObject({
       message: "4 credits were spent today, this costs 7 more, and dailyCredits is 10.",
@@ -51,35 +55,38 @@ describe("before a batch is begun", () => {
     await buy(9, { service: { ...INTENT.service, keyId: "fedcba9876543210" } });
     await buy(9);
     clock.advance(14 * 3_600_000);
-    await expect(checkDailyLimit(cost(10), KEY, deps, false)).resolves.toBeUndefined();
+    await expect(checkDailyLimit(cost(10), KEY, deps, STRICT)).resolves.toBeUndefined();
   });
 
   it("the day is the user's own, from midnight to midnight", async () => {
     const { deps, buy, clock } = await newDay(10);
     await buy(9);
     clock.advance(14 * 3_600_000 - 1);
-    await expect(checkDailyLimit(cost(2), KEY, deps, false)).rejects.toBeInstanceOf(BudgetExceededError);
+    await expect(checkDailyLimit(cost(2), KEY, deps, STRICT)).rejects.toBeInstanceOf(BudgetExceededError);
     clock.advance(1);
-    await expect(checkDailyLimit(cost(2), KEY, deps, false)).resolves.toBeUndefined();
+    await expect(checkDailyLimit(cost(2), KEY, deps, STRICT)).resolves.toBeUndefined();
   });
 
   it("nothing to submit always passes, and so does everything without a limit", async () => {
     const { deps, buy } = await newDay(10);
     await buy(99);
-    await expect(checkDailyLimit(cost(0), KEY, deps, false)).resolves.toBeUndefined();
+    await expect(checkDailyLimit(cost(0), KEY, deps, STRICT)).resolves.toBeUndefined();
     const without = { ...deps, dailyCredits: null };
-    await expect(checkDailyLimit(cost(1000, 5), KEY, without, false)).resolves.toBeUndefined();
+    await expect(checkDailyLimit(cost(1000, 5), KEY, without, STRICT)).resolves.toBeUndefined();
   });
 
   it("a limit of 0 is a limit", async () => {
     const { deps } = await newDay(0);
-    await expect(checkDailyLimit(cost(1), KEY, deps, false)).rejects.toBeInstanceOf(BudgetExceededError);
+    await expect(checkDailyLimit(cost(1), KEY, deps, STRICT)).rejects.toBeInstanceOf(BudgetExceededError);
   });
 
-  it("what cannot be counted is refused, unless it is allowed", async () => {
+  it("what cannot be counted is refused with what can, unless it is allowed", async () => {
     const { deps } = await newDay(10);
-    await expect(checkDailyLimit(cost(0, 1), KEY, deps, false)).rejects.toThrow(/not documented/);
-    await expect(checkDailyLimit(cost(4, 1), KEY, deps, true)).resolves.toBeUndefined();
+    await expect(checkDailyLimit(cost(0, 1), KEY, deps, STRICT)).rejects.toMatchObject({
+      message: "What this costs is not documented, so dailyCredits cannot be enforced.",
+      hint: NAMES_COSTS,
+    });
+    await expect(checkDailyLimit(cost(4, 1), KEY, deps, LAX)).resolves.toBeUndefined();
   });
 });
 

@@ -77,6 +77,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     shard,
     budgetOf: "folder" as const,
     ...allowanceOf(flags),
+    matrix,
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: CheckedRow) => `line ${line}`,
     onCutOff: (result: BatchResult) => showResult(result, output.folder, session),

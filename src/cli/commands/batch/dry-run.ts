@@ -18,13 +18,13 @@ import { estimateText, planText } from "./costs.ts";
 export async function dryRun(spec: BatchSpec, session: Session): Promise<number> {
   const plan = await planWithoutKey(spec, session);
   const { toSubmit } = plan;
-  if (spec.cap !== null) checkBatchBudget(plan, spec.cap, spec.allowUndocumented);
+  if (spec.cap !== null) checkBatchBudget(plan, spec.cap, spec);
   const submitted = plan.rows.filter(({ state, resubmit }) => state === "new" || resubmit !== null);
   const kinds = kindsOf(submitted);
   if (!session.options.json) {
     await session.console.result(`${planText(plan)}, nothing was sent`);
     await showKinds(kinds, session);
-    const estimate = estimateText(toSubmit, await session.matrix());
+    const estimate = estimateText(toSubmit, spec.matrix);
     if (estimate !== "") await session.console.note(estimate);
     return 0;
   }

@@ -4,7 +4,7 @@ import { type Cell, type Comparison, compareCells, requireKnownValues } from "..
 import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { checkBatchBudget } from "../../../core/limits/budget.ts";
+import { type CostRules, checkBatchBudget } from "../../../core/limits/budget.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
@@ -25,7 +25,7 @@ import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts"
 import { collect } from "../../flags/values.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { showTable } from "../../output/table.ts";
-import { costText } from "../batch/costs.ts";
+import { type Allowance, costText } from "../batch/costs.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
 import { skippedLines } from "./skipped.ts";
@@ -74,7 +74,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     for (const warning of checked.warnings) await session.console.warn(warning);
   const skipped = skippedLines(comparison, session);
   if (skipped.length > 0 && !session.options.json) await session.console.note(skipped);
-  if (flags.dryRun) return dryRun(comparison, flags, session);
+  if (flags.dryRun) return dryRun(comparison, { ...allowanceOf(flags), matrix }, session);
   const spec = {
     rows: comparison.rows,
     output: await batchDestination(flags, session, { template: TEMPLATE }),
@@ -85,6 +85,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,
     ...allowanceOf(flags),
+    matrix,
     requestTimeoutMs: requestTimeout(flags),
     nameOf: cellLabel,
     // One document, and only of the whole.
@@ -161,12 +162,15 @@ function skippedJson({ skipped }: Comparison): object[] {
   }));
 }
 
-async function dryRun(comparison: Comparison, flags: CompareOptions, session: Session): Promise<number> {
+async function dryRun(
+  comparison: Comparison,
+  allowed: Allowance & CostRules,
+  session: Session,
+): Promise<number> {
   const toSubmit = noCost();
   for (const { checked } of comparison.rows) add(toSubmit, checked.credits);
-  const { cap, allowUndocumented } = allowanceOf(flags);
-  if (cap !== null)
-    checkBatchBudget({ toSubmit, charged: noCost(), chargedForOthers: noCost() }, cap, allowUndocumented);
+  const batch = { toSubmit, charged: noCost(), chargedForOthers: noCost() };
+  if (allowed.cap !== null) checkBatchBudget(batch, allowed.cap, allowed);
   if (!session.options.json) {
     await showTable(PLAN_COLUMNS, plannedRows(comparison), session);
     await session.console.note(`${costText(toSubmit)}, nothing was sent`);
