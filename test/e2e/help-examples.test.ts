@@ -1,11 +1,9 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { COMMANDS as ALL_COMMANDS } from "../../src/cli/app/commands.ts";
-import { MANUAL, TOPIC_NAMES } from "../../src/cli/help/topic-names.ts";
 import { runCommand } from "../support/in-process.ts";
 import { deadPort } from "../support/live-server.ts";
-import { finished, runProgram, startProgram } from "../support/program.ts";
+import { finished, startProgram } from "../support/program.ts";
 import { type SandboxShell, sandboxShell } from "../support/sandbox-shell.ts";
 import { handlesSignals } from "../support/started.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -213,13 +211,3 @@ describe("the examples in the help", () => {
     }
   });
 });
-
-it.each(["", ...Object.keys(ALL_COMMANDS), ...TOPIC_NAMES, MANUAL])(
-  "imggen help %s shows what it is asked for, in the built program",
-  async (name) => {
-    const env = { IMGGEN_HOME: await temporaryFolder() };
-    const { code, stdout, stderr } = await runProgram(["help", name].filter(Boolean), { env });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout.length).toBeGreaterThan(100);
-  },
-);
