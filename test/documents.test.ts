@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { VARIABLES } from "../src/client/effective-settings.ts";
@@ -8,47 +8,32 @@ import { SETTING_NAMES } from "../src/store/settings-file.ts";
 const ROOT = path.resolve(import.meta.dirname, "..");
 const textOf = (name: string) => readFileSync(path.join(ROOT, name), "utf8");
 
-/** A Markdown text as it is shown before anything is unfolded. */
-function unfolded(text: string): string[] {
-  let depth = 0;
-  return text.split("\n").filter((line) => {
-    if (line === "<details>") depth += 1;
-    const shown = depth === 0 || (depth === 1 && line.startsWith("<summary>"));
-    if (line === "</details>") depth -= 1;
-    return shown;
-  });
-}
+it("README.md has at most 320 lines", () => {
+  expect(textOf("README.md").split("\n").length).toBeLessThanOrEqual(320);
+});
 
-describe("README.md", () => {
-  it("shows at most 200 lines before anything is unfolded", () => {
-    expect(unfolded("a\n<details>\n<summary>b</summary>\nc\n</details>\nd")).toHaveLength(3);
-    expect(unfolded(textOf("README.md")).length).toBeLessThanOrEqual(200);
-  });
-
-  it("closes every part that it folds", () => {
-    const count = (line: string) => textOf("README.md").split(`\n${line}\n`).length;
-    expect(count("</details>")).toBe(count("<details>"));
-  });
-
-  it.each(SETTING_NAMES)("has the setting %s in its table, with the variable", (name) => {
+describe("the pages in .github/docs", () => {
+  it.each(SETTING_NAMES)("have the setting %s in a table, with the variable", (name) => {
     const variable = VARIABLES[name];
     const cell = variable === undefined ? "" : `\`${variable}\` `;
-    expect(textOf("README.md")).toContain(`\n| \`${name}\` | ${cell}|`);
+    expect(textOf(".github/docs/settings.md")).toContain(`\n| \`${name}\` | ${cell}|`);
   });
 
-  it.each(WORDS)("has [sandbox:%s] in its table, as the help of imggen sandbox has", (word) => {
-    expect(textOf("README.md")).toContain(`\n| \`[sandbox:${word}]\` |`);
+  it.each(WORDS)("have [sandbox:%s] in a table, as the help of imggen sandbox has", (word) => {
+    expect(textOf(".github/docs/sandbox.md")).toContain(`\n| \`[sandbox:${word}]\` |`);
     expect(textOf("src/cli/commands/sandbox.ts")).toContain(`[sandbox:${word}]`);
   });
 });
 
-it.each([
+const DOCUMENTS = [
   "README.md",
   ".github/CONTRIBUTING.md",
   ".github/SECURITY.md",
+  ...readdirSync(path.join(ROOT, ".github/docs")).map((name) => `.github/docs/${name}`),
   "test/README.md",
-  "test/faults/README.md",
-])("every link in %s to a file of this repository leads to one", (name) => {
+];
+
+it.each(DOCUMENTS)("every link in %s to a file of this repository leads to one", (name) => {
   const links = [...textOf(name).matchAll(/\]\(((?!https?:|#)[^)#\s]+)/g)].map(([, to = ""]) => to);
   const broken = links.filter((to) => !existsSync(path.join(ROOT, path.dirname(name), to)));
   expect(broken).toEqual([]);

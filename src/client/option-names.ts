@@ -14,5 +14,5 @@ export const PACKAGE_NAMES: OptionNames = {
   trySandbox: "use createClient({ sandbox: true })",
   setApiKey: "Give createClient an apiKey, set IMGGEN_API_KEY, or run imggen login.",
   setBaseUrl: "Give createClient a baseUrl, or run imggen login --base-url <url>.",
-  reference: "Nothing was sent. The options are described in the package's types and in its README.md.",
+  reference: "Nothing was sent. The options are described in the package's types.",
 };

@@ -7,22 +7,31 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
-it("the README's example of the library does what it says", async () => {
+/** Runs the first example of a page, in a folder of its own. */
+async function runExample(page: string): Promise<{ lines: string[]; pictures: string[] }> {
   const folder = await temporaryFolder();
-  const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
-  await writeFile(path.join(folder, "example.mjs"), /```js\n([\s\S]*?)```/.exec(readme)?.[1] ?? "");
+  const text = await readFile(path.join(ROOT, page), "utf8");
+  await writeFile(path.join(folder, "example.mjs"), /```js\n([\s\S]*?)```/.exec(text)?.[1] ?? "");
   await mkdir(path.join(folder, "node_modules"));
   await symlink(ROOT, path.join(folder, "node_modules/imggen"), "dir");
   const env = { PATH: process.env.PATH, IMGGEN_HOME: path.join(folder, "home") };
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, ["example.mjs"], {
-    cwd: folder,
-    env,
-  });
+  const options = { cwd: folder, env };
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ["example.mjs"], options);
   expect(stderr).toBe("");
-  const [image = "", first, second, saved] = stdout.trim().split("\n");
+  const pictures = (await readdir(path.join(folder, "pictures"))).filter((name) => name.endsWith(".png"));
+  return { lines: stdout.trim().split("\n"), pictures };
+}
+
+it("README's example of the library saves an image", async () => {
+  const { lines, pictures } = await runExample("README.md");
+  expect(pictures).toEqual([path.basename(lines[0] ?? "")]);
+});
+
+it("the library page's example does what it says", async () => {
+  const { lines, pictures } = await runExample(".github/docs/library.md");
+  const [image = "", first, second, saved] = lines;
   expect(image).toMatch(/a-red-fox-.*\.png 4$/);
   expect([first, second].map((line) => line?.slice(0, 2)).sort()).toEqual(["1 ", "2 "]);
   expect(saved).toBe("2");
-  const images = (await readdir(path.join(folder, "pictures"))).filter((name) => name.endsWith(".png"));
-  expect(images).toHaveLength(3);
+  expect(pictures).toHaveLength(3);
 });

@@ -78,15 +78,15 @@ beforeAll(async () => {
   await writeFile(path.join(folder, "package.json"), '{ "type": "module" }');
   await writeFile(path.join(folder, "consumer.ts"), CONSUMER);
   await writeFile(path.join(folder, "requirer.cts"), REQUIRER);
-  const readme = await readFile(path.join(ROOT, "README.md"), "utf8");
-  const example = /```js\n(import \{ createClient.*?)```/s.exec(readme)?.[1];
-  if (example === undefined) throw new Error("README has no example of the library");
-  await writeFile(path.join(folder, "readme.ts"), example);
+  const page = await readFile(path.join(ROOT, ".github/docs/library.md"), "utf8");
+  const example = /```js\n(import \{ createClient.*?)```/s.exec(page)?.[1];
+  if (example === undefined) throw new Error("the page has no example of the library");
+  await writeFile(path.join(folder, "example.ts"), example);
 });
 
 afterAll(() => rm(folder, { recursive: true }));
 
-const [MODULES, REQUIRERS] = [["consumer.ts", "readme.ts"], ["requirer.cts"]];
+const [MODULES, REQUIRERS] = [["consumer.ts", "example.ts"], ["requirer.cts"]];
 
 // The older compiler is the one that the checker below brings.
 const COMPILERS = { older: createRequire(resolve("@arethetypeswrong/core")).resolve, current: resolve };
@@ -96,7 +96,7 @@ it.each([
   ["older", "node16", REQUIRERS],
   ["current", "nodenext", [...MODULES, ...REQUIRERS]],
 ] as const)(
-  "the types stand alone for a consumer, and for README's example, with the %s compiler and modules of %s: %j",
+  "the types stand alone for a consumer, and for the documented example, with the %s compiler and modules of %s: %j",
   async (compiler, how, sources) => {
     const flags = ["--strict", "--skipLibCheck", "false", "--noEmit", "--target", "es2022"];
     flags.push("--lib", "es2022,esnext.disposable", "--types", "node");
