@@ -1,5 +1,5 @@
 // Writes test/faults/README.md: every fault that must be survived, with the title of the test that proves it, then
-// the titles of all other tests of these files. `--check` compares instead.
+// the titles of all other tests of these files. It fails where a fault's test is not there; `--check` writes nothing.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -73,7 +73,3 @@ for (const name of readdirSync(HERE).filter((each) => each.endsWith(".test.ts") 
 const titlesOf = await collectTitles(allFiles);
 const text = `${[INTRODUCTION.trimEnd(), ...Object.entries(AREAS).map((area) => areaText(area, titlesOf))].join("\n\n")}\n`;
 if (!process.argv.includes("--check")) writeFileSync(TABLE, text);
-else if (readFileSync(TABLE, "utf8") !== text) {
-  console.error("test/faults/README.md is not what the tests say: run npm run faults:table");
-  process.exitCode = 1;
-}
