@@ -46,7 +46,7 @@ export async function probe({ http, baseUrl, apiKey, timeoutMs, signal }: Probe)
   });
   const text = keyMasker(apiKey ?? "")(body);
   const envelope = parseEnvelope(text);
-  if (cut && envelope.kind === "nonsense") throw cut;
+  if (cut && envelope.kind === "invalid") throw cut;
   const dateMs = Date.parse(String(headers.date));
   return {
     status,

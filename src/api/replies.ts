@@ -60,7 +60,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
     ...(cut && { cause: cut }),
   });
   const envelope = readEnvelope(body, reading);
-  if (cut && envelope.kind === "nonsense") return unknown(reading.maskKey(connectionErrorText(cut)));
+  if (cut && envelope.kind === "invalid") return unknown(reading.maskKey(connectionErrorText(cut)));
   const key = envelope.kind === "error" ? envelope.key : null;
   if (status === 429) {
     const retryAfterMs = parseRetryAfter(headers["retry-after"], reading.nowMs);
@@ -71,7 +71,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
     return unknown(`the service answered HTTP ${status}`);
   }
   if (envelope.kind === "error") return { outcome: "refused", error: refusedSubmit(key, status, "no") };
-  if (envelope.kind === "nonsense") return unknown(`the service answered ${envelope.why}`);
+  if (envelope.kind === "invalid") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
   // An id that contains the key could not be stored, and with the key masked it could not be polled.
   if (taskId === null || reading.maskKey(taskId) !== taskId)
@@ -90,7 +90,7 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   });
   if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
   const envelope = readEnvelope(body, reading);
-  if (cut && envelope.kind === "nonsense") return retry(reading.maskKey(connectionErrorText(cut)), cut);
+  if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;
   if (key !== null || status === 401 || status === 403) {
     return { outcome: "refused", error: refusedPoll(key, status) };
@@ -98,7 +98,7 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
   const task = envelope.kind === "success" ? parsePolledState(envelope.data) : null;
   if (task === null)
-    return retry(envelope.kind === "nonsense" ? envelope.why : "a reply without a task in it");
+    return retry(envelope.kind === "invalid" ? envelope.why : "a reply without a task in it");
   return { outcome: "state", task: maskedState(task, reading) };
 }
 

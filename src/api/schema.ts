@@ -6,7 +6,7 @@ export type Envelope =
   | { kind: "success"; data: unknown }
   | { kind: "error"; key: string }
   /** Not an envelope at all, or one that the document does not know. */
-  | { kind: "nonsense"; why: string };
+  | { kind: "invalid"; why: string };
 
 /** Reads a reply's body: `code` first; 0 is success, any negative value an error with the key in `message`. */
 export function parseEnvelope(body: string): Envelope {
@@ -15,13 +15,13 @@ export function parseEnvelope(body: string): Envelope {
     // Some servers begin JSON with a byte-order mark.
     json = JSON.parse(body.replace(/^\uFEFF/, ""));
   } catch {
-    return { kind: "nonsense", why: body.trim() === "" ? "an empty reply" : describeText(body) };
+    return { kind: "invalid", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }
   const { code: written, message, data } = fieldsOf(json) ?? {};
   const code = codeOf(written);
-  if (code === null) return { kind: "nonsense", why: "JSON that is not the service's envelope" };
+  if (code === null) return { kind: "invalid", why: "JSON that is not the service's envelope" };
   if (code < 0) return { kind: "error", key: typeof message === "string" ? message : `code ${code}` };
-  if (code > 0) return { kind: "nonsense", why: `an envelope with the code ${code}` };
+  if (code > 0) return { kind: "invalid", why: `an envelope with the code ${code}` };
   return { kind: "success", data };
 }
 

@@ -50,13 +50,13 @@ export interface Client {
   models(filter?: ModelFilter): Model[];
   /** Checks a request against the model matrix and gives its cost. Sends nothing. */
   estimate(request: RequestOptions): Estimate;
-  /** Stops every call in good order, waits for its end, and closes all connections. */
+  /** Stops every call cleanly, waits for its end, and closes all connections. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * The rows of a batch, each as it ends. To leave the loop stops the batch in good order: what is charged is on disk,
+ * The rows of a batch, each as it ends. To leave the loop stops the batch cleanly: what is charged is on disk,
  * and the same rows again resume it.
  */
 export interface Batch extends AsyncIterable<BatchRow> {

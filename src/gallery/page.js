@@ -40,7 +40,7 @@ const newestFirst = (a, b) => (a.date < b.date ? 1 : a.date > b.date ? -1 : 0);
 const ORDERS = {
   newest: newestFirst,
   oldest: (a, b) => -newestFirst(a, b),
-  dearest: (a, b) => (b.credits ?? -1) - (a.credits ?? -1) || newestFirst(a, b),
+  costliest: (a, b) => (b.credits ?? -1) - (a.credits ?? -1) || newestFirst(a, b),
   cheapest: (a, b) =>
     (a.credits ?? Number.POSITIVE_INFINITY) - (b.credits ?? Number.POSITIVE_INFINITY) || newestFirst(a, b),
 };

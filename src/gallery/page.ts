@@ -59,7 +59,7 @@ ${GENERATOR}
 <label>Until<input type="date" name="until"></label>
 <label>Sort by<select name="order">
 <option value="newest">Newest</option><option value="oldest">Oldest</option>
-<option value="dearest">Highest cost</option><option value="cheapest">Lowest cost</option>
+<option value="costliest">Highest cost</option><option value="cheapest">Lowest cost</option>
 </select></label>
 <button type="reset">Clear filters</button>
 </form>

@@ -31,8 +31,8 @@ export async function pictureOf(shown: Shown, screen: Screen): Promise<string> {
   const [width, height] = [cells.width * cell.width, cells.height * cell.height];
   if (protocol === "sixel") return sixelPicture(await scaledPixels(source, width, height));
   const isTaken = protocol === "iterm2" ? TAKEN_BY_ITERM2 : TAKEN_BY_KITTY;
-  const asItIs = isTaken.has(image.type) ? await bytesIfSmall(shown) : null;
-  const bytes = asItIs ?? (await scaledPng(source, width * 2, height * 2));
+  const unchanged = isTaken.has(image.type) ? await bytesIfSmall(shown) : null;
+  const bytes = unchanged ?? (await scaledPng(source, width * 2, height * 2));
   if (protocol === "iterm2") return iterm2Picture(bytes, cells);
   return protocol === "kitty" ? kittyPicture(bytes, cells) : kittyPictureInTmux(bytes, cells);
 }

@@ -16,7 +16,7 @@ export type ProgramEnd =
   | { kind: "not_started"; error: unknown }
   | { kind: "timed_out"; stderr: string }
   /** It wrote more than `MOST_STDOUT_BYTES` to standard output, and was killed. */
-  | { kind: "flooded" }
+  | { kind: "too_much_output" }
   | { kind: "aborted" };
 
 const MOST_STDOUT_BYTES = 64 * 1024;
@@ -64,7 +64,7 @@ class Run {
     signal.addEventListener("abort", this.#abort, { once: true });
     child.stdout.on("data", (chunk: Buffer) => {
       this.#stdout = Buffer.concat([this.#stdout, chunk]);
-      if (this.#stdout.length > MOST_STDOUT_BYTES) this.#stop({ kind: "flooded" });
+      if (this.#stdout.length > MOST_STDOUT_BYTES) this.#stop({ kind: "too_much_output" });
     });
     child.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_STDERR_BYTES);

@@ -12,7 +12,7 @@ export interface ServeOptions extends Lines, Pick<Toolbox, "findTask"> {
   budget: SessionBudget;
   settings: () => Promise<CallSettings>;
   clock: Clock;
-  /** Stops the server in good order. */
+  /** Stops the server cleanly. */
   signal: AbortSignal;
   /** Called with errors outside any call. */
   onError: (error: Error) => void;
@@ -22,7 +22,7 @@ export interface ServeOptions extends Lines, Pick<Toolbox, "findTask"> {
 const LAST_CALLS_MS = 1000;
 
 /**
- * Serves one MCP client until it closes a pipe or the signal comes. Then every call is stopped in good order: what is
+ * Serves one MCP client until it closes a pipe or the signal comes. Then every call is stopped cleanly: what is
  * charged stays in the ledger, for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {

@@ -58,8 +58,8 @@ export const RATIOS: readonly string[] = (
   "2:1 1:2 3:1 1:3 9:21 27:16 16:27 9:8 8:9"
 ).split(" ");
 
-/** Some of what is known of a model. */
-export type Cells = Partial<Omit<Model, "id">>;
+/** Some of a model's columns. */
+export type Columns = Partial<Omit<Model, "id">>;
 
 const ratios = (list: string) => list.split(", ");
 const EIGHT_RATIOS = ratios("1:1, 4:3, 3:4, 16:9, 9:16, 3:2, 2:3, 21:9");
@@ -71,25 +71,25 @@ const GAMMA_RATIOS = ratios(
 );
 
 /* Section 2.5, the capability matrix: one line for each of its rows. */
-const ALPHA_2: Cells = { ratios: ALPHA_2_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
-const ALPHA_PRO: Cells = { ratios: EIGHT_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
-const BETA_V4: Cells = { ratios: EIGHT_RATIOS, maxImages: 15, qualities: [] };
-const BETA_4_5_AND_5_0: Cells = { ratios: EIGHT_RATIOS, maxImages: 1, qualities: ["basic", "high"] };
-const GAMMA_IMAGE_2: Cells = { ratios: GAMMA_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
-const DELTA_IMAGE: Cells = { ratios: ratios("1:1, 3:2, 2:3"), maxImages: 1, qualities: [] };
-const Z_IMAGE: Cells = { ratios: ratios("1:1, 4:3, 3:4, 16:9, 9:16"), maxImages: 1, qualities: [] };
+const ALPHA_2: Columns = { ratios: ALPHA_2_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
+const ALPHA_PRO: Columns = { ratios: EIGHT_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
+const BETA_V4: Columns = { ratios: EIGHT_RATIOS, maxImages: 15, qualities: [] };
+const BETA_4_5_AND_5_0: Columns = { ratios: EIGHT_RATIOS, maxImages: 1, qualities: ["basic", "high"] };
+const GAMMA_IMAGE_2: Columns = { ratios: GAMMA_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
+const DELTA_IMAGE: Columns = { ratios: ratios("1:1, 3:2, 2:3"), maxImages: 1, qualities: [] };
+const Z_IMAGE: Columns = { ratios: ratios("1:1, 4:3, 3:4, 16:9, 9:16"), maxImages: 1, qualities: [] };
 
 /* Section 2.4, the kinds: a model in one list only takes what that list says, and nothing else. */
-const TEXT_ONLY: Cells = { kinds: ["text-to-image"], references: { min: 0, max: 0, httpsOnly: false } };
-const EDIT_ONLY: Cells = { kinds: ["edit"], references: { min: 1, max: null, httpsOnly: false } };
-const TEXT_AND_EDIT: Cells = {
+const TEXT_ONLY: Columns = { kinds: ["text-to-image"], references: { min: 0, max: 0, httpsOnly: false } };
+const EDIT_ONLY: Columns = { kinds: ["edit"], references: { min: 1, max: null, httpsOnly: false } };
+const TEXT_AND_EDIT: Columns = {
   kinds: ["text-to-image", "edit"],
   references: { min: 0, max: 16, httpsOnly: false },
 };
-const EDIT_OVER_HTTPS: Cells = { kinds: ["edit"], references: { min: 1, max: 16, httpsOnly: true } };
+const EDIT_OVER_HTTPS: Columns = { kinds: ["edit"], references: { min: 1, max: 16, httpsOnly: true } };
 
 /* Sections 2.2 and 8: the gamma-image-2-5-* variants have no row in the matrix, but rules of their own. */
-const GAMMA_IMAGE_2_5: Cells = {
+const GAMMA_IMAGE_2_5: Columns = {
   qualities: ["1K", "2K", "4K"],
   defaultQuality: "1K",
   promptLimit: 20_000,
@@ -98,7 +98,7 @@ const GAMMA_IMAGE_2_5: Cells = {
 };
 
 /** Defaults for a model about which the document says nothing more. */
-const UNSAID: Omit<Model, "id"> = {
+const DEFAULTS: Omit<Model, "id"> = {
   kinds: null,
   ratios: null,
   defaultRatio: "1:1",
@@ -112,10 +112,10 @@ const UNSAID: Omit<Model, "id"> = {
   notes: [],
 };
 
-/** Builds a model: later cells override earlier ones, and all of them the defaults. */
-export function model(id: string, ...cells: readonly Cells[]): Model {
-  const row: Model = { id, ...UNSAID };
-  for (const part of cells) Object.assign(row, part);
+/** Builds a model: later columns override earlier ones, and all of them the defaults. */
+export function model(id: string, ...columns: readonly Columns[]): Model {
+  const row: Model = { id, ...DEFAULTS };
+  for (const part of columns) Object.assign(row, part);
   return row;
 }
 

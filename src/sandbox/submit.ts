@@ -45,7 +45,7 @@ async function refusedFor(
   if (faults.has("subscription") || (needsSubscription && !account.hasSubscription)) {
     return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
   }
-  if (faults.has("429") && (await service.throttle.turnsAway(account.id, prompt))) {
+  if (faults.has("429") && (await service.throttle.refuses(account.id, prompt))) {
     return unknownError("asked to come back", { status: 429, headers: { "Retry-After": "1" } });
   }
   if (faults.has("no-credits")) return refusal("my_credits.no_credits_description");

@@ -6,15 +6,16 @@ import { errorCode } from "../lib/error-code.ts";
 
 const RESERVE_BYTES = 64 * 1024;
 
-function ballastFile(folder: string): string {
-  return path.join(folder, ".ballast");
-}
+const NAME = ".reserve";
+/** How earlier releases named it. */
+const OLD_NAME = ".ballast";
 
 /** Reserves disk space, so that a task id can still be recorded if the disk fills up. */
 export function keepReserve(folder: string): void {
-  if (isPresent(ballastFile(folder))) return;
+  const reserve = path.join(folder, NAME);
+  if (isPresent(reserve) || isPresent(path.join(folder, OLD_NAME))) return;
   try {
-    const file = DiskFile.createExclusive(ballastFile(folder), 0o600);
+    const file = DiskFile.createExclusive(reserve, 0o600);
     try {
       // Random, because some file systems store a run of zeros in no room at all.
       file.write(randomBytes(RESERVE_BYTES));
@@ -31,5 +32,5 @@ export function keepReserve(folder: string): void {
 
 /** Releases the reserved space. */
 export function releaseReserve(folder: string): void {
-  removeIfPresent(ballastFile(folder));
+  for (const name of [NAME, OLD_NAME]) removeIfPresent(path.join(folder, name));
 }

@@ -47,7 +47,7 @@ describe("a probe", () => {
 
   it("says what came in place of the service's envelope", async () => {
     const { reply } = await probed(replies(response(404, "<html>nothing here</html>")));
-    expect(reply).toMatchObject({ status: 404, envelope: { kind: "nonsense", why: "an HTML page" } });
+    expect(reply).toMatchObject({ status: 404, envelope: { kind: "invalid", why: "an HTML page" } });
   });
 
   it.each([

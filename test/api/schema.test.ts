@@ -49,8 +49,8 @@ describe("an envelope", () => {
     ['{"code":-1e999,"message":"no"}', "JSON that is not the service's envelope"],
     ['{"code":1,"data":{"taskId":"t"}}', "an envelope with the code 1"],
     ['{"code":200}', "an envelope with the code 200"],
-  ])("%j is nonsense: %s", (body, why) => {
-    expect(parseEnvelope(body)).toEqual({ kind: "nonsense", why });
+  ])("%j is invalid: %s", (body, why) => {
+    expect(parseEnvelope(body)).toEqual({ kind: "invalid", why });
   });
 
   it("does not take a prototype's fields for its own", () => {

@@ -63,7 +63,7 @@ function parseLine(line: string): { type: string; taskId?: string; request?: { p
 /** What lies in the ledger and is neither a task nor the reserve, such as claims. */
 export function ledgerLeftovers({ home }: CrashWorld): string[] {
   const inLedger = filesBelow(home).filter((name) => name.split(path.sep).includes("tasks"));
-  return inLedger.filter((name) => !name.endsWith(".jsonl") && path.basename(name) !== ".ballast");
+  return inLedger.filter((name) => !name.endsWith(".jsonl") && path.basename(name) !== ".reserve");
 }
 
 /** The SHA-256 of every image that was charged, and where it belongs. */

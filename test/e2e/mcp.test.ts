@@ -57,7 +57,7 @@ describe("imggen mcp in a pipe", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 
-  it("ends in good order when its client is gone, and leaves the task resumable", async () => {
+  it("ends cleanly when its client is gone, and leaves the task resumable", async () => {
     const home = await temporaryFolder();
     await mkdir(path.join(home, "out"));
     const env = { IMGGEN_HOME: home };

@@ -24,7 +24,7 @@ it("returns what a program wrote, and how it ended", async () => {
 it("keeps the end of a flood on standard error, and kills a program that floods standard output", async () => {
   const err = await sh("seq 100000 >&2");
   expect(err).toMatchObject({ kind: "ended", stdout: "", stderr: expect.stringMatching(/\n100000\n$/) });
-  expect(await sh("yes")).toEqual({ kind: "flooded" });
+  expect(await sh("yes")).toEqual({ kind: "too_much_output" });
 });
 
 it("says that a program cannot be started, whatever the reason", async () => {

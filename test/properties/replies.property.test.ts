@@ -57,7 +57,7 @@ function signOf(body: string): number | null {
   }
 }
 
-it("any reply is read as the success, the error or the nonsense that its code makes it", () => {
+it("any reply is read as the success, the error or the invalid reply that its code makes it", () => {
   const kinds = new Map([
     [0, "success"],
     [-1, "error"],
@@ -65,17 +65,17 @@ it("any reply is read as the success, the error or the nonsense that its code ma
   holds(
     fc.property(body, (reply) => {
       const sign = signOf(reply);
-      expect(parseEnvelope(reply).kind).toBe(kinds.get(sign ?? 1) ?? "nonsense");
+      expect(parseEnvelope(reply).kind).toBe(kinds.get(sign ?? 1) ?? "invalid");
     }),
   );
 });
 
-it("an error's key is text, and nonsense is told in words of our own, not in the reply's", () => {
+it("an error's key is text, and an invalid reply is described in words of our own, not in the reply's", () => {
   holds(
     fc.property(body, (reply) => {
       const read = parseEnvelope(reply);
       if (read.kind === "error") expect(typeof read.key).toBe("string");
-      if (read.kind === "nonsense") expect(read.why).toMatch(/^[a-z ,.'-]+( [\d.e+]+)?$/i);
+      if (read.kind === "invalid") expect(read.why).toMatch(/^[a-z ,.'-]+( [\d.e+]+)?$/i);
     }),
   );
 });

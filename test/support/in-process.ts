@@ -87,7 +87,7 @@ export function testContext(
     processes: processesAs(pid),
     nodeVersion: options.nodeVersion ?? process.versions.node,
     signal: options.signal ?? new AbortController().signal,
-    lastWord: async () => {},
+    onSecondSignal: async () => {},
     onSuspend: () => () => {},
     isInForeground: () => true,
     fileMode: 0o644,

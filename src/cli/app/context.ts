@@ -20,7 +20,7 @@ export interface Context extends ProcessContext {
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
   signal: AbortSignal;
   /** Lines to write when a second signal ends the process at once. */
-  lastWord: (reason: InterruptedError) => Promise<unknown>;
+  onSecondSignal: (reason: InterruptedError) => Promise<unknown>;
   /** Uniform in [0, 1). */
   random: () => number;
   /** Draws the embedded sandbox's images; where it is absent, the sandbox's own painter does. */
@@ -65,8 +65,8 @@ export function processContext(): Context {
     get processes() {
       return processes();
     },
-    signal: interruptSignal((reason) => context.lastWord(reason)),
-    lastWord: async () => {},
+    signal: interruptSignal((reason) => context.onSecondSignal(reason)),
+    onSecondSignal: async () => {},
     random: Math.random,
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),

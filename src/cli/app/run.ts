@@ -27,7 +27,7 @@ export async function run(
     (word, at) => word === "--progress=json" || (word === "json" && flags[at - 1] === "--progress"),
   );
   const console = new Console(context, { quiet: false, color: !flags.includes("--no-color"), events });
-  context.lastWord = async ({ signal }) => {
+  context.onSecondSignal = async ({ signal }) => {
     if (console.hasAnswered) return;
     const hint = "To see what may have been charged: imggen history\nTo finish charged tasks: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint });

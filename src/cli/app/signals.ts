@@ -12,10 +12,10 @@ const LINGER_MS = 100;
 
 /**
  * The first signal asks the program to shut down cleanly; the second ends it at once.
- * @param lastWord called for the second
+ * @param onSecondSignal called for the second
  * @returns aborts at the first, with an InterruptedError as its reason
  */
-export function interruptSignal(lastWord: (reason: InterruptedError) => Promise<unknown>): AbortSignal {
+export function interruptSignal(onSecondSignal: (reason: InterruptedError) => Promise<unknown>): AbortSignal {
   const controller = new AbortController();
   const listen = (signal: InterruptSignal) =>
     process.on(signal, () => {
@@ -27,7 +27,7 @@ export function interruptSignal(lastWord: (reason: InterruptedError) => Promise<
         else leave(exitCodeOf(reason), signal);
       };
       setTimeout(leaveOnceIdle, LINGER_MS);
-      lastWord(reason).then(leaveOnceIdle, leaveOnceIdle);
+      onSecondSignal(reason).then(leaveOnceIdle, leaveOnceIdle);
     });
   // Every write that waits for its reader adds a listener, so a large number is not a leak.
   setMaxListeners(0, controller.signal);

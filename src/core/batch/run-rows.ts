@@ -52,7 +52,7 @@ async function runOnce(
   const worker = async () => {
     for (const row of queue) {
       if (failures.length > 0) return;
-      if (!(await runTold(row, options, run))) left.push(row);
+      if (!(await runReported(row, options, run))) left.push(row);
     }
   };
   const fail = (error: unknown) => void failures.push(error);
@@ -66,7 +66,7 @@ async function runOnce(
 }
 
 /** @returns whether the row has ended and was reported */
-async function runTold(
+async function runReported(
   row: PlannedRow,
   { onStart, onEnd }: Pick<RunRowsSpec, "onStart" | "onEnd">,
   run: BatchContext,

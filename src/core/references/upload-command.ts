@@ -14,7 +14,7 @@ export interface UploadCommand {
 }
 
 /** Words that only a shell understands, and that the program would get as arguments. */
-const OF_A_SHELL: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";", ">", ">>", "<"]);
+const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";", ">", ">>", "<"]);
 
 const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
 
@@ -24,7 +24,7 @@ export function parseUploadCommand(text: string, label: string): UploadCommand {
   if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
   if (!words.some((word) => word.includes(FILE)))
     throw refused(`${label} has no ${FILE}, which stands for the file's path`);
-  const foreign = words.find((word) => OF_A_SHELL.has(word));
+  const foreign = words.find((word) => SHELL_OPERATORS.has(word));
   if (foreign !== undefined)
     throw refused(
       `${label} holds ${foreign}, and no shell runs it`,

@@ -29,7 +29,7 @@ export async function uploadFile(
   const words = wordsFor(command, file.path);
   const end = await runProgram(words, { env: withoutKey(env), signal, timeoutMs });
   if (end.kind === "aborted") throw interruptedError(signal, "no");
-  if (end.kind === "flooded") throw misprinted("more than any URL is long", file);
+  if (end.kind === "too_much_output") throw invalidOutput("more than any URL is long", file);
   if (end.kind !== "ended" || end.code !== 0) throw failed(howFailed(end, words[0] ?? "", timeoutMs), file);
   return printedUrl(end.stdout, file);
 }
@@ -40,7 +40,7 @@ function withoutKey(env: UploadOptions["env"]): UploadOptions["env"] {
 }
 
 function howFailed(
-  end: Exclude<ProgramEnd, { kind: "aborted" | "flooded" }>,
+  end: Exclude<ProgramEnd, { kind: "aborted" | "too_much_output" }>,
   program: string,
   timeoutMs: number,
 ): string {
@@ -80,12 +80,12 @@ const LONGEST_URL = 8192;
 function printedUrl(stdout: string, file: ReferenceFile): string {
   const lines = linesOf(stdout);
   const [line = ""] = lines;
-  if (lines.length === 0) throw misprinted("nothing", file);
-  if (lines.length > 1) throw misprinted(`${lines.length} lines`, file);
-  if (line.length > LONGEST_URL) throw misprinted(`a line of more than ${LONGEST_URL} characters`, file);
+  if (lines.length === 0) throw invalidOutput("nothing", file);
+  if (lines.length > 1) throw invalidOutput(`${lines.length} lines`, file);
+  if (line.length > LONGEST_URL) throw invalidOutput(`a line of more than ${LONGEST_URL} characters`, file);
   if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
-    throw misprinted(JSON.stringify(withoutQuery(line).slice(0, 200)), file);
-  if (!isRemoteUrl(line)) throw misprinted("a URL in which no host follows https://", file);
+    throw invalidOutput(JSON.stringify(withoutQuery(line).slice(0, 200)), file);
+  if (!isRemoteUrl(line)) throw invalidOutput("a URL in which no host follows https://", file);
   // As it was understood: the service may read a backslash otherwise.
   return new URL(line).href;
 }
@@ -94,7 +94,7 @@ function isHttps({ protocol, username, password }: URL): boolean {
   return protocol === "https:" && username === "" && password === "";
 }
 
-function misprinted(what: string, file: ReferenceFile): UsageError {
+function invalidOutput(what: string, file: ReferenceFile): UsageError {
   return failed(`printed ${what}, and must print one https:// URL on one line`, file);
 }
 

@@ -64,12 +64,12 @@ export async function resume(
   if (destination) await prepareDestination(destination);
   await onBegin({ targets, unreadable });
   const reports = await resumeMany(targets, spec, deps, async (report, target) => {
-    if (!isNothing(report, target)) await onEnd(report, target);
+    if (!isLeftOut(report, target)) await onEnd(report, target);
   });
   // Housekeeping: the next resume tries again where this one cannot.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
   return {
-    reports: reports.filter((report, at) => !isNothing(report, targets[at])),
+    reports: reports.filter((report, at) => !isLeftOut(report, targets[at])),
     unreadable: unreadable.filter(mayBeTask),
   };
 }
@@ -108,7 +108,7 @@ export function distinct<Target extends ResumeTarget>(targets: readonly Target[]
   });
 }
 
-/** Tasks of one account share the pace of their polls. */
+/** Tasks of one account share one rate limit for their polls. */
 export function withRateLimitedPolls(deps: UseCaseDeps): UseCaseDeps {
   const known = new Map<TaskDeps, TaskDeps>();
   const limited = (plain: TaskDeps) => {
@@ -186,6 +186,6 @@ export async function tasksToResume(
 }
 
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
-function isNothing({ charged }: TaskReport, target: ResumeTarget | undefined): boolean {
+function isLeftOut({ charged }: TaskReport, target: ResumeTarget | undefined): boolean {
   return target?.id === null && charged === "no";
 }

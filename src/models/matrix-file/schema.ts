@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { editDistance } from "../edit-distance.ts";
 import {
-  type Cells,
+  type Columns,
   KINDS,
   LONGEST_ID,
   MAX_IMAGES,
@@ -12,7 +12,7 @@ import {
 import { isWellFormedRatio } from "../ratio.ts";
 
 /** One model of a matrix file. What it omits comes from the built-in model of the same id, or is the default. */
-export type MatrixEntry = Cells & Pick<Model, "id">;
+export type MatrixEntry = Columns & Pick<Model, "id">;
 
 /** What is wrong with a model matrix, and where. */
 export class MatrixProblem extends Error {

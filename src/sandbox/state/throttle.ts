@@ -20,7 +20,7 @@ export class Throttle {
   }
 
   /** Whether to answer this account's submit of this prompt with 429. */
-  async turnsAway(account: string, prompt: string): Promise<boolean> {
+  async refuses(account: string, prompt: string): Promise<boolean> {
     const name = createHash("sha256").update(`${account}\0${prompt}`).digest("hex").slice(0, 32);
     const mark = path.join(this.#folder, name);
     const text = String(this.#now());

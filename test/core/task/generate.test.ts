@@ -311,7 +311,7 @@ it("a ledger that breaks after the submit is reported with the id, and the image
       submit(_request, socket) {
         const [task = ""] = readdirSync(path.join(tasks, "open")).slice(-1);
         intentBytes = statSync(path.join(tasks, "open", task)).size;
-        unlinkSync(path.join(tasks, ".ballast"));
+        unlinkSync(path.join(tasks, ".reserve"));
         fillUp(stateFolder);
         socket.write(success({ taskId }));
       },

@@ -28,7 +28,7 @@ export async function runShown(
   const { nameOf, cap, requestTimeoutMs, onCutOff } = spec;
   const { context } = session;
   const progress = await createBatchProgress(session, nameOf);
-  const usual = context.lastWord;
+  const usual = context.onSecondSignal;
   const watcher = {
     agreeOnFolder: foreignFolderQuestion(spec, session),
     agreeOnCosts(plan: BatchPlan) {
@@ -38,7 +38,7 @@ export async function runShown(
     onOutage: progress.showOutage,
     onPause: progress.showPause,
     onRun(cutOff: () => BatchResult) {
-      if (onCutOff !== null) context.lastWord = () => session.console.finish(() => onCutOff(cutOff()));
+      if (onCutOff !== null) context.onSecondSignal = () => session.console.finish(() => onCutOff(cutOff()));
     },
     onStart: () => progress.begin(),
     async onEnd(...[end, counts]: Parameters<typeof progress.end>) {
@@ -51,6 +51,6 @@ export async function runShown(
       executeBatch(spec, watcher, await current()),
     );
   } finally {
-    context.lastWord = usual;
+    context.onSecondSignal = usual;
   }
 }

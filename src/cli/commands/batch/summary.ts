@@ -72,7 +72,7 @@ function nextSteps(counts: BatchCounts, session: Session): string[] {
 }
 
 /** Reasons to stop a batch that have their own exit code: the account, or a signal. */
-const TELLING: ReadonlySet<ErrorType> = new Set([
+const WITH_OWN_EXIT_CODE: ReadonlySet<ErrorType> = new Set([
   "auth_required",
   "insufficient_credits",
   "subscription_required",
@@ -81,6 +81,6 @@ const TELLING: ReadonlySet<ErrorType> = new Set([
 
 /** 0 if every row is saved; else why it ended early, or that some rows are not. */
 export function exitCodeOfBatch({ counts, stopped }: BatchResult): number {
-  if (stopped && TELLING.has(stopped.type)) return exitCodeOf(stopped);
+  if (stopped && WITH_OWN_EXIT_CODE.has(stopped.type)) return exitCodeOf(stopped);
   return counts.isComplete ? 0 : EXIT_CODES.partial;
 }

@@ -119,8 +119,8 @@ function shownEvents(viewing: Viewing, progress: ResumeProgress, session: Sessio
     },
     async onEnd(report, target) {
       left.delete(target);
-      const isTold = isInterrupted(report) && tasks > 1;
-      if (!forPeople || isTold) return;
+      const isInSummary = isInterrupted(report) && tasks > 1;
+      if (!forPeople || isInSummary) return;
       shown = shown
         .catch(() => {})
         .then(async () => {
