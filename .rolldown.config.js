@@ -16,7 +16,8 @@ const TOGETHER = {
   command: "cli/(commands/generate|flags/generate-flags|output/symbols)",
   early:
     "(cli/(tasks/open-early|output/(colors|failure-lines))|client/(account|failure|report-json)|lib/redact)",
-  ledger: "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/task/(history|report))",
+  ledger:
+    "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/(use-cases/history|task/report))",
   wire: "cli/(tasks/generate|output/render)",
   // What an accepted task needs; and undici.
   finish: "(core/task/finish|api/public-address)",

@@ -1,8 +1,8 @@
 // The public API of the package: one client, its results, and what it takes.
 
-export type { HistoryStatus } from "../core/task/history-filter.ts";
 export type { TaskProgressEvent } from "../core/task/progress-events.ts";
 export type { ReportStatus } from "../core/task/report.ts";
+export type { HistoryStatus } from "../core/use-cases/history-filter.ts";
 export type { Charged, ErrorType } from "../lib/error-types.ts";
 export type { ModelFilter } from "../models/find.ts";
 export type { Kind, Model, Quality, References } from "../models/matrix.ts";

@@ -3,17 +3,17 @@ import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
-import { recentTasks } from "../core/task/history.ts";
 import { reportOfId, type TaskReport } from "../core/task/report.ts";
 import { reuseEarlier } from "../core/task/reuse.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../core/task/unreadable.ts";
+import { recentTasks } from "../core/use-cases/history.ts";
+import { HISTORY_LIMIT, historyFilter } from "../core/use-cases/history-filter.ts";
 import { resume } from "../core/use-cases/resume.ts";
 import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
 import type { ClientContext } from "./context.ts";
-import { HISTORY_LIMIT, historyEntry, historyFilter } from "./history.ts";
 import { ImggenFailure } from "./imggen-failure.ts";
 import { Listener } from "./listener.ts";
 import type {
@@ -26,7 +26,7 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options.ts";
-import { reportJson, statusJson } from "./report-json.ts";
+import { historyEntry, reportJson, statusJson } from "./report-json.ts";
 import { checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,

@@ -1,8 +1,16 @@
-import { reportStatus, type TaskReport } from "../core/task/report.ts";
+import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
 import type { OptionNames } from "../lib/wording.ts";
+import type { TaskRecord } from "../task/record.ts";
 import type { DescribedFailure } from "./failure.ts";
 import { describeFailure } from "./failure.ts";
-import type { ErrorDetail, FailureJson, StatusResult, TaskFacts, TaskResult } from "./results.ts";
+import type {
+  ErrorDetail,
+  FailureJson,
+  HistoryEntry,
+  StatusResult,
+  TaskFacts,
+  TaskResult,
+} from "./results.ts";
 
 /** A task's report as scripts get it: the success object, or the failure object. @param names how that names options */
 export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
@@ -17,6 +25,12 @@ export function taskFacts(report: TaskReport): TaskFacts {
   const { taskId, request, credits, charged, files, submittedAt, completedAt } = report;
   const status = reportStatus(report);
   return { taskId, status, request, credits, charged, files, submittedAt, completedAt };
+}
+
+/** A task of the ledger as scripts get it. */
+export function historyEntry(record: TaskRecord): HistoryEntry {
+  const report = reportOf(record);
+  return { id: report.ledgerId, ...taskFacts(report), service: record.intent.service.baseUrl };
 }
 
 /**

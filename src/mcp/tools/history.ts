@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { HISTORY_LIMIT, STATUSES } from "../../client/history.ts";
+import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history-filter.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import { shownFile } from "../answer.ts";
 import { requestSchema } from "../request-schema.ts";

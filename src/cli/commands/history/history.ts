@@ -1,10 +1,16 @@
 import type { Command } from "commander";
-import { HISTORY_LIMIT, historyEntry } from "../../../client/history.ts";
 import { openLedger } from "../../../client/open-ledger.ts";
-import { chargedTasks, recentTasks } from "../../../core/task/history.ts";
-import type { HistoryFilter } from "../../../core/task/history-filter.ts";
+import { historyEntry } from "../../../client/report-json.ts";
 import { reportOf } from "../../../core/task/report.ts";
 import { describeUnreadable } from "../../../core/task/unreadable.ts";
+import { chargedTasks, recentTasks } from "../../../core/use-cases/history.ts";
+import {
+  HISTORY_LIMIT,
+  type HistoryFilter,
+  type HistoryQuery,
+  historyFilter,
+  STATUSES,
+} from "../../../core/use-cases/history-filter.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
@@ -12,9 +18,8 @@ import type { Ledger } from "../../../store/ledger.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { clientContext } from "../../tasks/client-context.ts";
-import { addFilterOptions, type FilterFlags, filterOf, isFiltered } from "./filter-flags.ts";
 
-interface HistoryFlags extends FilterFlags {
+interface HistoryFlags extends HistoryQuery {
   limit?: string;
   all?: boolean;
   summary?: boolean;
@@ -123,4 +128,27 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
   if (flags.model !== undefined) await noteUnknownModel(flags.model, session);
+}
+
+function addFilterOptions(command: Command): Command {
+  return command
+    .option("--search <text>", "only prompts that contain this text")
+    .option("--status <status>", `only this status: ${STATUSES.join(", ")}`)
+    .option("--model <id>", "only this model")
+    .option("--since <when>", "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w");
+}
+
+/** @throws UsageError */
+function filterOf(flags: HistoryQuery, session: Session): Promise<HistoryFilter> {
+  const { options, context } = session;
+  return historyFilter(flags, {
+    matrix: () => session.matrix(),
+    nowMs: context.clock.now(),
+    isSandbox: options.sandbox === true,
+    labelOf: (name) => `--${name}`,
+  });
+}
+
+function isFiltered({ search, status, model, since }: HistoryQuery): boolean {
+  return [search, status, model, since].some((flag) => flag !== undefined);
 }

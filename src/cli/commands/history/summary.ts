@@ -1,8 +1,8 @@
 import { openLedger } from "../../../client/open-ledger.ts";
-import { chargedTasks } from "../../../core/task/history.ts";
-import type { HistoryFilter } from "../../../core/task/history-filter.ts";
-import { HistorySummary, type Totals } from "../../../core/task/history-summary.ts";
 import { describeUnreadable } from "../../../core/task/unreadable.ts";
+import { chargedTasks } from "../../../core/use-cases/history.ts";
+import type { HistoryFilter } from "../../../core/use-cases/history-filter.ts";
+import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
 import type { Session } from "../../app/session.ts";
 import { showTable } from "../../output/table.ts";
 import type { TableColumn } from "../../output/table-layout.ts";

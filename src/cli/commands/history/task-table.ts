@@ -1,5 +1,5 @@
-import { historyStatus } from "../../../core/task/history-filter.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
+import { historyStatus } from "../../../core/use-cases/history-filter.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../app/session.ts";

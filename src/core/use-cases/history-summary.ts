@@ -1,6 +1,6 @@
 import { localDay } from "../../lib/local-time.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { factsOf } from "./report.ts";
+import { factsOf } from "../task/report.ts";
 
 /** What some tasks made and cost, or may have cost. */
 export interface Totals {

@@ -1,7 +1,7 @@
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
+import type { UnreadableEntry } from "../task/unreadable.ts";
 import { type HistoryFilter, matches } from "./history-filter.ts";
-import type { UnreadableEntry } from "./unreadable.ts";
 
 /** Tasks of the ledger, and the files that could not be read. */
 export interface Recent {

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { recentTasks } from "../../../src/core/task/history.ts";
+import { recentTasks } from "../../../src/core/use-cases/history.ts";
 import { DiskFile } from "../../../src/lib/disk-file.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent } from "../../../src/task/intent.ts";

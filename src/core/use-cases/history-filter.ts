@@ -1,0 +1,96 @@
+import { UsageError } from "../../lib/error-types.ts";
+import { parseSince } from "../../lib/local-time.ts";
+import { resolveModel } from "../../models/find.ts";
+import type { Matrix } from "../../models/matrix.ts";
+import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
+import { effectiveState, isResumable, type StateName } from "../../task/lifecycle.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { type ReportStatus, reportStatus } from "../task/report.ts";
+
+/** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
+export interface HistoryFilter {
+  /** A part of the prompt, in any case. */
+  search?: string | undefined;
+  status?: HistoryStatus | undefined;
+  /** The canonical id. */
+  model?: string | undefined;
+  /** Begun at this moment or later, milliseconds since the epoch. */
+  sinceMs?: number | undefined;
+  isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
+}
+
+/** The status of a task for filters: a charged task that is not saved is `unfinished`, whatever its status at the service. */
+export type HistoryStatus = ReportStatus | "unfinished";
+
+export function historyStatus(state: StateName): HistoryStatus {
+  return isResumable(state) ? "unfinished" : reportStatus({ state, isAwaited: true });
+}
+
+/** Whether a task is wanted, as far as its request and its state say. */
+export function matches(
+  { intent: { request }, state }: TaskRecord,
+  { search, status, model }: HistoryFilter,
+): boolean {
+  if (search !== undefined && !request.prompt.toLowerCase().includes(search.toLowerCase())) return false;
+  if (model !== undefined && request.model !== model) return false;
+  return status === undefined || hasStatus(effectiveState(state), status);
+}
+
+/** `running` is the word of the JSON output, for a part of what is unfinished. */
+function hasStatus(state: StateName, status: HistoryStatus): boolean {
+  const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
+  return isRunning || historyStatus(state) === status;
+}
+
+/** How many tasks are shown by default. */
+export const HISTORY_LIMIT = 20;
+
+/** The words of `status`. */
+export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", "running", "failed", "unknown"];
+
+/** What a user asks of the history, as it was given. */
+export interface HistoryQuery {
+  search?: string | undefined;
+  status?: string | undefined;
+  model?: string | undefined;
+  since?: string | undefined;
+}
+
+interface Asking {
+  /** Called only where a model is asked for. */
+  matrix: () => Matrix | Promise<Matrix>;
+  nowMs: number;
+  isSandbox: boolean;
+  /** How messages name what was given. */
+  labelOf: (name: keyof HistoryQuery) => string;
+}
+
+/** Sandbox tasks and real ones are never listed together. @throws UsageError */
+export async function historyFilter(
+  { search, status, model, since }: HistoryQuery,
+  { matrix, nowMs, isSandbox, labelOf }: Asking,
+): Promise<HistoryFilter> {
+  return {
+    search,
+    status: status === undefined ? undefined : statusOf(status, labelOf("status")),
+    model: model === undefined ? undefined : (resolveModel(model, await matrix())?.id ?? model),
+    sinceMs: since === undefined ? undefined : sinceOf(since, nowMs, labelOf("since")),
+    isOfService: ({ baseUrl }) => (baseUrl === SANDBOX_SERVICE) === isSandbox,
+  };
+}
+
+function statusOf(text: string, label: string): HistoryStatus {
+  const status = STATUSES.find((known) => known === text.toLowerCase());
+  if (status) return status;
+  throw new UsageError(
+    `${label} ${JSON.stringify(text)} is not a status. Use one of: ${STATUSES.join(", ")}.`,
+  );
+}
+
+function sinceOf(text: string, nowMs: number, label: string): number {
+  const ms = parseSince(text.trim(), nowMs);
+  if (ms !== null) return ms;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is neither a date nor an age.`, {
+    hint: "Use a date such as 2026-01-31, 2026-01-31T12:05 or yesterday, or an age such as 30m, 12h, 7d or 2w.",
+  });
+}
