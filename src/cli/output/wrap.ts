@@ -32,3 +32,27 @@ export function wrapWords(
   }
   return [...lines, line];
 }
+
+/** Where the text of a term stands. All in columns. */
+export interface TermLayout {
+  columns: number;
+  /** Where it begins beside the term. */
+  beside: number;
+  /** With less room than this it stands below the term. */
+  least: number;
+  /** Blanks before it there. */
+  indent: number;
+}
+
+/** A term and its text, given as the words of each paragraph: beside it, or below it where there is too little room. */
+export function besideTerm(
+  term: string,
+  text: readonly (readonly string[])[],
+  { columns, beside, least, indent }: TermLayout,
+): string[] {
+  const isBeside = columns - beside >= least;
+  const lines = text.flatMap((words) => wrapWords(words, { columns, indent: isBeside ? beside : indent }));
+  if (!isBeside) return [term, ...lines];
+  const [first = "", ...more] = lines;
+  return [term.padEnd(beside) + first.trimStart(), ...more];
+}

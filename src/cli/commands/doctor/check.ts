@@ -28,22 +28,16 @@ export type Asked =
   | { kind: "unreachable"; url: URL; cause: TransportError }
   | ({ kind: "answered"; url: URL; label: string } & ProbeReply);
 
-/** What every check is given. */
-export interface CheckSpec {
-  session: Session;
-  /** What the service answers, asked once for all checks. */
-  asked: () => Promise<Asked>;
-}
-
 /** One check. An ImggenError that it throws is its result: failed. */
 export interface Check {
   name: string;
-  run: (subject: CheckSpec) => CheckResult | Promise<CheckResult>;
+  /** @param asked what the service answers, asked once for all checks */
+  run: (session: Session, asked: Promise<Asked>) => CheckResult | Promise<CheckResult>;
   /** The next step where an error names none. */
   next?: string;
 }
 
-export function ok(message: string, facts: Facts = {}): CheckResult {
+export function ok(message: string, facts: Facts): CheckResult {
   return { status: "ok", message, hint: null, facts };
 }
 
@@ -62,30 +56,39 @@ export function skipped(message: string, facts: Facts = {}): CheckResult {
 /** A check cannot be made, and why: a few words without a full stop. Another check reports the cause. */
 export class NotChecked extends Error {}
 
+/** What a check depends on and another one reports. @throws NotChecked for what imggen itself refuses */
+export async function needed<Found>(why: string, find: () => Found | Promise<Found>): Promise<Found> {
+  try {
+    return await find();
+  } catch (error) {
+    throw error instanceof ImggenError ? new NotChecked(why) : error;
+  }
+}
+
 /** Longer than the service's check takes, which is the longest. */
 const LONGEST_CHECK_MS = 5_500;
 
 /** Makes a check. Everything but a bug in imggen is a result. @throws InterruptedError on a signal */
-export async function make(check: Check, subject: CheckSpec): Promise<CheckResult> {
-  const { signal, clock } = subject.session.context;
+export async function make(
+  { run, next }: Check,
+  session: Session,
+  asked: Promise<Asked>,
+): Promise<CheckResult> {
+  const { signal, clock } = session.context;
   const ended = new AbortController();
   const timeUp = clock.sleep(LONGEST_CHECK_MS, AbortSignal.any([signal, ended.signal]));
   timeUp.catch(() => {});
+  const late = () =>
+    warning("No result within 5.5 s.", "A disk or a network that does not answer may be the cause.");
+  const result = async () => run(session, asked);
   try {
-    const late = timeUp.then(() =>
-      warning("No result within 5.5 s.", "A disk or a network that does not answer may be the cause."),
-    );
-    return await Promise.race([runAsync(check, subject), late]);
+    return await Promise.race([result(), timeUp.then(late)]);
   } catch (error) {
     signal.throwIfAborted();
-    return resultOf(error, check.next ?? "Fix that, then run imggen doctor again.");
+    return resultOf(error, next ?? "Fix that, then run imggen doctor again.");
   } finally {
     ended.abort();
   }
-}
-
-async function runAsync(check: Check, subject: CheckSpec): Promise<CheckResult> {
-  return check.run(subject);
 }
 
 function resultOf(error: unknown, next: string): CheckResult {

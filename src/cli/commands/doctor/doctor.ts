@@ -1,17 +1,17 @@
 import type { Command } from "commander";
 import { EXIT_CODES } from "../../../client/exit-codes.ts";
-import { describeFailure } from "../../../client/failure.ts";
-import { failureJson } from "../../../client/report-json.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
-import { UsageError } from "../../../lib/error-types.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { VERSION } from "../../../lib/version.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { createStatusLine } from "../../output/status-line.ts";
-import { askService } from "./ask-service.ts";
-import { type Asked, type CheckResult, type CheckStatus, make } from "./check.ts";
-import { CHECKS } from "./checks.ts";
-import { createLines } from "./lines.ts";
+import { type Check, make, ok } from "./check.ts";
+import { checkCache, checkFolder, checkState, checkTasks } from "./folders.ts";
+import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
+import { checkProxy, checkTls } from "./network.ts";
+import { askService, checkClock, checkKey, checkService } from "./service.ts";
+import { checkConfig, checkModels, checkProfile } from "./settings.ts";
+import { count, createLines, doctorJson, summaryOf } from "./view.ts";
 
 const EXAMPLES = `
 Examples:
@@ -30,21 +30,37 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runDoctor));
 }
 
-/** A check's result under its name. */
-export interface NamedResult extends CheckResult {
-  name: string;
-}
+/** Everything that is checked, in the order of the output: what waits for the network comes last. */
+const CHECKS: readonly Check[] = [
+  { name: "imggen", run: () => ok(VERSION, { version: VERSION }) },
+  { name: "node", run: checkNode },
+  { name: "libraries", run: checkLibraries },
+  { name: "profile", run: checkProfile },
+  { name: "config", run: checkConfig, next: "Fix its permissions or move it away, then try again." },
+  { name: "models", run: checkModels },
+  { name: "state", run: checkState },
+  { name: "cache", run: checkCache },
+  { name: "folder", run: checkFolder },
+  { name: "tasks", run: checkTasks },
+  { name: "terminal", run: checkTerminal },
+  { name: "proxy", run: checkProxy },
+  { name: "tls", run: checkTls },
+  { name: "service", run: checkService, next: "Set it to the service's address, its /api included." },
+  { name: "key", run: checkKey, next: "Use one from the service's API key page. imggen login stores it." },
+  { name: "clock", run: checkClock },
+];
 
 async function runDoctor(session: Session): Promise<number> {
   const { console, context, options } = session;
-  let asking: Promise<Asked> | undefined;
-  const asked = () => (asking ??= askService(session));
-  const lines = await createLines(session);
+  const asked = askService(session);
+  // The checks report it.
+  asked.catch(() => {});
+  const lines = await createLines(session, CHECKS);
   const status = await createStatusLine(console, context);
   status.set("Checking");
   const results = CHECKS.map(async (check) => ({
     name: check.name,
-    ...(await make(check, { session, asked })),
+    ...(await make(check, session, asked)),
   }));
   try {
     const made = await inOrder(results, async (result) => {
@@ -58,26 +74,4 @@ async function runDoctor(session: Session): Promise<number> {
   } finally {
     status.stop();
   }
-}
-
-/** Where something must be fixed, the document is also that of a failure. */
-function doctorJson(checks: readonly NamedResult[]): object {
-  const names = checks.filter(({ status }) => status === "failed").map(({ name }) => name);
-  if (names.length === 0) return { ok: true, checks };
-  const hint = "The hint of each check says what to do.";
-  const error = new UsageError(`Something must be fixed: ${names.join(", ")}.`, { hint });
-  return { ...failureJson(describeFailure(error, FLAG_NAMES)), checks };
-}
-
-function summaryOf(checks: readonly NamedResult[]): string {
-  const [failures, warnings] = [count(checks, "failed"), count(checks, "warning")];
-  const counts = [
-    failures > 0 && `${failures} to fix`,
-    warnings > 0 && (warnings === 1 ? "1 warning" : `${warnings} warnings`),
-  ].filter((part) => part !== false);
-  return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;
-}
-
-function count(checks: readonly NamedResult[], status: CheckStatus): number {
-  return checks.filter((check) => check.status === status).length;
 }

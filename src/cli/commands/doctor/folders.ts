@@ -1,13 +1,17 @@
 import module from "node:module";
 import { platform } from "node:os";
 import path from "node:path";
+import { openLedger } from "../../../client/open-ledger.ts";
+import { mayBeTask } from "../../../core/task/unreadable.ts";
+import { tasksToResume } from "../../../core/use-cases/resume.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { StateFolderError } from "../../../store/errors.ts";
-import { type CheckResult, type CheckSpec, failed, ok, warning } from "./check.ts";
-import { bytesText, type FolderFacts, folderFacts, modeText } from "./place.ts";
-import { knownFolders } from "./settings.ts";
+import { isUnknown, mayBeCharged } from "../../../task/record.ts";
+import type { Session } from "../../app/session.ts";
+import { type CheckResult, failed, needed, ok, warning } from "./check.ts";
+import { bytesText, folderFacts, modeText } from "./folder-facts.ts";
 
 const WRITABLE_BY_OTHERS = 0o022;
 const MIB = 1024 ** 2;
@@ -16,16 +20,38 @@ const LEAST_FREE_BYTES = MIB;
 /** Images take a few MiB each. */
 const LITTLE_FREE_BYTES = 100 * MIB;
 
+/** The folders of settings and state. @throws NotChecked where there are none */
+export function knownFolders(session: Session) {
+  return needed("there is no folder for settings and the ledger", () => session.folders);
+}
+
 /** Where the ledger is: a request is only submitted once it is on disk there. */
-export async function checkState({ session }: CheckSpec): Promise<CheckResult> {
-  const { state } = knownFolders(session);
-  const place = await folderFacts(state);
-  const problem = place.problem ?? (await problemBelow(state));
-  if (problem !== null) {
+export async function checkState(session: Session): Promise<CheckResult> {
+  const { state: folder } = await knownFolders(session);
+  const { exists, mode: bits, freeBytes, problem } = await folderFacts(folder);
+  const mode = bits === null ? null : modeText(bits);
+  const facts = { folder, exists, mode, freeBytes };
+  const unusable = problem ?? (await problemBelow(folder));
+  if (unusable !== null) {
     const hint = "Nothing can be submitted. Fix its permissions, or set IMGGEN_HOME to another folder.";
-    throw new StateFolderError(state, problem, { hint });
+    throw new StateFolderError(folder, unusable, { hint });
   }
-  return ofRoom(state, place) ?? ofMode(state, place) ?? ok(described(state, place), factsOf(state, place));
+  const free = freeBytes === null ? null : bytesText(freeBytes);
+  if (freeBytes !== null && freeBytes < LITTLE_FREE_BYTES) {
+    const message = `The disk of ${folder} has only ${free} left.`;
+    const hint = "Nothing can be submitted. Free some space, or set IMGGEN_HOME to another folder.";
+    return freeBytes < LEAST_FREE_BYTES
+      ? failed(message, hint, facts)
+      : warning(message, "Free some space.", facts);
+  }
+  if (((bits ?? 0) & WRITABLE_BY_OTHERS) !== 0)
+    return warning(
+      `Other users can write to ${folder} (mode ${mode}).`,
+      `Run: chmod 700 ${shellWord(folder)}`,
+      facts,
+    );
+  const parts = [folder, !exists && "not there yet", mode && `mode ${mode}`, free && `${free} free`];
+  return ok(parts.filter(Boolean).join(", "), facts);
 }
 
 /** Where imggen was once run as root, for example, folders of the ledger belong to another user. */
@@ -37,53 +63,17 @@ async function problemBelow(state: string): Promise<unknown> {
   return null;
 }
 
-function ofRoom(state: string, place: FolderFacts): CheckResult | null {
-  const { freeBytes } = place;
-  if (freeBytes === null || freeBytes >= LITTLE_FREE_BYTES) return null;
-  const message = `The disk of ${state} has only ${bytesText(freeBytes)} left.`;
-  if (freeBytes < LEAST_FREE_BYTES)
-    return failed(
-      message,
-      "Nothing can be submitted. Free some space, or set IMGGEN_HOME to another folder.",
-      factsOf(state, place),
-    );
-  return warning(message, "Free some space.", factsOf(state, place));
-}
-
-function ofMode(state: string, place: FolderFacts): CheckResult | null {
-  if (place.mode === null || (place.mode & WRITABLE_BY_OTHERS) === 0) return null;
-  return warning(
-    `Other users can write to ${state} (mode ${modeText(place.mode)}).`,
-    `Run: chmod 700 ${shellWord(state)}`,
-    factsOf(state, place),
-  );
-}
-
-function described(folder: string, { exists, mode, freeBytes }: FolderFacts): string {
-  const parts = [
-    folder,
-    !exists && "not there yet",
-    mode !== null && `mode ${modeText(mode)}`,
-    freeBytes !== null && `${bytesText(freeBytes)} free`,
-  ];
-  return parts.filter((part) => part !== false).join(", ");
-}
-
-function factsOf(folder: string, { exists, mode, freeBytes }: FolderFacts) {
-  return { folder, exists, mode: mode === null ? null : modeText(mode), freeBytes };
-}
-
 /** Compiled code that Node keeps between runs. It only saves time, so its absence is no fault. */
-export async function checkCache({ session }: CheckSpec): Promise<CheckResult> {
-  const inUse = cacheInUse();
-  if (inUse !== null) return ok(inUse, { folder: inUse });
-  const { state } = knownFolders(session);
+export async function checkCache(session: Session): Promise<CheckResult> {
+  const folder = cacheInUse();
+  if (folder !== null) return ok(folder, { folder });
+  const { state } = await knownFolders(session);
   const why = await whyNoCache(state, session.context.env.NODE_DISABLE_COMPILE_CACHE);
-  if (why !== null) return ok(`none (${why})`, { folder: null });
+  if (why !== null) return ok(`none (${why})`, { folder });
   return warning(
     `No compiled code is kept, so each start takes longer: other users may be able to replace ${state}.`,
     "It and every folder above it must belong to you or root, and no other user may write to them.",
-    { folder: null },
+    { folder },
   );
 }
 
@@ -103,10 +93,10 @@ async function whyNoCache(state: string, disabled: string | undefined): Promise<
 }
 
 /** Where images go without `--output`. */
-export async function checkFolder({ session }: CheckSpec): Promise<CheckResult> {
+export async function checkFolder({ context }: Session): Promise<CheckResult> {
   const hint = "Change to another folder, or save elsewhere with --output.";
   try {
-    const folder = session.context.resolvePath(".");
+    const folder = context.resolvePath(".");
     const { problem } = await folderFacts(folder);
     if (problem === null) return ok(folder, { folder });
     return warning(`No image can be saved in ${folder}: ${errorText(problem)}.`, hint, { folder });
@@ -114,4 +104,33 @@ export async function checkFolder({ session }: CheckSpec): Promise<CheckResult> 
     if (error instanceof ImggenError) return warning(error.message, hint, { folder: null });
     throw error;
   }
+}
+
+/** What the ledger has left to do. */
+export async function checkTasks(session: Session): Promise<CheckResult> {
+  const { clock, processes } = session.context;
+  const isSandbox = session.options.sandbox === true;
+  const ledger = openLedger({ folders: await knownFolders(session), clock, processes });
+  const { targets, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
+  const records = targets.flatMap(({ record }) => (record !== null && mayBeCharged(record) ? record : []));
+  const left = records.filter((record) => !ledger.isClaimed(record));
+  const inProgress = records.length - left.length;
+  const unknown = left.filter(isUnknown).length;
+  const unfinished = left.length - unknown;
+  const unreadable = entries.filter(mayBeTask).length;
+  const facts = { inProgress, unfinished, unknown, unreadable };
+  const found = [
+    unfinished > 0 && `${counted(unfinished, "task is", "tasks are")} charged and not saved.`,
+    unknown > 0 && `The outcome of ${counted(unknown, "request", "requests")} is unknown.`,
+    unreadable > 0 && `${counted(unreadable, "file", "files")} of the ledger cannot be read.`,
+  ].filter((message) => message !== false);
+  if (found.length === 0)
+    return ok(inProgress === 0 ? "none unfinished" : `${inProgress} in progress`, facts);
+  const isAllCharged = unfinished > 0 && found.length === 1;
+  const purpose = isAllCharged ? "To finish them" : "To see what to do about each";
+  return warning(found.join(" "), `${purpose}: imggen resume${isSandbox ? " --sandbox" : ""}`, facts);
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
 }

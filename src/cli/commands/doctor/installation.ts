@@ -1,17 +1,15 @@
 import { UndecodableError } from "../../../graphics/decoder.ts";
+import type { Protocol, Screen } from "../../../graphics/terminal.ts";
 import { errorCode } from "../../../lib/error-code.ts";
-import { VERSION } from "../../../lib/version.ts";
-import { type CheckResult, type CheckSpec, failed, ok, warning } from "./check.ts";
+import type { Session } from "../../app/session.ts";
+import { findScreen } from "../../output/screen.ts";
+import { hasSymbols } from "../../output/symbols.ts";
+import { type CheckResult, failed, ok, warning } from "./check.ts";
 
 /** The oldest Node that imggen is tested with, as package.json says too. */
 export const OLDEST_NODE = "20.19";
 
-export function checkImggen(): CheckResult {
-  return ok(VERSION, { version: VERSION });
-}
-
-export function checkNode({ session }: CheckSpec): CheckResult {
-  const { nodeVersion: version } = session.context;
+export function checkNode({ context: { nodeVersion: version } }: Session): CheckResult {
   const facts = { version, required: OLDEST_NODE };
   if (isAtLeast(version, OLDEST_NODE)) return ok(version, facts);
   return failed(
@@ -48,4 +46,36 @@ function whatIsMissing({ message, cause }: UndecodableError): string {
   const isMissing = /MODULE_NOT_FOUND/.test(errorCode(cause) ?? "");
   const clause = isMissing ? message : "the optional package sharp is installed, but cannot be loaded";
   return clause.charAt(0).toUpperCase() + clause.slice(1);
+}
+
+/** What this terminal can show. No result is a warning or a failure. */
+export async function checkTerminal(session: Session): Promise<CheckResult> {
+  const { context, console, options } = session;
+  if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });
+  // A query to the terminal would be written to standard output, into the JSON document.
+  const screen = await findScreen(session, options.json !== true);
+  const { columns, rows } = screen;
+  const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";
+  const symbols = hasSymbols(context.env);
+  const pictures = picturesOn(screen);
+  const parts = [`${columns}×${rows}`, colors, symbols ? "symbols" : "no symbols", pictures];
+  return ok(parts.join(", "), { isTerminal: true, columns, rows, colors, symbols, pictures });
+}
+
+const COLORS: Readonly<Record<Screen["colors"], string>> = {
+  truecolor: "16 million colours",
+  "256": "256 colours",
+  none: "16 colours",
+};
+
+const PICTURES: Readonly<Record<Protocol, string>> = {
+  kitty: "images as kitty graphics",
+  "kitty in tmux": "images as kitty graphics, through tmux",
+  iterm2: "images as iTerm2 graphics",
+  sixel: "images as sixel graphics",
+  blocks: "images as half blocks",
+};
+
+function picturesOn({ protocol, colors }: Screen): string {
+  return protocol === "blocks" && colors === "none" ? "no images" : PICTURES[protocol];
 }

@@ -1,13 +1,15 @@
+import { lookup, Resolver } from "node:dns";
 import { promises } from "node:fs";
+import { createServer, type LookupFunction } from "node:net";
 import { proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../app/session.ts";
-import { type CheckResult, type CheckSpec, NotChecked, ok, warning } from "./check.ts";
+import { type CheckResult, failed, NotChecked, ok, warning } from "./check.ts";
 import { settingOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
-export async function checkProxy({ session }: CheckSpec): Promise<CheckResult> {
+export async function checkProxy(session: Session): Promise<CheckResult> {
   if (session.options.sandbox) return ok("none for the embedded sandbox", { url: null });
   if (proxiesFromEnvironment(session.context.env) === undefined) return ok("none", { url: null });
   const setting = await settingOf("baseUrl", session);
@@ -27,8 +29,8 @@ export function proxyInUse(url: URL, { context }: Session): { url: string; varia
 }
 
 /** Which certificates are trusted. */
-export async function checkTls({ session }: CheckSpec): Promise<CheckResult> {
-  const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = session.context.env;
+export async function checkTls({ context }: Session): Promise<CheckResult> {
+  const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = context.env;
   const facts = { extraCertificates: extra || null };
   if (rejects === "0")
     return warning(
@@ -37,14 +39,55 @@ export async function checkTls({ session }: CheckSpec): Promise<CheckResult> {
       facts,
     );
   if (!extra) return ok("Node's own certificates", facts);
-  const problem = await promises.readFile(extra).then(
-    () => null,
-    (error: unknown) => errorText(error),
-  );
-  if (problem === null) return ok(`Node's own certificates, and those in ${extra}`, facts);
-  return warning(
-    `The certificates in ${extra} cannot be read: ${problem}.`,
-    "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.",
-    facts,
-  );
+  try {
+    await promises.readFile(extra);
+    return ok(`Node's own certificates, and those in ${extra}`, facts);
+  } catch (error) {
+    return warning(
+      `The certificates in ${extra} cannot be read: ${errorText(error)}.`,
+      "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.",
+      facts,
+    );
+  }
+}
+
+/** The embedded sandbox needs a port of this machine. */
+export async function checkLoopback(): Promise<CheckResult> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const server = createServer().once("error", reject);
+      server.listen(0, "127.0.0.1", () => server.close(() => resolve()));
+    });
+    return ok("the embedded sandbox, which needs no network", { baseUrl: null });
+  } catch (error) {
+    return failed(
+      `The embedded sandbox cannot open a port on 127.0.0.1: ${errorText(error)}.`,
+      "Allow imggen to listen on the loopback address.",
+    );
+  }
+}
+
+/** Shorter than the service's check, to distinguish a name server that does not answer from a service that does not. */
+const NAME_SERVER_MS = 3_000;
+
+/**
+ * The system's name resolution, once a name server has answered. It cannot be given up: where none answers it would
+ * keep the process alive long after the result is shown.
+ */
+export const lookupIfAnswered: LookupFunction = (hostname, options, callback) => {
+  const resolve = () => lookup(hostname, options, callback);
+  canBeAsked(hostname).then((isAnswered) => {
+    if (isAnswered) resolve();
+    else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");
+  }, resolve);
+};
+
+/** Whether the system's resolution of a name will end soon: it is in the hosts file, or a name server answers anything. */
+async function canBeAsked(hostname: string): Promise<boolean> {
+  const hosts = await promises.readFile("/etc/hosts", "utf8").catch(() => "");
+  if (hosts.split(/\s+/).includes(hostname)) return true;
+  const resolver = new Resolver({ timeout: NAME_SERVER_MS, tries: 1 });
+  return new Promise((resolve) => {
+    resolver.resolve4(hostname, (error) => resolve(error?.code !== "ETIMEOUT"));
+  });
 }

@@ -3,7 +3,7 @@ import type { Session } from "../../app/session.ts";
 import { pieces } from "../../output/fold.ts";
 import { showTable } from "../../output/table.ts";
 import type { TableColumn } from "../../output/table-layout.ts";
-import { roomOn, wrapWords } from "../../output/wrap.ts";
+import { besideTerm, roomOn, wrapWords } from "../../output/wrap.ts";
 
 const REFERENCES: TableColumn = { heading: "REFS" };
 const IMAGES: TableColumn = { heading: "IMAGES" };
@@ -76,22 +76,13 @@ function referencesCell(references: Model["references"]): string {
   return `${max === null ? `${min}+` : `${min}-${max}`}${httpsOnly ? "*" : ""}`;
 }
 
-const LABEL_COLUMNS = 19;
-/** A fact that would have less room than this beside its name is put below it. */
-const FEWEST_FACT_COLUMNS = 20;
-const FACT_INDENT = 6;
-
 /** All that is known of one model. */
 export async function showModel(model: Model, session: Session): Promise<void> {
   const style = await session.console.style("stdout");
-  const room = roomOn(session.context.stdout);
-  const isBeside = room - LABEL_COLUMNS >= FEWEST_FACT_COLUMNS;
-  const indent = isBeside ? LABEL_COLUMNS : FACT_INDENT;
-  const lines = factsOf(model).flatMap(([name, text]) => {
-    const [first = "", ...more] = wrapWords(text.split(" "), { columns: room, indent });
-    if (!isBeside) return [`  ${name}`, first, ...more];
-    return [`  ${name}`.padEnd(LABEL_COLUMNS) + first.trimStart(), ...more];
-  });
+  const columns = roomOn(session.context.stdout);
+  const lines = factsOf(model).flatMap(([name, text]) =>
+    besideTerm(`  ${name}`, [text.split(" ")], { columns, beside: 19, least: 20, indent: 6 }),
+  );
   await session.console.result([model.id, ...lines], (line, at) =>
     at === 0 ? style("heading", line) : line,
   );

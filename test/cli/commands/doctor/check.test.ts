@@ -6,14 +6,14 @@ import { UsageError } from "../../../../src/lib/error-types.ts";
 import { testContext } from "../../../support/in-process.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
-async function made(run: () => ReturnType<Parameters<typeof make>[0]["run"]>) {
+async function made(run: Parameters<typeof make>[0]["run"]) {
   // Seconds last milliseconds.
   const clock = {
     ...systemClock,
     sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
   };
   const session = new Session(testContext({ home: await temporaryFolder(), clock }), {}, []);
-  return make({ name: "test", run }, { session, asked: () => Promise.reject(new Error("not asked")) });
+  return make({ name: "test", run }, session, new Promise(() => {}));
 }
 
 describe("a check", () => {
@@ -43,6 +43,6 @@ describe("a check", () => {
 
   it("that has a bug says so, as every command does", async () => {
     await expect(made(() => Promise.reject(new TypeError("x is undefined")))).rejects.toThrow(TypeError);
-    expect(await made(() => ok("fine"))).toMatchObject({ status: "ok" });
+    expect(await made(() => ok("fine", {}))).toMatchObject({ status: "ok" });
   });
 });

@@ -19,8 +19,9 @@ export async function folderFacts(folder: string): Promise<FolderFacts> {
   try {
     const { existing, stats } = await nearest(folder);
     const exists = existing === folder;
-    const mode = exists && platform() !== "win32" ? stats.mode & 0o777 : null;
-    const freeBytes = await freeBytesAt(existing);
+    const mode = exists ? modeOf(stats) : null;
+    const disk = await promises.statfs(existing).catch(() => null);
+    const freeBytes = disk && disk.bavail * disk.bsize;
     return { exists, mode, freeBytes, problem: await problemAt(existing, stats) };
   } catch (error) {
     if (errorCode(error) === undefined) throw error;
@@ -42,20 +43,13 @@ async function nearest(folder: string): Promise<{ existing: string; stats: Stats
 async function problemAt(existing: string, stats: Stats): Promise<unknown> {
   if (!stats.isDirectory())
     return Object.assign(new Error(`${existing} is not a folder`), { code: "ENOTDIR" });
-  const { W_OK, X_OK } = constants;
-  return promises.access(existing, W_OK | X_OK).then(
-    () => null,
-    (error: unknown) => error,
-  );
+  const access = promises.access(existing, constants.W_OK | constants.X_OK);
+  return access.then(() => null).catch((error: unknown) => error);
 }
 
-async function freeBytesAt(folder: string): Promise<number | null> {
-  try {
-    const { bavail, bsize } = await promises.statfs(folder);
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
+/** Permission bits; null where the platform has none. */
+export function modeOf({ mode }: Stats): number | null {
+  return platform() === "win32" ? null : mode & 0o777;
 }
 
 /** Permission bits as chmod takes them: `0700`. */
