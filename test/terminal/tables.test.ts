@@ -39,7 +39,7 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
     const [headings = "", ...rows] = lines;
     expect(headings).toMatch(/TASK/);
     const row =
-      columns === 40 ? /^task_\w{8} {2}completed {2}(?:an owl|a red fox in …)$/ : /^now .*[-…]\w{8}\.png$/;
+      columns === 40 ? /^\w{8} {2}completed {2}(?:an owl|a red fox in the s…)$/ : /^now .*[-…]\w{8}\.png$/;
     expect(rows.filter((line) => row.test(line))).toHaveLength(2);
   });
 

@@ -67,6 +67,11 @@ function widthsWithin(columns: readonly TableColumn[], wanted: readonly number[]
   // What has been left out may have made room for more of the rest.
   for (const at of others) if (widths[at] !== 0) widths[at] = wanted[at] ?? 0;
   shrink(widths, cuttable, least, () => needed() - room);
+  // One that went before a wider one may fit into what is left.
+  for (const at of leaving.toReversed().filter((each) => widths[each] === 0)) {
+    widths[at] = wanted[at] ?? 0;
+    if (needed() > room) widths[at] = 0;
+  }
   const one = columns.map(() => 1);
   shrink(widths, kept, one, () => needed() - room);
   return widths;

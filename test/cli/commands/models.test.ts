@@ -3,6 +3,18 @@ import { commandWorld } from "../../support/command-world.ts";
 
 describe("models", () => {
   it.each([
+    [80, "MODEL KIND RATIOS QUALITIES IMAGES REFS CREDITS"],
+    [72, "MODEL KIND QUALITIES IMAGES REFS CREDITS"],
+    [64, "MODEL KIND QUALITIES IMAGES CREDITS"],
+    [63, "MODEL KIND QUALITIES REFS CREDITS"],
+    [60, "MODEL KIND QUALITIES CREDITS"],
+  ])("in %d columns leaves out no column that there is room for: %s", async (columns, headings) => {
+    const world = await commandWorld();
+    const { stdout } = await world.run(["models"], { terminal: true, columns, env: { NO_COLOR: "1" } });
+    expect(stdout.split("\n")[0]?.split(/ +/).join(" ")).toBe(headings);
+  });
+
+  it.each([
     [["--ratio", "1x1"], "write it as 1:1"],
     [["--ratio", "banana"], "write it as width:height"],
     [["--quality", "3K"], "use one of basic, high, 1K, 2K, 4K"],

@@ -87,8 +87,16 @@ it("a text among paths loses its end, so that it still says what it is", () => {
   expect(shown(40, rows).at(1)).toMatch(/skipped: --ratio 21:9: .*…$/);
 });
 
-it("of a path the end is what stays", () => {
-  expect(shown(30).at(1)).toMatch(/…\S*a-red-fox\.png$/);
+it.each([
+  [40, "pictures/a-red-fox-3f9c2b1a.png +3"],
+  [33, "…a-red-fox-3f9c2b1a.png +3"],
+  [23, "…fox-3f9c2b1a.png +3"],
+  [19, "…3f9c2b1a.png +3"],
+  // From the next word on there would be nothing left of the name.
+  [14, "…9c2b1a.png +3"],
+])("of a path in %d columns the end is what stays, from a word on: %s", (room, text) => {
+  const rows = [[{ path: "pictures/a-red-fox-3f9c2b1a.png +3" }]];
+  expect(shown(room, rows, [{ heading: "FILE", keep: true }]).at(1)).toBe(text);
 });
 
 it("no line is longer than the terminal, in any script, and no cell loses text where there is room", () => {
