@@ -25,6 +25,11 @@ export function clientOf(context: ClientContext, requestTimeoutMs?: number): Cli
   const open = () => {
     operations ??= import("./operations.ts").then(
       (loaded) => new loaded.Operations(context, matrix, requestTimeoutMs),
+      (error) => {
+        // Too many open files now may be few enough at the next call.
+        operations = null;
+        throw error;
+      },
     );
     return operations;
   };
@@ -41,7 +46,7 @@ export function clientOf(context: ClientContext, requestTimeoutMs?: number): Cli
   };
   const close = async () => {
     await calls.close();
-    await (await operations)?.close();
+    await (await operations?.catch(() => null))?.close();
   };
   return {
     generate: (options) => call("generate", options, (does, signal) => does.generate(options, signal)),

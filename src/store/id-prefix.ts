@@ -54,8 +54,13 @@ export class IdPrefixes {
   }
 }
 
+/** A number that only counts tasks: `task_1` is one of its own then, and no beginning of `task_10`. */
+const COUNT = /(?<![A-Za-z0-9])\d{1,6}$/;
+
 function begins(id: string, text: string): boolean {
-  return text.length >= SHORTEST && (id.startsWith(text) || id.startsWith(MARK + text));
+  const start = [text, MARK + text].find((each) => id.startsWith(each));
+  if (text.length < SHORTEST || start === undefined) return false;
+  return start === id || start.length <= (COUNT.exec(id)?.index ?? id.length);
 }
 
 function withoutMark(text: string): string {

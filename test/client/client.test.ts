@@ -148,6 +148,19 @@ describe("a client", () => {
     expect(server.submits()[0]?.headers.authorization).toContain(CANARY);
   });
 
+  it("sees at its next call a login that came since, with another key too", async () => {
+    const { home, server } = await clientWorld();
+    await using imggen = createClient({ home });
+    const generate = () => imggen.generate({ ...SOON, output: `${home}/` });
+    expect((await failureOf(generate())).charged).toBe("no");
+    for (const key of [CANARY, `${CANARY}-2`]) {
+      const login = ["login", "--no-verify", "--base-url", server.baseUrl];
+      await runCommand(login, { home, env: { IMGGEN_BASE_URL: "" }, input: `${key}\n` });
+      await generate();
+      expect(server.submits().at(-1)?.headers.authorization).toBe(`Bearer ${key}`);
+    }
+  });
+
   it("goes through the proxies of the environment, which never see the key", async () => {
     const { client, output, server } = await clientWorld();
     const proxy = await tunnelProxy("tunnel");

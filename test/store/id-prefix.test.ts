@@ -71,6 +71,12 @@ describe("a task in the ledger is found", () => {
     expect((await ledger.find("task_3f9"))?.id).toBe(ids[1]);
   });
 
+  it("not by a beginning that ends within the number by which its service counts", async () => {
+    const { ledger, ids } = await ledgerWith("task_10", "job-2026/120034");
+    for (const text of ["task_1", "job-2026/12"]) expect(await ledger.find(text)).toBeNull();
+    expect((await ledger.find("job-2026/"))?.id).toBe(ids[1]);
+  });
+
   it("not by fewer than 6 characters, nor by what stands elsewhere in its id", async () => {
     const { ledger } = await ledgerWith("task_3f9c81");
     for (const text of ["task_", "", "_3f9c81", "TASK_3"]) expect(await ledger.find(text)).toBeNull();
