@@ -1,3 +1,4 @@
+import { ImggenFailure } from "../client/imggen-failure.ts";
 import type { TaskSuccess } from "../client/results.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/task/progress-events.ts";
@@ -9,21 +10,25 @@ export interface Call {
   onProgress: OnTaskProgress;
 }
 
+/** What a job does. @throws ImggenFailure */
+type Work = (call: Call) => Promise<TaskSuccess>;
+
 /**
- * One request under way. It outlasts the call that began it: the image is saved even if the client never asks again.
+ * One request or task under way. It outlasts the call that began it: the image is saved even if the client never asks again.
  * Only where each of its calls was cancelled, none of them answered before, is it stopped.
  */
 export class Job {
   /** What was asked for: the same request again is the same job. */
   readonly key: string;
   readonly result: Promise<TaskSuccess>;
-  #taskId: string | null = null;
+  #taskId: string | null;
   #callsNotCancelled = 0;
   readonly #stop = new AbortController();
   readonly #watchers = new Set<OnTaskProgress>();
 
-  constructor(key: string, work: (call: Call) => Promise<TaskSuccess>) {
+  constructor(key: string, work: Work, taskId: string | null) {
     this.key = key;
+    this.#taskId = taskId;
     this.result = work({ signal: this.#stop.signal, onProgress: (event) => this.#tell(event) });
     // Every call that waits for it gets the error; there may be none, and that must not end the program.
     this.result.catch(() => {});
@@ -60,21 +65,37 @@ export class Job {
   }
 }
 
-/** The requests of one session that are under way. */
+/** The requests and tasks of one session that are under way. */
 export class Jobs {
   readonly #running = new Set<Job>();
+  readonly #charged = new Map<string, string>();
 
-  /** Begins a job, once those of the same key that are being stopped have ended: their tasks are then found. */
-  start(key: string, work: (call: Call) => Promise<TaskSuccess>): Job {
+  /**
+   * Begins a job, once those of the same key that are being stopped have ended: their tasks are then found.
+   * @param taskId the service's id of the task that it finishes; null for a request
+   */
+  start(key: string, work: Work, taskId: string | null = null): Job {
     const stopping = [...this.#running].filter((job) => job.isStopped && job.key === key);
-    const job = new Job(key, async (call) => {
+    const starting = async (call: Call) => {
       await Promise.allSettled(stopping.map(({ result }) => result));
       return work(call);
-    });
+    };
+    const job = new Job(key, starting, taskId);
     this.#running.add(job);
-    const end = () => this.#running.delete(job);
-    job.result.then(end, end);
+    const end = (charged: string | null) => {
+      this.#running.delete(job);
+      if (charged !== null) this.#charged.set(key, charged);
+    };
+    job.result.then(
+      ({ taskId: saved }) => end(saved),
+      (error) => end(error instanceof ImggenFailure && error.resume !== null ? error.taskId : null),
+    );
     return job;
+  }
+
+  /** The task of an ended job that is saved or can be resumed, whichever account it was charged to. */
+  chargedWithKey(key: string): string | undefined {
+    return this.#charged.get(key);
   }
 
   withKey(key: string): Job | undefined {

@@ -1,4 +1,7 @@
 import { z } from "zod/v4";
+import { ImggenFailure } from "../client/imggen-failure.ts";
+import type { ResumeOptions } from "../client/options.ts";
+import type { TaskSuccess } from "../client/results.ts";
 import { type Answer, nextCall, taskAnswer } from "./answer.ts";
 import type { Call, Job } from "./jobs.ts";
 import type { Toolbox } from "./tool.ts";
@@ -16,6 +19,19 @@ export const WAIT_SCHEMA = {
     .default(DEFAULT_WAIT_SECONDS)
     .describe("How long to wait for the image before answering with the task's id."),
 };
+
+/** Finishes a task. @throws ImggenFailure where its images are not all saved then */
+export async function resumedTask(
+  taskId: string,
+  call: Call,
+  { client }: Pick<Toolbox, "client">,
+  options: ResumeOptions = {},
+): Promise<TaskSuccess> {
+  const [task] = (await client.resume([taskId], { ...options, ...call })).tasks;
+  if (task === undefined) throw new Error(`no result for task ${taskId}`);
+  if (task.ok) return task;
+  throw new ImggenFailure(task);
+}
 
 /** What a job ends with; where it takes longer, its id and how to go on. @throws what the job throws */
 export async function jobAnswer(

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { withPreviews } from "../../src/mcp/preview.ts";
 import { highestCost } from "../../src/models/cost.ts";
@@ -10,7 +12,7 @@ import { CANARY } from "../support/canary.ts";
 import { png } from "../support/images.ts";
 import { runCommand } from "../support/in-process.ts";
 import { liveService } from "../support/live-server.ts";
-import { failure } from "../support/scripted-server.ts";
+import { failure, response, success } from "../support/scripted-server.ts";
 import { replies } from "../support/scripts.ts";
 import { agent, mcpFolders } from "./mcp-world.ts";
 
@@ -139,6 +141,25 @@ describe("generate_image", () => {
     const login = ["login", "--no-verify", "--base-url", server.baseUrl];
     await runCommand(login, { ...folders, input: `${CANARY}\n` });
     expect((await call("generate_image", FOX)).document).toMatchObject({ ok: true, taskId: "task-1" });
+  });
+
+  it("returns its task after the key was changed too, and what the session has spent stays", async () => {
+    const server = await liveService(png());
+    const folders = await mcpFolders();
+    const { call } = await agent({ ...folders, flags: [] });
+    const answers = [];
+    for (const key of [CANARY, `${CANARY}-2`]) {
+      const login = ["login", "--no-verify", "--base-url", server.baseUrl];
+      await runCommand(login, { ...folders, input: `${key}\n` });
+      answers.push(await call("generate_image", FOX));
+    }
+    expect(answers[1]?.document).toMatchObject({
+      ok: true,
+      reused: true,
+      files: answers[0]?.document.files,
+      session: { credits: 2 },
+    });
+    expect(server.submits()).toHaveLength(1);
   });
 
   it("is charged once, however often the same call is made, and at the same time", async () => {
@@ -345,6 +366,49 @@ describe("what costs nothing", () => {
     const past = await call("history", { search: "FOX", limit: 5 });
     expect(past.document.tasks).toMatchObject([{ taskId, status: "completed" }]);
     expect(JSON.stringify(past.document)).not.toContain("signature");
+  });
+
+  it("is to wait for an image, of which the download too ends with waitSeconds, and goes on", async () => {
+    const arrive = new PassThrough();
+    const server = await liveService(png(), {
+      file: async (_request, socket) => {
+        await once(arrive, "finish");
+        socket.write(response(200, png(), { "content-type": "image/png" }));
+      },
+    });
+    const folders = await mcpFolders();
+    const env = { IMGGEN_API_KEY: CANARY, IMGGEN_BASE_URL: server.baseUrl };
+    await runCommand(["generate", "a fox", "-m", "z-image", "--no-wait"], { ...folders, env });
+    const { call } = await agent({ ...folders, flags: [], env });
+    const early = await call("get_task", { taskId: "task-1", waitSeconds: 3 });
+    expect(early.document).toMatchObject({ ok: true, status: "running", charged: "yes" });
+    arrive.end();
+    const late = await call("get_task", { taskId: "task-1" });
+    expect(late.document).toMatchObject({ ok: true, status: "completed", files: [{}] });
+    expect(server.requests.filter(({ target }) => target.startsWith("/files/"))).toHaveLength(1);
+  });
+
+  it("is to finish what an earlier session has left, where one cannot be downloaded and another runs", async () => {
+    const server = await liveService(png(), {
+      poll: (request, socket) => {
+        const resultUrl = `http://${request.headers.host}/files/1.png`;
+        const ended = { status: "completed", resultUrl, errorCode: 0 };
+        socket.write(success(request.target.includes("task-1") ? ended : { status: "processing" }));
+      },
+      file: (_request, socket) => void socket.write(response(404, "")),
+    });
+    const folders = await mcpFolders();
+    const env = { IMGGEN_API_KEY: CANARY, IMGGEN_BASE_URL: server.baseUrl };
+    for (const prompt of ["a fox", "an owl"])
+      await runCommand(["generate", prompt, "-m", "z-image", "--no-wait"], { ...folders, env });
+    const { call } = await agent({ ...folders, flags: [], env });
+    const { tasks } = (await call("resume_tasks", { waitSeconds: 3 })).document;
+    expect(tasks).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ ok: false, taskId: "task-1", charged: "yes" }),
+        expect.objectContaining({ ok: true, taskId: "task-2", status: "running", charged: "yes" }),
+      ]),
+    );
   });
 
   it("is to finish what is under way in the session itself", async () => {

@@ -7,7 +7,7 @@ import { placeBelow } from "../place-below.ts";
 import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
 import { requestSchema } from "../request-schema.ts";
 import { type Toolbox, tool } from "../tool.ts";
-import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
+import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
 
 const inputOf = (matrix: Matrix) =>
   z.strictObject({
@@ -51,13 +51,14 @@ export const generateImage = (matrix: Matrix) =>
       const estimate = client.estimate(request);
       const key = JSON.stringify([estimate.request, output ?? null]);
       const running = reuse ? jobs.withKey(key) : undefined;
-      const spec = { request, estimate, reuse, allowUndocumentedCost, output, place };
+      const spec = { key, request, estimate, reuse, allowUndocumentedCost, output, place };
       const job = running ?? jobs.start(key, (shared) => taskFor(spec, shared, toolbox));
       return withPreviews(await jobAnswer(job, waitSeconds, call, toolbox), preview);
     },
   });
 
 interface TaskSpec extends Pick<Input, "reuse" | "allowUndocumentedCost" | "output"> {
+  key: string;
   request: RequestOptions;
   estimate: Estimate;
   /** Where a new task's images go. */
@@ -65,11 +66,15 @@ interface TaskSpec extends Pick<Input, "reuse" | "allowUndocumentedCost" | "outp
 }
 
 /** The earlier task for a request, else a new one. @throws ImggenFailure, BudgetExceededError */
-async function taskFor(spec: TaskSpec, call: Call, { client, budget }: Toolbox): Promise<TaskSuccess> {
-  const { request, estimate, reuse, allowUndocumentedCost } = spec;
+async function taskFor(spec: TaskSpec, call: Call, toolbox: Toolbox): Promise<TaskSuccess> {
+  const { client, budget, jobs } = toolbox;
+  const { key, request, estimate, reuse, allowUndocumentedCost } = spec;
   const options = { ...request, ...call };
   const earlier = reuse ? await client.reuse({ ...options, output: spec.output }) : null;
   if (earlier !== null) return earlier;
+  // Since then the key was changed: the task is another account's, and this session's all the same.
+  const charged = reuse ? jobs.chargedWithKey(key) : undefined;
+  if (charged !== undefined) return { ...(await resumedTask(charged, call, toolbox)), reused: true };
   return budget.spend(estimate, allowUndocumentedCost, () =>
     client.generate({ ...options, output: spec.place, reuse, again: !reuse }),
   );

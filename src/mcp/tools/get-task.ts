@@ -3,7 +3,7 @@ import { type Answer, taskAnswer } from "../answer.ts";
 import type { Call } from "../jobs.ts";
 import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
 import { type Toolbox, tool } from "../tool.ts";
-import { jobAnswer, WAIT_SCHEMA } from "../wait.ts";
+import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
 
 export const getTask = tool({
   name: "get_task",
@@ -24,14 +24,18 @@ export const getTask = tool({
 async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
   const { client, jobs, findTask, output } = toolbox;
   const record = await findTask(taskId);
-  const job = jobs.ofTask(record !== null && "taskId" in record.state ? record.state.taskId : taskId);
+  const whole = record !== null && "taskId" in record.state ? record.state.taskId : taskId;
+  const job = jobs.ofTask(whole);
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
-  const { tasks } = await client.resume([taskId], {
-    ...call,
-    timeoutMs: waitSeconds * 1000,
-    // Where it goes is known of a task that the ledger has.
-    ...(record === null && { output: `${output}/` }),
-  });
-  return tasks.map(taskAnswer)[0] ?? { result: { ok: true, taskId, charged: "no", files: [] } };
+  // Its last poll is over by the time that the call has to answer.
+  const timeoutMs = (waitSeconds - 1) * 1000;
+  // Where it goes is known of a task that the ledger has.
+  const options = record === null ? { timeoutMs, output: `${output}/` } : { timeoutMs };
+  const resuming = jobs.start(
+    JSON.stringify(whole),
+    (shared) => resumedTask(taskId, shared, toolbox, options),
+    whole,
+  );
+  return jobAnswer(resuming, waitSeconds, call, toolbox);
 }

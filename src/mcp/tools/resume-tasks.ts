@@ -16,13 +16,16 @@ export const resumeTasks = tool({
     await toolbox.jobs.stopped();
     const jobs = toolbox.jobs.all;
     const [own, { ok, tasks, ...more }] = await Promise.all([
-      Promise.all(jobs.map((job) => endOf(job, waitSeconds, call, toolbox))),
+      Promise.all(jobs.map(async (job) => ({ job, answer: await endOf(job, waitSeconds, call, toolbox) }))),
       toolbox.client.resume([], { ...call, timeoutMs: Math.max(waitSeconds, 1) * 1000 }),
     ]);
-    // The session's own unfinished jobs have claimed their tasks, so resume has found them claimed.
-    const mine = new Set(jobs.map(({ taskId }) => taskId));
+    // The session's own unfinished jobs have claimed their tasks, so resume has found them claimed; unless one failed
+    // meanwhile, and resume has saved its task then.
+    const saved = new Set(tasks.filter(({ ok }) => ok).map(({ taskId }) => taskId));
+    const told = own.filter(({ job, answer }) => !(answer.isError && saved.has(job.taskId)));
+    const mine = new Set(told.map(({ job }) => job.taskId));
     const others = tasks.filter(({ taskId }) => !mine.has(taskId)).map(taskAnswer);
-    const all = [...own, ...others];
+    const all = [...told.map(({ answer }) => answer), ...others];
     const failed = all.some(({ isError }) => isError);
     return {
       result: {
