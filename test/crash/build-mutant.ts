@@ -2,35 +2,25 @@ import { cp } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { type InputOptions, type Plugin, rolldown } from "rolldown";
-import { findPlace } from "./find-place.ts";
-
-/**
- * A change to a source file, its path below `src`: a text that occurs there exactly once, however it is spaced and
- * broken into lines, and another for it.
- */
-export interface Edit {
-  file: string;
-  find: string;
-  replace: string;
-}
+import { type Edit, edited } from "./mutant.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** The program that is on trial: the one that was built. */
 export const BUILT = ROOT;
 
-/** Builds the program with changes made on the way; the source stays as it is. @throws where an edit has no place */
+/** Builds the program with changes made on the way; the source stays as it is. @throws where an edit has not one place */
 export async function buildMutant(edits: readonly Edit[], folder: string): Promise<void> {
-  const made = new Set<Edit>();
+  const made = edits.map(() => 0);
   const mutate = {
     name: "mutate",
     transform(code: string, id: string) {
+      if (!id.startsWith(path.join(ROOT, "src"))) return null;
       let changed = code;
-      for (const edit of edits) {
-        if (id !== path.join(ROOT, "src", edit.file)) continue;
-        const { start, end } = findPlace(changed, edit.find);
-        changed = changed.slice(0, start) + edit.replace + changed.slice(end);
-        made.add(edit);
+      for (const [index, edit] of edits.entries()) {
+        const { code: next, places } = edited(changed, edit);
+        changed = next;
+        made[index] = (made[index] ?? 0) + places;
       }
       return changed === code ? null : { code: changed };
     },
@@ -42,7 +32,7 @@ export async function buildMutant(edits: readonly Edit[], folder: string): Promi
   const names = { entryFileNames: "[name].cjs", chunkFileNames: "chunks/[name]-[hash].cjs" };
   await bundle.write({ dir: path.join(folder, "dist"), format: "cjs", ...names });
   await bundle.close();
-  for (const edit of edits) if (!made.has(edit)) throw new Error(`${edit.file} is not a part of the program`);
+  if (made.some((places) => places !== 1)) throw new Error(`places of the edits: ${made.join(", ")}`);
   await cp(path.join(ROOT, "bin"), path.join(folder, "bin"), { recursive: true });
 }
 

@@ -14,14 +14,8 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "the claim of a row replaces another's",
     edits: [
       {
-        file: "store/batch-claims.ts",
-        find: "import { isPresent, makeFolder }",
-        replace: "import { isPresent, makeFolder, removeIfPresent }",
-      },
-      {
-        file: "store/batch-claims.ts",
         find: "    const result = await publishOnce(draft, file);\n",
-        replace: `    removeIfPresent(file);
+        replace: `    await (await import("node:fs/promises")).rm(file, { force: true });
     const result = await publishOnce(draft, file);
 `,
       },
@@ -32,7 +26,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row that another process has claimed is claimed once more",
     edits: [
       {
-        file: "core/batch/submit-row.ts",
         find: BEGIN,
         replace: `  const owned = await deps.ledger.beginAs(id, intent, attempt);
   row.attempts.push(id);
@@ -46,7 +39,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row is claimed after its task is begun",
     edits: [
       {
-        file: "core/batch/submit-row.ts",
         find: BEGIN,
         replace: `  const owned = await deps.ledger.beginAs(id, intent, null);
   await claims.claim(row.key, row.attempts.push(id), id);
@@ -60,7 +52,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row is claimed after its request was sent",
     edits: [
       {
-        file: "core/batch/submit-row.ts",
         find: BEGIN,
         replace: `  const owned = await deps.ledger.beginAs(id, intent, null);
   row.attempts.push(id);
@@ -68,7 +59,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
 `,
       },
       {
-        file: "core/batch/submit-row.ts",
         find: BUY,
         replace: `${BUY}    if (begun === null) await run.claims.claim(row.key, row.attempts.length, row.attempts.at(-1) ?? "");
 `,
@@ -80,7 +70,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a claim's folder is not synced",
     edits: [
       {
-        file: "store/batch-claims.ts",
         find: `"exists") return false;
     await syncFolder(this.#folder);
 `,
@@ -94,7 +83,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a batch is known by its folder's path alone",
     edits: [
       {
-        file: "core/batch/batch-folder.ts",
         find: "known?.origin ?? (await folders.byPath(folder))",
         replace: "folder",
       },
@@ -105,7 +93,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a folder shows its id before the ledger knows it",
     edits: [
       {
-        file: "core/batch/batch-folder.ts",
         find: `    await folders.recordId(id, { origin: planned.origin, isShared: isShard });
     await showId(folder, id, nowMs);
 `,
@@ -120,23 +107,21 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "what a row is depends on its line",
     edits: [
       {
-        file: "core/batch/check-rows.ts",
-        find: "key: keys.next(digest)",
-        replace: "key: keys.next(digest).slice(0, -1) + line",
+        find: "...own, key: keys.next(digest)",
+        replace: "...own, key: keys.next(digest).slice(0, -1) + line",
       },
     ],
     shows: { scenario: BATCHES.reordered, at: UNDISTURBED },
   },
   {
     bug: "equal rows are one",
-    edits: [{ file: "core/batch/batch-row.ts", find: "?? 0) + 1;", replace: "?? 1) + 0;" }],
+    edits: [{ find: "(this.#seen.get(digest) ?? 0) + 1", replace: "this.#seen.get(digest) ?? 1" }],
     shows: { scenario: BATCHES.fresh, at: UNDISTURBED },
   },
   {
     bug: "a task that cannot be read is taken for none",
     edits: [
       {
-        file: "core/batch/row-state.ts",
         find: `ROW_STATES[effectiveState(entry.record.state)] : "unknown"`,
         replace: `ROW_STATES[effectiveState(entry.record.state)] : "new"`,
       },
@@ -147,7 +132,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row of unknown outcome is submitted again without being asked",
     edits: [
       {
-        file: "core/batch/resume-row.ts",
         find: "  if (resubmits) return submitRow(row, null, run);\n",
         replace: '  if (record.id !== "") return submitRow(row, null, run);\n',
       },
@@ -158,7 +142,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a request that is submitted again is not dismissed first",
     edits: [
       {
-        file: "core/batch/resume-row.ts",
         find: '    if (resubmits && !(await dismissToResubmit(owned.record, run))) return "again";\n',
         replace: "",
       },
@@ -169,7 +152,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a saved row is submitted again",
     edits: [
       {
-        file: "core/batch/resume-row.ts",
         find: "return savedBefore(row, record, run);",
         replace: "return submitRow(row, null, run);",
       },
@@ -180,7 +162,6 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "an accepted row is submitted again",
     edits: [
       {
-        file: "core/batch/resume-row.ts",
         find: "return finishRow(row, record, run);",
         replace: "return submitRow(row, null, run);",
       },
@@ -191,12 +172,10 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row whose owner waits out a 429 counts as new",
     edits: [
       {
-        file: "core/batch/run-row.ts",
-        find: `entry.record.state.name === "rate_limited";`,
-        replace: "run === null;",
+        find: `const waits = entry?.kind === "task" && entry.record.state.name === "rate_limited";`,
+        replace: `const waits = entry?.kind === "task" && run === null;`,
       },
       {
-        file: "core/batch/row-state.ts",
         find: `rate_limited: "waiting"`,
         replace: `rate_limited: "new"`,
       },

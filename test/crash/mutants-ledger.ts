@@ -8,12 +8,10 @@ export const LEDGER_MUTANTS: Mutant[] = [
     bug: "the task id is printed before it is on disk",
     edits: [
       {
-        file: "core/task/generate.ts",
         find: `  await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });\n`,
         replace: "",
       },
       {
-        file: "core/task/generate.ts",
         find: `  deps.onProgress({ type: "accepted", taskId });\n`,
         replace: `  deps.onProgress({ type: "accepted", taskId });
   await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
@@ -26,7 +24,6 @@ export const LEDGER_MUTANTS: Mutant[] = [
     bug: "the task is polled while its id is still being written",
     edits: [
       {
-        file: "core/task/generate.ts",
         find: `  await writer.write({ type: "accepted"`,
         replace: `  void writer.write({ type: "accepted"`,
       },
@@ -35,26 +32,23 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "records are not synced",
-    edits: [{ file: "store/task-file.ts", find: "    await this.#file.sync();\n", replace: "" }],
+    edits: [{ find: "this.#write(event); await this.#file.sync();", replace: "this.#write(event);" }],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: bytes at (submit: replied|poll: arrived)$/ },
   },
   {
     bug: "the folder of a new intent is not synced",
-    edits: [
-      { file: "store/task-starter.ts", find: "      await syncFolder(this.#openFolder);\n", replace: "" },
-    ],
+    edits: [{ find: "      await syncFolder(this.#openFolder);\n", replace: "" }],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: names at submit: charged$/ },
   },
   {
     bug: "a record goes on in the line that a failed write has torn",
-    edits: [{ file: "store/task-file.ts", find: `\${this.#tornTail ? "\\n" : ""}`, replace: "" }],
+    edits: [{ find: `\${this.#tornTail ? "\\n" : ""}`, replace: "" }],
     shows: { scenario: SCENARIOS.plain, at: /^ENOSPC at operation \d+, write .*\.jsonl$/ },
   },
   {
     bug: "a write that took only some of the bytes is taken for whole",
     edits: [
       {
-        file: "lib/disk-file.ts",
         find: "    while (done < bytes.length) done",
         replace: "    if (done < bytes.length) done",
       },
@@ -63,14 +57,13 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "the reserve is not given up for the task id",
-    edits: [{ file: "store/task-file.ts", find: "      this.#makeRoom();\n", replace: "" }],
+    edits: [{ find: "      this.#makeRoom();\n", replace: "" }],
     shows: { scenario: SCENARIOS.plain, at: /^ENOSPC at operation \d+, write .*\.jsonl$/ },
   },
   {
     bug: "a task is put away before it is recorded as saved",
     edits: [
       {
-        file: "core/task/finish.ts",
         find: `  await task.writer?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
   await task.writer?.finish();
 `,

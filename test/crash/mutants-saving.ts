@@ -8,12 +8,10 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "publishing replaces what has the name",
     edits: [
       {
-        file: "core/images/publish-image.ts",
         find: "  if (!spec.destination.overwrite) return publish",
         replace: "  if (false) return publish",
       },
       {
-        file: "core/images/published-names.ts",
         find: "    return !this.#earlier.has(key) && there.mtimeMs < sinceMs;",
         replace: "    return true;",
       },
@@ -24,12 +22,10 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "an image is published before it was checked",
     edits: [
       {
-        file: "core/images/download-image.ts",
-        find: "  if (!inspection.ok) {",
-        replace: "  if (inspection === undefined) {",
+        find: `if (!inspection.ok) { const what = inspection.problem === "incomplete" ? "the`,
+        replace: `if (inspection === undefined) { const what = inspection.problem === "incomplete" ? "the`,
       },
       {
-        file: "core/images/download-image.ts",
         find: "image: inspection.image }",
         replace: `image: inspection.image ?? { mediaType: "image/png", extension: "png", width: 1, height: 1 } }`,
       },
@@ -38,7 +34,7 @@ export const SAVING_MUTANTS: Mutant[] = [
   },
   {
     bug: "an image's bytes are not synced before it is published",
-    edits: [{ file: "core/images/file-sink.ts", find: "    await this.#file.sync();\n", replace: "" }],
+    edits: [{ find: "throw this.#failure; await this.#file.sync();", replace: "throw this.#failure;" }],
     shows: {
       scenario: SCENARIOS.plain,
       at: /^power cut: bytes at operation \d+, (open out|sync out|unlink .*\.part)$/,
@@ -48,9 +44,8 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "the folder of a published image is not synced",
     edits: [
       {
-        file: "core/images/place-image.ts",
-        find: "    await syncFolder(path.dirname(file));\n",
-        replace: "",
+        find: "await syncFolder(path.dirname(file)); return { path: file",
+        replace: "return { path: file",
       },
     ],
     shows: {
@@ -62,7 +57,6 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "an image that was published before the crash is saved again",
     edits: [
       {
-        file: "core/images/publish-image.ts",
         find: "    if (spec.recovering && !isOurs && (await",
         replace: "    if (false && !isOurs && (await",
       },
@@ -73,7 +67,6 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "what a crashed download left is never removed",
     edits: [
       {
-        file: "core/images/save-images.ts",
         find: "  if (spec.recovering && spec.owned) await",
         replace: "  if (false) await",
       },
@@ -84,12 +77,10 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "two processes share the name of a temporary file",
     edits: [
       {
-        file: "core/images/save-images.ts",
         find: "ownedName(kind, processes.self)",
         replace: `".imggen-download.part"`,
       },
       {
-        file: "core/images/download-image.ts",
         find: "() => DiskFile.createInBackground(temporary, 0o600)",
         replace:
           "() => DiskFile.createInBackground(temporary, 0o600).catch(() => DiskFile.openToAppend(temporary))",
@@ -101,7 +92,6 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "without hard links, publishing replaces what has the name",
     edits: [
       {
-        file: "lib/publish.ts",
         find: '    if (await nameIsTaken(target)) return "exists";',
         replace: "",
       },
@@ -110,7 +100,7 @@ export const SAVING_MUTANTS: Mutant[] = [
   },
   {
     bug: "the reservation of a name is not given up",
-    edits: [{ file: "lib/publish.ts", find: "    await release();", replace: "" }],
+    edits: [{ find: "finally { await release(); } }", replace: "finally {} }" }],
     shows: { scenario: SCENARIOS.noHardLinks, at: UNDISTURBED },
   },
 ];

@@ -8,7 +8,6 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     bug: "a request of unknown outcome is sent again",
     edits: [
       {
-        file: "core/task/resume.ts",
         find: "  if (isUnknown(record)) {\n",
         replace: `  if (isUnknown(record)) {
     const account = await deps.depsFor(intent.service, record.id);
@@ -22,14 +21,8 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     bug: "a claim replaces another's",
     edits: [
       {
-        file: "store/claim.ts",
-        find: "import { readdirSync }",
-        replace: "import { readdirSync, renameSync }",
-      },
-      {
-        file: "store/claim.ts",
         find: 'return (await publishOnce(draft, file)) !== "exists";',
-        replace: "renameSync(draft, file); return true;",
+        replace: `(await import("node:fs")).renameSync(draft, file); return true;`,
       },
     ],
     shows: { scenario: TOGETHER.resumes, at: incidentAt("download: half", "stall") },
@@ -38,7 +31,6 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     bug: "a living owner is not respected",
     edits: [
       {
-        file: "store/claim.ts",
         find: "return firstOwner !== null && processes.isAlive(firstOwner);",
         replace: "return false;",
       },
@@ -47,16 +39,13 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "a submit whose connection broke after it was sent is sent again",
-    edits: [
-      { file: "api/service.ts", find: "if (!error.sent) return", replace: "if (!error.timedOut) return" },
-    ],
+    edits: [{ find: "if (!error.sent) return", replace: "if (!error.timedOut) return" }],
     shows: { scenario: IMPATIENT, at: incidentAt("submit: charged", "reset") },
   },
   {
     bug: "a submit answered with HTTP 500 is sent again",
     edits: [
       {
-        file: "api/replies.ts",
         find: "  if (status === 429) {",
         replace: "  if (status === 429 || status >= 500) {",
       },
@@ -67,7 +56,6 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     bug: "a wait that ran out counts as the task's failure",
     edits: [
       {
-        file: "core/task/finish.ts",
         find: `  if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);`,
         replace: `  if (waited.outcome === "failed" || waited.outcome === "timeout") return recordFailure(task, null, report, deps);`,
       },
@@ -78,7 +66,6 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     bug: "the attempt after a 429 is not recorded before it is sent",
     edits: [
       {
-        file: "core/task/submit-record.ts",
         find: `    return this.#writer.announce({ type: "submitting", at: isoTime(now), until });`,
         replace: `    return until === "" ? this.#writer.announce({ type: "submitting", at: until, until }) : null;`,
       },
