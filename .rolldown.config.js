@@ -10,14 +10,12 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 // what submits; and what is loaded once the submit is sent. Each takes along what it imports and no file before it has
 // taken.
 const TOGETHER = {
-  start: "cli/(app/(main|words)|output/wrap)",
+  start: "cli/(app/(main|words)|output/fit)",
   session: "(cli/app/session|models/(find|known-values|labels|errors)|lib/whole-number)",
   // What a dry run needs.
-  command: "cli/(commands/generate|flags/generate-flags|output/symbols)",
-  early:
-    "(cli/(tasks/open-early|output/(colors|failure-lines))|client/(account|failure|report-json)|lib/redact)",
-  ledger:
-    "(cli/(tasks/client-context|output/short-path)|client/open-ledger|core/(use-cases/history|task/report))",
+  command: "cli/(commands/generate|flags/generate-flags|output/text)",
+  early: "(cli/tasks/open-early|client/(account|failure|report-json)|lib/redact)",
+  ledger: "(cli/tasks/client-context|client/open-ledger|core/(use-cases/history|task/report))",
   wire: "cli/(tasks/generate|output/render)",
   // What an accepted task needs; and undici.
   finish: "(core/task/finish|api/public-address)",

@@ -182,7 +182,7 @@ describe("text that goes out", () => {
     const owners = [
       "cli/output/console.ts",
       "cli/output/live-line.ts",
-      "cli/output/table-layout.ts",
+      "cli/output/table.ts",
       "lib/shell-word.ts",
     ];
     expect(escaping.map(({ name }) => name).sort()).toEqual(owners);

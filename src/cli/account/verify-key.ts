@@ -5,7 +5,7 @@ import { describeForeign, type ProbeReply, probe, verdictOf } from "../../api/pr
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { TransportError } from "../../api/transport.ts";
 import type { Session } from "../app/session.ts";
-import { traceOf } from "../output/trace.ts";
+import { traceOf } from "../output/text.ts";
 
 const TIMEOUT_MS = 15_000;
 const UNCHECKED = "To store the key unchecked, add --no-verify.";

@@ -1,7 +1,7 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import { OPTION_GROUPS } from "../flags/option-groups.ts";
+import { wrapWords } from "../output/fit.ts";
 import type { OutputStream } from "../output/output-stream.ts";
-import { wrapWords } from "../output/wrap.ts";
 import { wordsOf } from "./command.ts";
 import { refusedGlobals } from "./commands.ts";
 

@@ -60,7 +60,7 @@ export async function run(
 
 async function reportFailure(error: unknown, json: boolean, console: Console): Promise<number> {
   const { describeFailure } = await import("../../client/failure.ts");
-  const { failureLines } = await import("../output/failure-lines.ts");
+  const { failureLines } = await import("../output/text.ts");
   const failure = describeFailure(error, FLAG_NAMES);
   if (json) {
     const { failureJson } = await import("../../client/report-json.ts");

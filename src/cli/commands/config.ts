@@ -14,8 +14,8 @@ import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
 import { describeBriefly, type RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { timeoutOption } from "../flags/values.ts";
+import type { TableColumn } from "../output/table.ts";
 import { showTable } from "../output/table.ts";
-import type { TableColumn } from "../output/table-layout.ts";
 
 const EXAMPLES = `
 Examples:

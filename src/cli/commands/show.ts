@@ -9,8 +9,7 @@ import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { addOpenOption, openImages, previewImages, showsPictures } from "../flags/view-flags.ts";
-import { shortPath } from "../output/short-path.ts";
-import { creditsText } from "../output/text.ts";
+import { creditsText, shortPath } from "../output/text.ts";
 import { clientContext } from "../tasks/client-context.ts";
 
 const EXAMPLES = `

@@ -46,6 +46,6 @@ export async function previewImages(files: Viewed, { preview }: Viewing, session
 export async function openImages(files: Viewed, { open }: Viewing, session: Session): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
   if (!open || paths.length === 0) return;
-  const { openInViewer } = await import("../output/viewer.ts");
+  const { openInViewer } = await import("../output/preview.ts");
   await openInViewer(paths, session);
 }

@@ -1,4 +1,4 @@
-import { besideTerm, wrapWords } from "../output/wrap.ts";
+import { besideTerm, wrapWords } from "../output/fit.ts";
 
 /** A paragraph, a heading (`Budget:`) or, after four blanks, a line that is shown as it is; or a term and its text. */
 export type Block = string | readonly [term: string, text: string];

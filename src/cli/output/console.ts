@@ -2,9 +2,8 @@ import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import type { Context } from "../app/context.ts";
 import { labelPaint, loadStyle, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
-import { fold, foldQuestion, prepareFolding, type WholeLine } from "./fold.ts";
-import { OutputError, unreadError } from "./output-error.ts";
-import { isClosedPipe, writeTo, writeToReader } from "./output-stream.ts";
+import { fold, foldQuestion, prepareFolding, type WholeLine } from "./fit.ts";
+import { isClosedPipe, OutputError, unreadError, writeTo, writeToReader } from "./output-stream.ts";
 
 /** A line, or several: only what separates them ends a line, never anything inside one. */
 export type Text = string | readonly string[];

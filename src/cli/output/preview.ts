@@ -1,12 +1,14 @@
+import { spawn } from "node:child_process";
+import { platform } from "node:os";
 import path from "node:path";
+import type { Environment } from "../../client/this-process.ts";
 import { UndecodableError } from "../../graphics/decoder.ts";
 import { gridOf } from "../../graphics/grid.ts";
 import { pictureOf, type Shown } from "../../graphics/picture.ts";
-import type { Screen } from "../../graphics/terminal.ts";
+import { type Screen, screenOf } from "../../graphics/terminal.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { Session } from "../app/session.ts";
-import { findScreen } from "./screen.ts";
 
 /** One question to the terminal is enough for all pictures of a run. */
 const screens = new WeakMap<Session, Promise<Screen>>();
@@ -54,4 +56,53 @@ async function imageIn(file: string): Promise<ImageInfo> {
   if (inspection.ok) return inspection.image;
   const what = inspection.problem === "incomplete" ? "incomplete" : "not an image";
   throw new UndecodableError(`it is ${what}: ${inspection.detail}`);
+}
+
+/** How this terminal shows pictures. @param mayAsk whether it may be sent questions */
+export function findScreen({ context, console }: Session, mayAsk = true): Promise<Screen> {
+  const { stdout, env } = context;
+  return screenOf({
+    env,
+    columns: stdout.columns || 80,
+    rows: stdout.rows || 24,
+    hasColors: console.takesColors("stdout"),
+    named: context.namedGraphics,
+    ask: mayAsk ? context.queryTerminal : async () => "",
+  });
+}
+
+/** The command that opens a file as a double click would. */
+const OPENERS: { [Name in NodeJS.Platform]?: string } = { darwin: "open", win32: "explorer" };
+const USUAL_OPENER = "xdg-open";
+
+/** Long enough for an opener that cannot open the file to exit with an error. */
+const OPENING_MS = 500;
+
+/** Opens files with the system's viewer. Where that fails, it is a warning. */
+export async function openInViewer(files: readonly string[], session: Session): Promise<void> {
+  for (const file of files) {
+    const problem = await open(file, session.context.env);
+    if (problem === null) continue;
+    await session.console.warn(`The image could not be opened: ${problem}.`);
+    return;
+  }
+}
+
+/** @returns what went wrong; null for nothing */
+function open(file: string, env: Environment): Promise<string | null> {
+  const opener = OPENERS[platform()] ?? USUAL_OPENER;
+  return new Promise((resolve) => {
+    const child = spawn(opener, [file], { env, stdio: "ignore", detached: true });
+    child.unref();
+    const timer = setTimeout(() => resolve(null), OPENING_MS);
+    const end = (problem: string | null) => {
+      clearTimeout(timer);
+      resolve(problem);
+    };
+    child.on("error", ({ message }) => end(`${opener} cannot be started (${message})`));
+    // Explorer always ends with 1.
+    child.on("exit", (code) =>
+      end(code && platform() !== "win32" ? `${opener} failed (exit code ${code})` : null),
+    );
+  });
 }

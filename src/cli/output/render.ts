@@ -3,8 +3,7 @@ import { describeFailure, resumeCommand } from "../../client/failure.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { Session } from "../app/session.ts";
-import { failureLines } from "./failure-lines.ts";
-import { costsOf, creditsText, savedWord } from "./text.ts";
+import { costsOf, creditsText, failureLines, savedWord } from "./text.ts";
 
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {

@@ -1,11 +1,10 @@
 import type { TaskReport } from "../../core/task/report.ts";
 import type { Session } from "../app/session.ts";
+import { hasSymbols, SAVED_MARK } from "./colors.ts";
 import { columnsOf } from "./columns.ts";
-import type { WholeLine } from "./fold.ts";
-import { shortPath } from "./short-path.ts";
-import { hasSymbols, SAVED_MARK } from "./symbols.ts";
-import { costsOf, savedWord } from "./text.ts";
-import { roomOn } from "./wrap.ts";
+import type { WholeLine } from "./fit.ts";
+import { roomOn } from "./fit.ts";
+import { costsOf, savedWord, shortPath } from "./text.ts";
 
 /** What was saved, for a person at a terminal: each image, and for several what they cost together. */
 export function savedLines(report: TaskReport, { context }: Session, which: string): (string | WholeLine)[] {

@@ -1,7 +1,8 @@
+import { printable } from "../../lib/escape.ts";
 import type { Session } from "../app/session.ts";
 import type { TextStyleName } from "./colors.ts";
-import { BETWEEN, layOut, type TableCell, type TableColumn } from "./table-layout.ts";
-import { roomOn } from "./wrap.ts";
+import { columnsOf, cutTo } from "./columns.ts";
+import { roomOn } from "./fit.ts";
 
 /** The style that a cell's text is shown in, without its padding; null for none. */
 export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;
@@ -37,4 +38,126 @@ export async function showTable(
 
 function joined(cells: readonly string[]): string {
   return cells.join(" ".repeat(BETWEEN)).trimEnd();
+}
+
+/** A column by its heading, and what becomes of it where the terminal is too narrow for all of them. */
+export interface TableColumn {
+  heading: string;
+  /** It is cut after all others, and never left out. */
+  keep?: boolean;
+  /** It is left out before all others. */
+  spare?: boolean;
+  /** Its cells are never cut: part of one would say nothing. It may be left out. */
+  whole?: boolean;
+  /** Left out where it would be narrower than this. Default: 6. */
+  least?: number;
+}
+
+/** Where there is too little room a path loses its beginning, up to a word, and other text its end. */
+export type TableCell = string | { path: string };
+
+/** Blanks between two columns. */
+const BETWEEN = 2;
+/** In fewer columns than this most cells would say nothing. */
+const DEFAULT_LEAST = 6;
+
+/**
+ * The cells of a table, each as wide as its column and escaped, so that none breaks a line. Only where there is too
+ * little room are cells cut or columns left out.
+ * @param room columns of the terminal; Infinity if nothing may be cut
+ */
+export function layOut(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly TableCell[])[],
+  room: number,
+): Layout {
+  const safe = [columns.map(({ heading }) => safeCell(heading)), ...rows.map((row) => row.map(safeCell))];
+  const wanted = columns.map((_, at) => Math.max(...safe.map((row) => columnsOf(row[at]?.text ?? ""))));
+  const widths = widthsWithin(columns, wanted, room);
+  const shown = columns.flatMap((column, at) => {
+    const width = widths[at] ?? 0;
+    return width === 0 ? [] : [{ column, at, width }];
+  });
+  const line = (row: readonly SafeCell[]) =>
+    shown.map(({ column, at, width }) => ({ column, ...fitCell(row[at] ?? safeCell(""), width) }));
+  return { lines: safe.map(line), leftOut: columns.filter((_, at) => widths[at] === 0) };
+}
+
+interface Layout {
+  /** The headings first. */
+  lines: { column: TableColumn; text: string; padding: string }[][];
+  leftOut: TableColumn[];
+}
+
+/** The width of each column; 0 for one that is left out. */
+function widthsWithin(columns: readonly TableColumn[], wanted: readonly number[], room: number): number[] {
+  const widths = [...wanted];
+  const needed = () => {
+    const shown = widths.filter((width) => width > 0);
+    return shown.reduce((sum, width) => sum + width, BETWEEN * (shown.length - 1));
+  };
+  const others = columns.flatMap(({ keep }, at) => (keep ? [] : [at]));
+  const kept = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
+  const cuttable = others.filter((at) => !columns[at]?.whole);
+  const least = columns.map((column) => column.least ?? DEFAULT_LEAST);
+  shrink(widths, cuttable, least, () => needed() - room);
+  const leaving = others.toReversed().toSorted((a, b) => rank(columns[a]) - rank(columns[b]));
+  for (const at of leaving) if (needed() > room) widths[at] = 0;
+  // What has been left out may have made room for more of the rest.
+  for (const at of others) if (widths[at] !== 0) widths[at] = wanted[at] ?? 0;
+  shrink(widths, cuttable, least, () => needed() - room);
+  // One that went before a wider one may fit into what is left.
+  for (const at of leaving.toReversed().filter((each) => widths[each] === 0)) {
+    widths[at] = wanted[at] ?? 0;
+    if (needed() > room) widths[at] = 0;
+  }
+  const one = columns.map(() => 1);
+  shrink(widths, kept, one, () => needed() - room);
+  return widths;
+}
+
+/** In what order columns are left out. */
+function rank(column: TableColumn | undefined): number {
+  return column?.spare ? 0 : 1;
+}
+
+/** Takes from the widest of these columns until nothing is too much, or all are as narrow as they may be. */
+function shrink(
+  widths: number[],
+  which: readonly number[],
+  least: readonly number[],
+  excess: () => number,
+): void {
+  while (excess() > 0) {
+    const spare = which.filter((at) => (widths[at] ?? 0) > (least[at] ?? 0));
+    const [widest] = spare.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    if (widest === undefined) return;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+}
+
+interface SafeCell {
+  text: string;
+  cut: "start" | "end";
+}
+
+function safeCell(cell: TableCell): SafeCell {
+  if (typeof cell === "string") return { text: printable(cell), cut: "end" };
+  return { text: printable(cell.path), cut: "start" };
+}
+
+function fitCell(cell: SafeCell, width: number): { text: string; padding: string } {
+  const cut = cutTo(cell.text, width, cell.cut);
+  const text = cell.cut === "start" && cut !== cell.text ? fromWord(cut, cell.text) : cut;
+  return { text, padding: " ".repeat(Math.max(0, width - columnsOf(text))) };
+}
+
+const BETWEEN_WORDS = /[\s/\\_.-]/;
+
+/** The end of a path, from the first whole word in it, unless much would be lost by that. */
+function fromWord(cut: string, whole: string): string {
+  const end = cut.slice(1);
+  if (BETWEEN_WORDS.test(whole.at(-end.length - 1) ?? "")) return cut;
+  const at = end.search(BETWEEN_WORDS);
+  return at === -1 || at > end.length / 3 ? cut : `…${end.slice(at + 1)}`;
 }

@@ -1,5 +1,11 @@
+import path from "node:path";
+import type { HttpClientOptions } from "../../api/client.ts";
+import type { DescribedFailure } from "../../client/failure.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import { withoutQuery } from "../../lib/redact.ts";
+import type { Context } from "../app/context.ts";
+import type { Session } from "../app/session.ts";
 
 /** `2 credits`, `1 credit`, or that the cost is unknown. */
 export function creditsText(credits: number | null): string {
@@ -27,4 +33,36 @@ export function continuingText(taskId: string): string {
 /** That a task is waited for which another process has. @param id the service's, or the ledger's own */
 export function claimedText(id: string): string {
   return `Waiting for another process, which is working on ${id}.`;
+}
+
+/**
+ * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
+ * @param which of several tasks it is of, to begin with
+ */
+export function failureLines(failure: DescribedFailure, which = ""): string[] {
+  const key = failure.key === null || failure.message.includes(failure.key) ? "" : ` [${failure.key}]`;
+  // Who pressed Ctrl-C made no mistake.
+  const label = failure.type === "interrupted" ? "" : "error: ";
+  const text = `${label}${which}${failure.message}${key}`;
+  const lines = failure.problems ? text.split("\n") : [text];
+  return failure.hint === "" ? lines : [...lines, ...failure.hint.split("\n").map((line) => `  ${line}`)];
+}
+
+/** What `--verbose` logs: a line for each exchange with the service, without queries and without the key; not under `--quiet`. */
+export function traceOf({ options, console }: Session): HttpClientOptions["onExchange"] {
+  if (!options.verbose) return undefined;
+  return ({ method, url, result, elapsedMs }) => {
+    void console.note(`${method} ${withoutQuery(url.href)}: ${result}, ${formatDuration(elapsedMs)}`);
+  };
+}
+
+/** A file as a person names it from where they are: relative to the working folder, where that is shorter. */
+export function shortPath(file: string, { resolvePath }: Pick<Context, "resolvePath">): string {
+  try {
+    const relative = path.relative(resolvePath("."), file);
+    return relative.length < file.length ? relative : file;
+  } catch {
+    // The working folder is gone.
+    return file;
+  }
 }

@@ -23,7 +23,7 @@ import {
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { manifestSource } from "../../input/manifest-source.ts";
-import { shortPath } from "../../output/short-path.ts";
+import { shortPath } from "../../output/text.ts";
 import { eachRow } from "./each-row.ts";
 import { showRow } from "./row-output.ts";
 import { runShown } from "./run-shown.ts";

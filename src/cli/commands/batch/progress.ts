@@ -6,10 +6,10 @@ import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import type { Session } from "../../app/session.ts";
 import type { Paint, TextStyle } from "../../output/colors.ts";
+import { hasSymbols } from "../../output/colors.ts";
 import type { Console } from "../../output/console.ts";
 import { eventProgress, rowLine } from "../../output/event-lines.ts";
 import { createStatusLine } from "../../output/status-line.ts";
-import { hasSymbols } from "../../output/symbols.ts";
 import { BAR, type BatchView, batchLines } from "./bar.ts";
 import { RowNotes } from "./row-notes.ts";
 

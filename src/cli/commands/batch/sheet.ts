@@ -11,9 +11,9 @@ import { errorText } from "../../../lib/error-text.ts";
 import { publish } from "../../../lib/publish.ts";
 import { randomDigits } from "../../../lib/random-digits.ts";
 import type { Session } from "../../app/session.ts";
+import { roomOn } from "../../output/fit.ts";
 import { withFacts } from "../../output/saved-lines.ts";
 import { creditsText } from "../../output/text.ts";
-import { roomOn } from "../../output/wrap.ts";
 import { rowWord } from "./row-word.ts";
 import { layOutSheet, type SheetEntry } from "./sheet-layout.ts";
 

@@ -8,7 +8,7 @@ import { formatDuration } from "../../../lib/duration.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import type { Session } from "../../app/session.ts";
-import { traceOf } from "../../output/trace.ts";
+import { traceOf } from "../../output/text.ts";
 import { type Asked, type CheckResult, failed, NotChecked, ok, skipped, warning } from "./check.ts";
 import { checkLoopback, lookupIfAnswered, proxyInUse } from "./network.ts";
 import { settingOf, storeKey } from "./settings.ts";

@@ -4,9 +4,8 @@ import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Session } from "../../app/session.ts";
 import type { Paint, TextStyleName } from "../../output/colors.ts";
-import { pieces } from "../../output/fold.ts";
-import { hasSymbols } from "../../output/symbols.ts";
-import { besideTerm, roomOn } from "../../output/wrap.ts";
+import { hasSymbols } from "../../output/colors.ts";
+import { besideTerm, pieces, roomOn } from "../../output/fit.ts";
 import type { CheckResult, CheckStatus } from "./check.ts";
 
 /** A check's result under its name. */

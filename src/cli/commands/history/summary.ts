@@ -4,8 +4,8 @@ import { chargedTasks } from "../../../core/use-cases/history.ts";
 import type { HistoryFilter } from "../../../core/use-cases/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
 import type { Session } from "../../app/session.ts";
+import type { TableColumn } from "../../output/table.ts";
 import { showTable } from "../../output/table.ts";
-import type { TableColumn } from "../../output/table-layout.ts";
 import { clientContext } from "../../tasks/client-context.ts";
 
 const COLUMNS: readonly TableColumn[] = [

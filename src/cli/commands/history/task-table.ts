@@ -4,9 +4,9 @@ import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../app/session.ts";
 import type { TextStyleName } from "../../output/colors.ts";
-import { shortPath } from "../../output/short-path.ts";
+import type { TableCell, TableColumn } from "../../output/table.ts";
 import { type CellStyle, showTable } from "../../output/table.ts";
-import type { TableCell, TableColumn } from "../../output/table-layout.ts";
+import { shortPath } from "../../output/text.ts";
 
 const STATUS: TableColumn = { heading: "STATUS", whole: true };
 const COLUMNS: readonly TableColumn[] = [

@@ -1,9 +1,8 @@
 import { MAX_IMAGES, type Model, NEEDS_SUBSCRIPTION } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
-import { pieces } from "../../output/fold.ts";
+import { besideTerm, pieces, roomOn, wrapWords } from "../../output/fit.ts";
+import type { TableColumn } from "../../output/table.ts";
 import { showTable } from "../../output/table.ts";
-import type { TableColumn } from "../../output/table-layout.ts";
-import { besideTerm, roomOn, wrapWords } from "../../output/wrap.ts";
 
 const REFERENCES: TableColumn = { heading: "REFS" };
 const IMAGES: TableColumn = { heading: "IMAGES" };

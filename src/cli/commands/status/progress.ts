@@ -1,9 +1,8 @@
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../app/session.ts";
-import { createProgress, type Progress } from "../../output/progress.ts";
 import { createStatusLine } from "../../output/status-line.ts";
-import { tellOfTask } from "../../output/task-lines.ts";
+import { createProgress, type Progress, tellOfTask } from "../../output/task-progress.ts";
 
 /** Shows how tasks are waited for: one as everywhere, several together. */
 export interface StatusProgress extends Shown {

@@ -1,15 +1,64 @@
 import { resumeCommand } from "../../client/failure.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import type { Context } from "../app/context.ts";
 import type { Console } from "./console.ts";
-import type { TaskView } from "./task-view.ts";
+import { eventProgress } from "./event-lines.ts";
+import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
+import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
 import { claimedText, continuingText } from "./text.ts";
+
+/** Shows the progress of a task: a spinner on a terminal, a few plain lines elsewhere. */
+export interface Progress {
+  show(event: TaskProgressEvent): void;
+  stop(): void;
+}
+
+/** Progress of one task for this terminal, or for output that is not a terminal. @param facts null if not known */
+export async function createProgress(
+  console: Console,
+  context: Context,
+  facts: RequestFacts | null = null,
+  options: StatusLineOptions = {},
+): Promise<Progress> {
+  if (console.events) return eventProgress(console);
+  const line = await createStatusLine(console, context, options);
+  const clock = () => context.clock.monotonicMs();
+  const view = newView();
+  const notes = new TaskNotes(console, line.isLive);
+  let timer: NodeJS.Timeout | undefined;
+  const draw = () => {
+    const ageMs = clock() - view.sinceMs;
+    notes.grow(view, ageMs);
+    line.set((columns) => [lineOf(view, ageMs, facts, columns)]);
+  };
+  return {
+    show(event) {
+      notes.show(event);
+      if (!showInView(view, event, clock())) return;
+      draw();
+      timer ??= setInterval(draw, 1000).unref();
+    },
+    stop() {
+      clearInterval(timer);
+      line.stop();
+    },
+  };
+}
+
+/** Says what a person should know of one of several tasks before it ends: each line names its task. */
+export function tellOfTask(event: TaskProgressEvent, console: Console): void {
+  // Even under --quiet: the screen may be the only place that has the task's id.
+  if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
+  if (event.type === "download_retry")
+    void console.note(`${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`);
+}
 
 const SLOW_MS = 60_000;
 const SLOW_TIMES = 2;
 
 /** The lines that stay: few without a terminal, and on one only what the spinner cannot tell. */
-export class TaskNotes {
+class TaskNotes {
   readonly #console: Console;
   readonly #isLive: boolean;
   #taskId: string | null = null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Console } from "../../../src/cli/output/console.ts";
-import { fold } from "../../../src/cli/output/fold.ts";
+import { fold } from "../../../src/cli/output/fit.ts";
 import type { OutputStream } from "../../../src/cli/output/output-stream.ts";
 
 const on = (columns: number, isTTY = true) => ({ isTTY, columns });

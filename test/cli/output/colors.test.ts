@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hasSymbols } from "../../../src/cli/output/symbols.ts";
+import { hasSymbols } from "../../../src/cli/output/colors.ts";
 
 it.each([
   [{ LANG: "en_GB.UTF-8" }, true],
