@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -43,6 +44,8 @@ export function createServer(
     if ("result" in now) return resultOf(now, shared.budget.costs);
     const run = prepared(toolsFor(now.matrix), params.name, params.arguments ?? {});
     const { signal } = context.mcpReq;
+    // resume_tasks waits for every job of the session.
+    setMaxListeners(0, signal);
     const { onProgress, stop } = progressOf(context, shared.clock);
     const answer = await run({ signal, onProgress }, { ...shared, ...now })
       .catch(failureAnswer)

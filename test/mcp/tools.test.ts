@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PassThrough } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { withPreviews } from "../../src/mcp/preview.ts";
 import { highestCost } from "../../src/models/cost.ts";
 import { MODELS } from "../../src/models/matrix.ts";
@@ -409,6 +409,18 @@ describe("what costs nothing", () => {
         expect.objectContaining({ ok: true, taskId: "task-2", status: "running", charged: "yes" }),
       ]),
     );
+  });
+
+  it("is to ask for many tasks of the session at once, without a warning of too many listeners", async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on("warning", note);
+    onTestFinished(() => void process.off("warning", note));
+    const { call } = await sandboxAgent(["--max-credits", "30"]);
+    const owls = Array.from({ length: 12 }, (_, at) => ({ ...SLOW, prompt: `${SLOW.prompt} ${at}` }));
+    await Promise.all(owls.map((owl) => call("generate_image", { ...owl, waitSeconds: 0 })));
+    expect((await call("resume_tasks", { waitSeconds: 0 })).document.tasks).toHaveLength(12);
+    expect(warnings).toEqual([]);
   });
 
   it("is to finish what is under way in the session itself", async () => {
