@@ -1,3 +1,4 @@
+import { jsonOrNull } from "../lib/json.ts";
 import { KEY_MASK } from "../lib/redact.ts";
 import { isTaskId } from "./schema.ts";
 import type { TransportError } from "./transport.ts";
@@ -34,17 +35,8 @@ function refusedPacket(error: unknown): unknown {
 /** The first usable task id in an excerpt, however broken the rest is; null if there is none. */
 export function taskIdIn(excerpt: string | null | undefined): string | null {
   for (const [, value = ""] of (excerpt ?? "").matchAll(/"task_?id"\s*:\s*("(?:[^"\\]|\\.)*"|\d+)/gi)) {
-    const id = readId(value);
+    const id = value.startsWith('"') ? jsonOrNull(value) : value;
     if (isTaskId(id) && !id.includes(KEY_MASK)) return id;
   }
   return null;
-}
-
-function readId(value: string): unknown {
-  if (!value.startsWith('"')) return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,8 @@
 // Reads what the service sends: unknown fields are ignored, known ones must be valid. By hand: each run reads one reply
 // to a submit, and a validation library takes longer to load than everything else that follows.
 
+import { fieldsOf, isJsonObject } from "../lib/json.ts";
+
 /** Section 2.1: every reply. */
 export type Envelope =
   | { kind: "success"; data: unknown }
@@ -17,17 +19,12 @@ export function parseEnvelope(body: string): Envelope {
   } catch {
     return { kind: "invalid", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }
-  const { code: written, message, data } = fieldsOf(json) ?? {};
+  const { code: written, message, data } = fieldsOf(json);
   const code = codeOf(written);
   if (code === null) return { kind: "invalid", why: "JSON that is not the service's envelope" };
   if (code < 0) return { kind: "error", key: typeof message === "string" ? message : `code ${code}` };
   if (code > 0) return { kind: "invalid", why: `an envelope with the code ${code}` };
   return { kind: "success", data };
-}
-
-/** A JSON object's fields; null if it is none. */
-function fieldsOf(value: unknown): { [name: string]: unknown } | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
 }
 
 /** A code in quotes counts as its number. */
@@ -59,7 +56,7 @@ export function isTaskId(value: unknown): value is string {
 
 /** The `taskId` of section 4.1, or null if there is no usable one. */
 export function parseTaskId(data: unknown): string | null {
-  const taskId = fieldsOf(data)?.taskId;
+  const taskId = fieldsOf(data).taskId;
   return isTaskId(taskId) ? taskId : null;
 }
 
@@ -71,10 +68,9 @@ export type PolledState =
 
 /** Reads the task record; null if `data` is none. A status that the document does not name means running. */
 export function parsePolledState(data: unknown): PolledState | null {
-  const fields = fieldsOf(data);
-  if (fields === null) return null;
-  const { status, resultUrl } = fields;
-  const errorCode = failureCode(fields.errorCode);
+  if (!isJsonObject(data)) return null;
+  const { status, resultUrl } = data;
+  const errorCode = failureCode(data.errorCode);
   const urls = [resultUrl]
     .flat()
     .filter((url): url is string => typeof url === "string" && url.trim() !== "");

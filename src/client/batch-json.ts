@@ -1,5 +1,5 @@
 import type { BatchResult } from "../core/batch/execute-batch.ts";
-import type { TotalCost } from "../core/batch/plan.ts";
+import { documentedTotal } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeFailure } from "./failure.ts";
@@ -27,15 +27,10 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
     skipped,
     pending,
     notSent,
-    credits: documented(cost),
-    creditsBefore: documented(charged),
+    credits: documentedTotal(cost),
+    creditsBefore: documentedTotal(charged),
     warnings,
   };
-}
-
-/** null if a part of the sum is not known. */
-function documented({ credits, undocumented }: TotalCost): number | null {
-  return undocumented > 0 ? null : credits;
 }
 
 export function rowCount(count: number): string {

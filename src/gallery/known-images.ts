@@ -1,9 +1,9 @@
 import { promises } from "node:fs";
 import path from "node:path";
+import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { nameIsTaken } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
-import { isJsonObject } from "../task/request-fields.ts";
 
 /** What an earlier run found out about an image. */
 export interface KnownImage {
@@ -79,12 +79,8 @@ export async function holdsThumbnails(folder: string): Promise<boolean> {
 /** The images of an index, unchecked; null if there is no index of imggen's. */
 async function readIndex(folder: string): Promise<Record<string, unknown> | null> {
   const text = await readText(path.join(folder, INDEX)).catch(() => "");
-  try {
-    const index: unknown = JSON.parse(text);
-    return isJsonObject(index) && index.v === VERSION && isJsonObject(index.images) ? index.images : null;
-  } catch {
-    return null;
-  }
+  const { v, images } = fieldsOf(jsonOrNull(text));
+  return v === VERSION && isJsonObject(images) ? images : null;
 }
 
 function isKnown(entry: [string, unknown]): entry is [string, KnownImage] {

@@ -37,7 +37,7 @@ export async function removeAbandoned(
   processes: Processes,
   nowMs: number,
 ): Promise<void> {
-  for (const name of namesIn(folder)) {
+  for (const name of readableNames(folder)) {
     if (!name.startsWith(prefix) || !name.endsWith(extension)) continue;
     const file = path.join(folder, name);
     const owner = ownerOf(name.slice(prefix.length, -extension.length), processes.self);
@@ -47,7 +47,7 @@ export async function removeAbandoned(
 }
 
 /** Synchronous: every submit starts with it, and Node takes a millisecond to load its asynchronous `readdir`. */
-function namesIn(folder: string): string[] {
+function readableNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

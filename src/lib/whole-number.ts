@@ -15,3 +15,8 @@ export function wholeNumberOption(
   }
   return value;
 }
+
+/** `1,048,576` */
+export function groupedDigits(value: number): string {
+  return value.toLocaleString("en-US");
+}

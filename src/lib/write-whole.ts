@@ -54,7 +54,8 @@ async function withDraft(
   return true;
 }
 
-async function writeSynced(file: string, content: string | Uint8Array, mode: number): Promise<void> {
+/** Creates a file that has its bytes once this returns, though a power cut may take its name. @param mode before the umask */
+export async function writeSynced(file: string, content: string | Uint8Array, mode: number): Promise<void> {
   const written = DiskFile.createExclusive(file, mode);
   try {
     written.write(Buffer.from(content));

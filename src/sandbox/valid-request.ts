@@ -1,6 +1,7 @@
+import { isJsonObject } from "../lib/json.ts";
 import { estimateCost } from "../models/cost.ts";
 import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, type Model } from "../models/matrix.ts";
-import { areSentFields, isJsonObject, type SentFields } from "../task/request-fields.ts";
+import { areSentFields, type SentFields } from "../task/request-fields.ts";
 import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 import { brokenRule } from "./rules.ts";
 

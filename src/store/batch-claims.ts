@@ -4,6 +4,7 @@ import { mapConcurrent } from "../lib/concurrency.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
+import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
 import { syncFolder } from "../lib/sync-folder.ts";
@@ -226,14 +227,6 @@ async function markAsCopy(file: string): Promise<void> {
 
 /** The task's own id in the first line of its file; null if there is none. */
 function taskOf(line: string): string | null {
-  const id = line.startsWith("{") ? parsed(line).id : line;
+  const id = line.startsWith("{") ? fieldsOf(jsonOrNull(line)).id : line;
   return typeof id === "string" && isId(id) ? id : null;
-}
-
-function parsed(line: string): { id?: unknown } {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return {};
-  }
 }

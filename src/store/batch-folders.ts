@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
+import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { readText } from "../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
 import { usingStateFolder } from "./errors.ts";
@@ -79,10 +80,6 @@ function text(origin: string): string {
 }
 
 function parsed(line: string): string | null {
-  try {
-    const { folder } = JSON.parse(line);
-    return typeof folder === "string" ? folder : null;
-  } catch {
-    return null;
-  }
+  const { folder } = fieldsOf(jsonOrNull(line));
+  return typeof folder === "string" ? folder : null;
 }

@@ -5,6 +5,7 @@ import { isoTime } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isFolder, isPresent, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
+import { jsonOrNull } from "../lib/json.ts";
 import { isSameMachine, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
 import { randomDigits } from "../lib/random-digits.ts";
@@ -191,9 +192,5 @@ async function readOwner(file: string): Promise<ClaimOwner | "gone" | null> {
 }
 
 function parsed(text: string): ClaimOwner | null {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+  return jsonOrNull(text) as ClaimOwner | null;
 }

@@ -3,6 +3,7 @@ import { platform } from "node:os";
 import path from "node:path";
 import { errorCode } from "../lib/error-code.ts";
 import { errorText } from "../lib/error-text.ts";
+import { isJsonObject } from "../lib/json.ts";
 import { readRegular } from "../lib/read-file.ts";
 import { SettingsError } from "./errors.ts";
 
@@ -94,10 +95,8 @@ export function readObject(text: string, file: string): Record<string, unknown> 
   } catch (error) {
     throw corrupt(file, "it is not JSON", error);
   }
-  if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    throw corrupt(file, "it is not a JSON object");
-  }
-  return json as Record<string, unknown>;
+  if (!isJsonObject(json)) throw corrupt(file, "it is not a JSON object");
+  return json;
 }
 
 function corrupt(file: string, why: string, cause?: unknown): SettingsError {

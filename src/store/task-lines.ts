@@ -1,11 +1,12 @@
 import * as z from "zod/mini";
 import type { ErrorType } from "../lib/error-types.ts";
+import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { SaveOptions } from "../task/destination.ts";
 import { advance, type EventType, type TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import { areSentFields, isJsonObject } from "../task/request-fields.ts";
+import { areSentFields } from "../task/request-fields.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
@@ -114,7 +115,7 @@ export function readTaskLines(id: string, content: string): ReadTask {
 }
 
 function unreadable(line: string): ReadTask {
-  const json = parseJson(line);
+  const json = jsonOrNull(line);
   if (typeof json !== "object" || json === null)
     return { kind: "damaged", why: "its first line is not JSON" };
   const version = "v" in json ? json.v : undefined;
@@ -123,17 +124,9 @@ function unreadable(line: string): ReadTask {
 }
 
 function parseLine(line: string): TaskEvent | null {
-  const json = parseJson(line);
+  const json = jsonOrNull(line);
   const type = isJsonObject(json) && typeof json.type === "string" ? json.type : "";
   const parsed = SCHEMAS.get(type)?.safeParse(json);
   // The compiler does not follow which type has which fields; LINES does.
   return parsed?.success ? (parsed.data as TaskEvent) : null;
-}
-
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }

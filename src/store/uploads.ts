@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
+import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { readText } from "../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
 import { usingStateFolder } from "./errors.ts";
@@ -66,10 +67,6 @@ export class UploadCache {
 }
 
 function parsed(text: string): string | null {
-  try {
-    const { url } = JSON.parse(text);
-    return typeof url === "string" ? url : null;
-  } catch {
-    return null;
-  }
+  const { url } = fieldsOf(jsonOrNull(text));
+  return typeof url === "string" ? url : null;
 }

@@ -53,10 +53,6 @@ export function fieldsFrom<Fields extends GivenFields | SentFields>(
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Fields;
 }
 
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 const isText = (value: unknown) => typeof value === "string";
 
 /** Whether a value has a form, as it is sent. */

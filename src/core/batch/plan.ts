@@ -153,6 +153,11 @@ function isReadable({ kind }: NonNullable<Attempt>): boolean {
   return kind === "task" || kind === "stub";
 }
 
+/** null if a part of the sum is not documented. */
+export function documentedTotal({ credits, undocumented }: TotalCost): number | null {
+  return undocumented > 0 ? null : credits;
+}
+
 export function noCost(): TotalCost {
   return { rows: 0, credits: 0, undocumented: 0 };
 }

@@ -2,17 +2,18 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { isTaskId } from "../../api/schema.ts";
 import { isoTime } from "../../lib/clock.ts";
-import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { publish } from "../../lib/publish.ts";
 import { readText } from "../../lib/read-file.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { syncFolder } from "../../lib/sync-folder.ts";
 import { VERSION } from "../../lib/version.ts";
 import { whileInUse } from "../../lib/while-in-use.ts";
+import { writeSynced } from "../../lib/write-whole.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { areSentFields, isJsonObject } from "../../task/request-fields.ts";
+import { areSentFields } from "../../task/request-fields.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { reserveName } from "./reserve-name.ts";
@@ -108,17 +109,6 @@ function unsigned({ image, ...request }: GenerationRequest): GenerationRequest {
   return { ...request, image: Array.isArray(image) ? image.map(withoutQuery) : withoutQuery(image) };
 }
 
-async function writeSynced(file: string, text: string, mode: number): Promise<void> {
-  const written = DiskFile.createExclusive(file, 0o600);
-  try {
-    written.write(Buffer.from(text));
-    await written.setMode(mode);
-    await written.sync();
-  } finally {
-    written.close();
-  }
-}
-
 /** The longest prompt is 20,000 characters, so a larger file is not a sidecar. */
 const MOST_BYTES = 1024 * 1024;
 
@@ -129,8 +119,8 @@ export async function readSidecar(image: string): Promise<Sidecar | null> {
 
 /** Reads a sidecar, which may come from anywhere. What it lacks is null or zero. */
 export function parseSidecar(text: string): Sidecar | null {
-  const json = parseJson(text);
-  if (!isJsonObject(json) || !isRequest(json.request)) return null;
+  const json = fieldsOf(jsonOrNull(text));
+  if (!isRequest(json.request)) return null;
   const { taskId, service, sha256, credits } = json;
   if (!isTaskId(taskId) || typeof service !== "string" || typeof sha256 !== "string") return null;
   return {
@@ -151,14 +141,6 @@ export function parseSidecar(text: string): Sidecar | null {
 
 function isRequest(value: unknown): value is GenerationRequest {
   return isJsonObject(value) && "prompt" in value && "model" in value && areSentFields(value);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 const textIn = (value: unknown) => (typeof value === "string" ? value : null);

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../lib/json.ts";
 import { columnOf, nearNames, type RawValues, repeatedColumn } from "./columns.ts";
 import type { Found, ReadOptions } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
@@ -21,7 +22,7 @@ function* readObject(line: number, text: string, options: ReadOptions): Generato
     return;
   }
   const { value } = parsed;
-  if (!isObject(value)) {
+  if (!isJsonObject(value)) {
     yield { line, message: `not an object but ${kindOf(value)}` };
     return;
   }
@@ -59,10 +60,6 @@ function parseJson(text: string): { value: unknown } | { reason: string } {
   } catch (error) {
     return { reason: error instanceof Error ? error.message : String(error) };
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function kindOf(value: unknown): string {

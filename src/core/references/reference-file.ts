@@ -7,6 +7,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { inspectImage } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
+import { groupedDigits } from "../../lib/whole-number.ts";
 import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/reference-image.ts";
 
 /** A reference image on this machine, checked. */
@@ -56,7 +57,7 @@ export async function readReferenceFile(
     bytes: bytes.length,
     sha256: createHash("sha256").update(bytes).digest("hex"),
     warning: isDoubtful
-      ? `${given} has ${grouped(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
+      ? `${given} has ${groupedDigits(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
       : null,
   };
 }
@@ -96,13 +97,9 @@ async function readSmall(file: string, given: string, label: string): Promise<Bu
 }
 
 function tooLarge(given: string, label: string, size: number): UsageError {
-  return refused(`${label} ${given} has ${grouped(size)} bytes: the service takes at most 4 MB`);
+  return refused(`${label} ${given} has ${groupedDigits(size)} bytes: the service takes at most 4 MB`);
 }
 
 function refused(message: string): UsageError {
   return new UsageError(`${message}.`, { hint: "Nothing was uploaded or sent." });
-}
-
-function grouped(bytes: number): string {
-  return bytes.toLocaleString("en-US");
 }

@@ -1,4 +1,5 @@
 import { DiskFile } from "../disk-file.ts";
+import { groupedDigits } from "../whole-number.ts";
 import { avif } from "./avif.ts";
 import { type ByteSource, ByteWindow } from "./byte-window.ts";
 import { describeForeign } from "./foreign.ts";
@@ -96,10 +97,6 @@ async function inspectBy(
 }
 
 function describe(verdict: Exclude<Verdict, { kind: "whole" }>, size: number): string {
-  if (verdict.kind === "damaged") return `damaged at byte ${grouped(verdict.at)}`;
-  return `cut short at byte ${grouped(size)} of at least ${grouped(verdict.needs)}`;
-}
-
-function grouped(bytes: number): string {
-  return bytes.toLocaleString("en-US");
+  if (verdict.kind === "damaged") return `damaged at byte ${groupedDigits(verdict.at)}`;
+  return `cut short at byte ${groupedDigits(size)} of at least ${groupedDigits(verdict.needs)}`;
 }

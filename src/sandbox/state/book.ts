@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { jsonOrNull } from "../../lib/json.ts";
 
 /** A line of an account's file. The opening balance counts once, however many processes wrote it. */
 type Entry = { opened: number } | { set: number } | { charged: number; for: string };
@@ -95,9 +96,5 @@ export class AccountBook {
 
 /** null for a line that a full disk or a crash cut short. */
 function parseEntry(line: string): Entry | null {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
+  return jsonOrNull(line) as Entry | null;
 }

@@ -3,7 +3,14 @@ import { openLedger } from "../../../client/open-ledger.ts";
 import { findBatch } from "../../../core/batch/batch-folder.ts";
 import { batchId, type CheckedRow } from "../../../core/batch/batch-row.ts";
 import { type BatchSpec, budgetedKeys } from "../../../core/batch/execute-batch.ts";
-import { add, type BatchPlan, noCost, planBatch, type TotalCost } from "../../../core/batch/plan.ts";
+import {
+  add,
+  type BatchPlan,
+  documentedTotal,
+  noCost,
+  planBatch,
+  type TotalCost,
+} from "../../../core/batch/plan.ts";
 import { checkBatchBudget } from "../../../core/limits/budget.ts";
 import { BatchClaims } from "../../../store/batch-claims.ts";
 import { BatchFolders } from "../../../store/batch-folders.ts";
@@ -38,12 +45,12 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
     rows: plan.rows.length,
     saved: plan.rows.filter(({ state }) => state === "saved").length,
     toSubmit: toSubmit.rows,
-    credits: documented(toSubmit),
+    credits: documentedTotal(toSubmit),
     byModel: kinds.map(({ model, quality, cost }) => ({
       model,
       quality: quality ?? null,
       rows: cost.rows,
-      credits: documented(cost),
+      credits: documentedTotal(cost),
     })),
   });
   return 0;
@@ -93,12 +100,8 @@ async function showKinds(kinds: readonly Kind[], session: Session): Promise<void
     model,
     quality,
     String(cost.rows),
-    String(documented(cost) ?? "?"),
+    String(documentedTotal(cost) ?? "?"),
   ]);
   // The line before says it all of rows that are alike.
   if (rows.length > 1) await showTable(COLUMNS, rows, session);
-}
-
-function documented({ credits, undocumented }: TotalCost): number | null {
-  return undocumented > 0 ? null : credits;
 }

@@ -31,7 +31,7 @@ export function comparedRows(ends: readonly RowResult[]): TableCell[][] {
 
 /** What each cell would cost. */
 export function plannedRows({ rows }: Comparison): string[][] {
-  return rows.map(({ checked: { request, credits } }) => [...axesOf(request), creditsCell(credits)]);
+  return rows.map(({ checked: { request, credits } }) => [...axesOf(request), String(credits ?? "?")]);
 }
 
 function endedCells(end: RowResult): TableCell[] {
@@ -41,7 +41,7 @@ function endedCells(end: RowResult): TableCell[] {
   const elapsedMs = report?.elapsedMs ?? null;
   return [
     ...axesOf(request),
-    creditsCell(credits),
+    String(credits ?? "?"),
     elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
     file ? `${file.width}×${file.height}` : "-",
     fileCell(file?.path ?? null, end),
@@ -54,8 +54,4 @@ function fileCell(path: string | null, end: RowResult): TableCell {
 
 function axesOf({ model, ratio = "-", quality = "-" }: GenerationRequest): string[] {
   return [model, ratio, quality];
-}
-
-function creditsCell(credits: number | null): string {
-  return credits === null ? "?" : String(credits);
 }

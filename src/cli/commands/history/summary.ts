@@ -41,11 +41,11 @@ export async function showSummary(
 }
 
 function figures({ tasks, images, credits, undocumented }: Totals): string[] {
-  return [String(tasks), String(images), creditsCell(credits, undocumented, tasks)];
+  return [String(tasks), String(images), totalCell(credits, undocumented, tasks)];
 }
 
 /** `12`, `?` where no cost is documented, `12 + ?` where some are not. */
-function creditsCell(credits: number, undocumented: number, tasks: number): string {
+function totalCell(credits: number, undocumented: number, tasks: number): string {
   if (undocumented === 0) return String(credits);
   return undocumented === tasks ? "?" : `${credits} + ?`;
 }

@@ -1,3 +1,4 @@
+import { groupedDigits } from "../../../lib/whole-number.ts";
 import { MAX_IMAGES, type Model, NEEDS_SUBSCRIPTION } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
 import { besideTerm, pieces, roomOn, wrapWords } from "../../output/fit.ts";
@@ -95,7 +96,7 @@ function factsOf(model: Model): [string, string][] {
     ["qualities", listed(model.qualities)],
     ["default quality", model.defaultQuality ?? UNDOCUMENTED],
     ["images", imagesText(model.maxImages)],
-    ["prompt", `up to ${model.promptLimit.toLocaleString("en")} characters`],
+    ["prompt", `up to ${groupedDigits(model.promptLimit)} characters`],
     ["references", referencesText(model.references)],
     ["credits", creditsText(model.credits)],
     ...model.notes.map((note): [string, string] => ["note", note]),
