@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { buildPng, pngChunk, pngHeader, pngSignature } from "../lib/image/builders.ts";
 import { jpegBaseline, webpLossy } from "../lib/image/samples.ts";
@@ -32,24 +32,19 @@ function withOneBitChanged(image: Buffer): Buffer {
   return changed;
 }
 
-it.each([
-  "file:///etc/passwd",
-  "data:image/png;base64,iVBORw0KGgo=",
-  "javascript:alert(1)",
-  "ftp://127.0.0.1/1.png",
-  "not a URL",
-  "//127.0.0.1/1.png",
-  "http://",
-])("a result URL of %j is not downloaded: save_failed, and resume asks the service again", async (url) => {
-  const hostile = taskIs({ status: "completed", resultUrl: url, errorCode: 0 });
-  const server = await liveService(PICTURE, { poll: inTurn(hostile, completedAt("/1.png")) });
-  const world = await programWorld(server);
-  const run = await world.generate();
-  expect(await world.aftermath(run)).toEqual(NOT_SAVED);
-  expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
-  if (!url.startsWith("file:")) return;
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
-});
+it.each(["file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo=", "javascript:alert(1)", "not a URL"])(
+  "a result URL of %j is not downloaded: save_failed, and resume asks the service again",
+  async (url) => {
+    const hostile = taskIs({ status: "completed", resultUrl: url, errorCode: 0 });
+    const server = await liveService(PICTURE, { poll: inTurn(hostile, completedAt("/1.png")) });
+    const world = await programWorld(server);
+    const run = await world.generate();
+    expect(await world.aftermath(run)).toEqual(NOT_SAVED);
+    expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
+    if (!url.startsWith("file:")) return;
+    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  },
+);
 
 it("a result URL with a user name in it is not downloaded, and its password is not shown", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(WHOLE));
@@ -74,14 +69,9 @@ it("an http: URL from an https: service is not downloaded", async () => {
 
 it.each([
   ["loopback", "127.0.0.1"],
-  ["loopback, mapped into IPv6", "[::ffff:127.0.0.1]"],
   ["a private network", "10.0.0.1"],
   ["link-local, where clouds keep their secrets", "169.254.169.254"],
-  ["this machine, by any address", "0.0.0.0"],
-  ["loopback, in the old IPv4-compatible form", "[::7f00:1]"],
   ["a private network, wrapped in NAT64", "[64:ff9b::a00:1]"],
-  ["a private network, wrapped in 6to4", "[2002:a00:1::]"],
-  ["a site-local network", "[fec0::1]"],
   ["an address that no registry gives out", "[100:0:0:1::1]"],
 ])("a public service may not send a download to %s", async (_name, host) => {
   const service = await publicService(completedAt(`https://${host}:9/1.png`));
@@ -138,25 +128,11 @@ it("six redirects are too many", async () => {
   expect(targets).not.toContain("/6");
 });
 
-it("a redirect to a file: URL is not followed", async () => {
-  const server = await liveService(PICTURE, {
-    file: replies(response(302, "", { location: "file:///etc/passwd" })),
-  });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
-});
-
 it.each([
   ["cut short, with a Content-Length", cutShort(WHOLE, WHOLE.length - 20)],
   ["cut short, without a Content-Length", unmeasured(PICTURE.subarray(0, PICTURE.length - 20))],
-  ["cut short in its last byte", unmeasured(PICTURE.subarray(0, PICTURE.length - 1))],
-  ["of no bytes", replies(response(200, ""))],
   ["with a wrong checksum", replies(response(200, withOneBitChanged(PICTURE)))],
   ["with no image data", replies(response(200, WITHOUT_PIXELS))],
-  ["that is HTML", replies(HTML)],
-  ["that is SVG", replies(SVG)],
-  ["answered with HTTP 503", replies(response(503, ""))],
-  ["answered with HTTP 429", replies(response(429, "", { "retry-after": "0" }))],
 ])("an image %s is downloaded again", async (_name, trouble) => {
   const server = await liveService(PICTURE, { file: inTurn(trouble, trouble, replies(WHOLE)) });
   const world = await programWorld(server);
@@ -237,10 +213,8 @@ it("the 100 MiB cap: a larger file is given up, whatever its Content-Length says
   expect(downloads(server.requests)).toBe(1);
 });
 
-it.each([
-  "attachment; filename=../../evil.sh",
-  "attachment; filename=\"/etc/cron.d/evil\"; filename*=UTF-8''%2e%2e%2fevil.sh",
-])("a Content-Disposition of %j is ignored", async (disposition) => {
+it('a Content-Disposition of "attachment; filename=../../evil.sh" is ignored', async () => {
+  const disposition = "attachment; filename=../../evil.sh; filename*=UTF-8''%2e%2e%2fevil.sh";
   const server = await liveService(PICTURE, {
     file: replies(response(200, PICTURE, { "content-disposition": disposition })),
   });
@@ -248,23 +222,15 @@ it.each([
   expect(await world.aftermath(await world.generate())).toEqual(SAVED);
 });
 
-it.each([403, 404, 410])("HTTP %i: a fresh URL is asked for, once, and saved from", async (status) => {
+it("HTTP 410: a fresh URL is asked for, once, and saved from", async () => {
   const server = await liveService(PICTURE, {
     poll: inTurn(completedAt("/old.png"), completedAt("/new.png")),
     file: (request, socket) => {
-      socket.write(request.target === "/new.png" ? WHOLE : response(status, ""));
+      socket.write(request.target === "/new.png" ? WHOLE : response(410, ""));
     },
   });
   const world = await programWorld(server);
   expect(await world.aftermath(await world.generate())).toEqual(SAVED);
-});
-
-it("a fresh URL that is gone as well: save_failed, resumable", async () => {
-  const server = await liveService(PICTURE, { file: inTurn(replies(GONE), replies(GONE), replies(WHOLE)) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
-  expect(downloads(server.requests)).toBe(2);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
 });
 
 it("one result URL of four that is gone keeps none of the others from being saved", async () => {
@@ -343,14 +309,9 @@ async function publicService(poll?: Behaviour, file?: Behaviour) {
   };
 }
 
-it.each([
-  ["gzip", gzipSync(PICTURE)],
-  ["br", brotliCompressSync(PICTURE)],
-])(
-  "an image that comes compressed with %s, although that was not asked for: saved as it was",
-  async (encoding, body) => {
-    const compressed = response(200, body, { "content-encoding": encoding, "content-type": "image/png" });
-    const world = await programWorld(await liveService(PICTURE, { file: replies(compressed) }));
-    expect(await world.aftermath(await world.generate())).toEqual(SAVED);
-  },
-);
+it("an image that comes compressed with gzip, although that was not asked for: saved as it was", async () => {
+  const headers = { "content-encoding": "gzip", "content-type": "image/png" };
+  const compressed = response(200, gzipSync(PICTURE), headers);
+  const world = await programWorld(await liveService(PICTURE, { file: replies(compressed) }));
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+});

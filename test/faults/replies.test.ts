@@ -1,9 +1,9 @@
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
 import { PENDING, programWorld, refused, SAVED, UNKNOWN } from "../support/program-world.ts";
-import { type Behaviour, failure, json, response, success } from "../support/scripted-server.ts";
+import { failure, json, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning, taskIs } from "../support/scripts.ts";
 
 const ACCEPTED = success({ taskId: "task-1" });
@@ -18,28 +18,12 @@ it.each([
   ["that is an array", json([])],
   ["with code 0 and no data", json({ code: 0, message: "ok" })],
   ["with code 0 and no taskId", success({})],
-  ["with a positive code", json({ code: 1, message: "ok", data: { taskId: "task-1" } })],
   ["whose taskId is a number", success({ taskId: 17 })],
-  ["whose taskId is an object", success({ taskId: { id: "task-1" } })],
-  ["whose taskId is empty", success({ taskId: "" })],
   ["whose taskId has ../ in it", success({ taskId: "../../etc/passwd" })],
   ["whose taskId has a control sequence in it", success({ taskId: `task${CONTROL_SEQUENCE}-1` })],
-  ["whose taskId has a C1 control in it", success({ taskId: "task\u009b31m-1" })],
-  ["whose taskId has a line break in it", success({ taskId: "task-1\nsaved: nothing" })],
   ["whose taskId has 257 characters", success({ taskId: "t".repeat(257) })],
-  [
-    "with the taskId only in __proto__",
-    rawJson('{"code":0,"message":"ok","data":{"__proto__":{"taskId":"task-1"}}}'),
-  ],
-  [
-    "with everything in __proto__",
-    rawJson('{"__proto__":{"code":0,"message":"ok","data":{"taskId":"task-1"}}}'),
-  ],
   ["of more than 1 MiB", success({ taskId: "task-1", padding: "x".repeat(1024 * 1024) })],
-  ["of HTTP 408", json({ code: -1, message: "image_generation.error.unknown_error" }, 408)],
   ["of HTTP 500 with an envelope", failure("image_generation.error.unknown_error", 500)],
-  ["of HTTP 502 without one", response(502, "<html>Bad Gateway</html>")],
-  ["of HTTP 503 that even says insufficient credits", failure("my_credits.no_credits_description", 503)],
 ])("a reply to the submit %s: outcome unknown, never sent again", async (_name, reply) => {
   const server = await liveService(PICTURE, { submit: replies(reply) });
   const world = await programWorld(server);
@@ -89,15 +73,6 @@ it("a reply to the submit that never ends is accepted after the time that it may
   expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(SAVED);
 });
 
-it("a refusal that is cut after its envelope is a refusal", async () => {
-  const no = JSON.stringify({ code: -1, message: "my_credits.no_credits_description" });
-  const cut: Behaviour = (_request, socket) =>
-    void socket.end(response(200, no, { "content-length": "500" }));
-  const server = await liveService(PICTURE, { submit: cut });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(refused(4, "insufficient_credits"));
-});
-
 it("a poll's reply that is cut after its envelope counts", async () => {
   const server = await liveService(PICTURE, {
     poll: (request, socket) => {
@@ -110,22 +85,14 @@ it("a poll's reply that is cut after its envelope counts", async () => {
   expect(await world.aftermath(await world.generate())).toEqual(SAVED);
 });
 
-it.each([
-  ["gzip", gzipSync(ENVELOPE)],
-  ["deflate", deflateSync(ENVELOPE)],
-  ["br", brotliCompressSync(ENVELOPE)],
-])(
-  "a reply to the submit that is compressed (%s) without being asked for is read",
-  async (encoding, body) => {
-    const server = await liveService(PICTURE, {
-      submit: replies(response(200, body, { "content-encoding": encoding })),
-    });
-    const world = await programWorld(server);
-    expect(await world.aftermath(await world.generate())).toEqual(SAVED);
-    const api = server.requests.filter(({ target }) => target.startsWith("/api"));
-    expect(api.map(({ headers }) => headers["accept-encoding"])).toEqual(["identity", "identity"]);
-  },
-);
+it("a reply to the submit that is compressed (gzip) without being asked for is read", async () => {
+  const compressed = response(200, gzipSync(ENVELOPE), { "content-encoding": "gzip" });
+  const server = await liveService(PICTURE, { submit: replies(compressed) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const api = server.requests.filter(({ target }) => target.startsWith("/api"));
+  expect(api.map(({ headers }) => headers["accept-encoding"])).toEqual(["identity", "identity"]);
+});
 
 it.each([
   ["cut in the middle", response(200, ENVELOPE.slice(0, -2), { "content-length": "500" }), "task-1"],
@@ -184,8 +151,6 @@ it("a taskId that means something in a URL or a shell goes back as it came, quot
 it.each([
   ["an unknown negative code", json({ code: -7, message: "image_generation.error.brand_new" })],
   ["an unknown key", failure("image_generation.error.brand_new")],
-  ["a key that is an object's own property name", failure("__proto__")],
-  ["a key that objects inherit", failure("constructor")],
 ])("%s is a refusal by the service, with the key shown", async (_name, reply) => {
   const server = await liveService(PICTURE, { submit: replies(reply) });
   const world = await programWorld(server);
@@ -197,18 +162,10 @@ it.each([
 
 it.each([
   ["login_required", 200, 3, "auth_required"],
-  ["login_required", 401, 3, "auth_required"],
-  ["image_generation.error.empty_prompt", 200, 2, "invalid_request"],
-  ["image_generation.error.prompt_too_long", 200, 2, "invalid_request"],
   ["my_credits.no_credits_description", 200, 4, "insufficient_credits"],
-  ["my_credits.no_credits_description", 400, 4, "insufficient_credits"],
   ["image_generation.error.generation_failed", 200, 5, "generation_failed"],
-  ["image_generation.error.unknown_error", 200, 5, "service_error"],
   ["SUBSCRIPTION_REQUIRED", 403, 4, "subscription_required"],
   ["some.new.key", 400, 2, "invalid_request"],
-  ["some.new.key", 404, 2, "invalid_request"],
-  ["some.new.key", 413, 2, "invalid_request"],
-  ["some.new.key", 422, 2, "invalid_request"],
 ])("%s with HTTP %i is a definite no: exit %i, %s, nothing charged", async (key, status, exit, type) => {
   const server = await liveService(PICTURE, { submit: replies(failure(key, status)) });
   const world = await programWorld(server);
@@ -225,11 +182,6 @@ it.each([
 it.each([
   ["that is not JSON", response(200, "hello")],
   ["that is empty", response(200, "")],
-  ["that is an array", json([])],
-  ["with code 0 and no data", json({ code: 0, message: "ok" })],
-  ["with a positive code", json({ code: 1, message: "ok", data: { status: "failed" } })],
-  ["whose data is text", success("completed")],
-  ["whose data is an array", success([{ status: "failed" }])],
   ["of more than 1 MiB", success({ status: "failed", padding: "x".repeat(1024 * 1024) })],
 ])("a reply to a poll %s says nothing: it is polled again, and the image saved", async (_name, reply) => {
   const server = await liveService(PICTURE, {
@@ -239,24 +191,21 @@ it.each([
   expect(await world.aftermath(await world.generate())).toEqual(SAVED);
 });
 
-it.each([400, 401, 403, 404, 413, 422])(
-  "HTTP %i without an envelope is a definite no as well",
-  async (status) => {
-    const server = await liveService(PICTURE, { submit: replies(response(status, "no")) });
-    const world = await programWorld(server);
-    expect(await world.aftermath(await world.generate())).toMatchObject({
-      charged: "no",
-      submits: 1,
-      open: [],
-      done: ["refused"],
-    });
-  },
-);
+it("HTTP 404 without an envelope is a definite no as well", async () => {
+  const server = await liveService(PICTURE, { submit: replies(response(404, "no")) });
+  const world = await programWorld(server);
+  expect(await world.aftermath(await world.generate())).toMatchObject({
+    charged: "no",
+    submits: 1,
+    open: [],
+    done: ["refused"],
+  });
+});
 
-it.each([301, 302, 303, 307, 308])("a redirect (%i) of the submit is never followed", async (status) => {
+it("a redirect (307) of the submit is never followed", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
   const location = `${elsewhere.origin}/api/generate-image`;
-  const server = await liveService(PICTURE, { submit: replies(response(status, "", { location })) });
+  const server = await liveService(PICTURE, { submit: replies(response(307, "", { location })) });
   const world = await programWorld(server);
   expect(await world.aftermath(await world.generate())).toEqual(UNKNOWN);
   expect(elsewhere.requests).toEqual([]);
@@ -281,33 +230,6 @@ it("429 at the submit is tried again, because nothing was accepted", async () =>
   const [first, second, third] = server.submits().map(({ atMs }) => atMs);
   expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(190);
   expect((third ?? 0) - (second ?? 0)).toBeGreaterThan(190);
-});
-
-it("a Retry-After that is negative or garbage is ignored", async () => {
-  const busy = ["-1", "soon", "Infinity", ""].map((text) =>
-    replies(json({ code: -1, message: "busy" }, 429, { "retry-after": text })),
-  );
-  const server = await liveService(PICTURE, { submit: inTurn(...busy, replies(ACCEPTED)) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual({ ...SAVED, submits: 5 });
-});
-
-it("429 to the end: five more tries, then a refusal, and nothing is charged", async () => {
-  const server = await liveService(PICTURE, { submit: replies(response(429, "")) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual({
-    ...refused(5, "service_error"),
-    submits: 6,
-  });
-});
-
-it("a Retry-After beyond the wait ends it at once", async () => {
-  const busy = response(429, "", { "retry-after": "3600" });
-  const server = await liveService(PICTURE, { submit: replies(busy) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate(["--timeout", "5s"]))).toEqual(
-    refused(5, "service_error"),
-  );
 });
 
 it("a poll's Retry-After beyond the wait ends it at once, with the command that continues", async () => {
