@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { VARIABLES } from "../src/client/effective-settings.ts";
 import { WORDS } from "../src/sandbox/directives.ts";
-import { SETTING_NAMES } from "../src/store/settings-file.ts";
+import { SETTING_NAMES, SETTINGS } from "../src/store/settings-table.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "..");
 const textOf = (name: string) => readFileSync(path.join(ROOT, name), "utf8");
@@ -14,7 +13,7 @@ it("README.md has at most 320 lines", () => {
 
 describe("the pages in .github/docs", () => {
   it.each(SETTING_NAMES)("have the setting %s in a table, with the variable", (name) => {
-    const variable = VARIABLES[name];
+    const { variable } = SETTINGS[name];
     const cell = variable === undefined ? "" : `\`${variable}\` `;
     expect(textOf(".github/docs/settings.md")).toContain(`\n| \`${name}\` | ${cell}|`);
   });

@@ -1,6 +1,7 @@
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
-import { SETTING_NAMES, type SettingName, type Settings } from "../store/settings-file.ts";
+import type { Settings } from "../store/settings-file.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Environment, requirePath } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
@@ -12,31 +13,11 @@ export interface Effective {
   label: string;
 }
 
-/** The environment variable of each setting that has one. */
-export const VARIABLES: Partial<Record<keyof Settings, string>> = {
-  apiKey: "IMGGEN_API_KEY",
-  baseUrl: "IMGGEN_BASE_URL",
-  model: "IMGGEN_MODEL",
-  output: "IMGGEN_OUTPUT",
-  timeout: "IMGGEN_TIMEOUT",
-  uploadCommand: "IMGGEN_UPLOAD_COMMAND",
-  matrix: "IMGGEN_MATRIX",
-};
-
-/** Settings that are paths. */
-const PATHS: ReadonlySet<string> = new Set(["output", "matrix"] satisfies SettingName[]);
-
-/** Settings that are on or off. */
-type SwitchName = Extract<SettingName, "sidecar" | "preview">;
-
 /** @throws UsageError unless it is `true` or `false` */
 export function switchValue(label: string, value: string): "true" | "false" {
   if (value === "true" || value === "false") return value;
   throw new UsageError(`${label} must be true or false.`);
 }
-
-/** Default of `confirmAbove`. */
-export const CONFIRM_ABOVE_CREDITS = 100;
 
 /** Settings as they apply: flag over environment over config file. The file is read once, when it is needed. */
 export class EffectiveSettings {
@@ -70,9 +51,9 @@ export class EffectiveSettings {
   }
 
   #lookUp(name: keyof Settings): Effective | undefined {
-    const variable = VARIABLES[name];
+    const { variable } = name === "apiKeyBaseUrl" ? {} : SETTINGS[name];
     const fromEnv = variable && this.#env[variable];
-    if (variable && (fromEnv || (fromEnv === "" && PATHS.has(name))))
+    if (variable && (fromEnv || (fromEnv === "" && isPath(name))))
       return usable(name, { value: fromEnv, source: "environment", label: variable });
     this.#file ??= this.#read();
     const fromFile = this.#file[name];
@@ -81,7 +62,7 @@ export class EffectiveSettings {
   }
 
   /** Whether something is on: by its flag, else by the config. @throws UsageError if that says neither */
-  async isOn(name: SwitchName, flag = false): Promise<boolean> {
+  async isOn(name: SettingName, flag = false): Promise<boolean> {
     if (flag) return true;
     const setting = await this.get(name);
     return setting !== undefined && switchValue(setting.label, setting.value) === "true";
@@ -89,7 +70,7 @@ export class EffectiveSettings {
 
   /** Above so many credits a batch asks first. Default 100. @throws UsageError if the config holds no number */
   async confirmAbove(): Promise<number> {
-    return (await this.#credits("confirmAbove")) ?? CONFIRM_ABOVE_CREDITS;
+    return (await this.#credits("confirmAbove")) ?? Number(SETTINGS.confirmAbove.default);
   }
 
   /** What a key may spend in a day, in credits; null if there is no limit. @throws UsageError */
@@ -97,7 +78,7 @@ export class EffectiveSettings {
     return this.#credits("dailyCredits");
   }
 
-  async #credits(name: "confirmAbove" | "dailyCredits"): Promise<number | null> {
+  async #credits(name: SettingName): Promise<number | null> {
     const setting = await this.get(name);
     return setting ? wholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
   }
@@ -111,7 +92,11 @@ export class EffectiveSettings {
 }
 
 /** @throws UsageError for an empty path */
-function usable(name: string, found: Effective): Effective {
-  if (PATHS.has(name)) requirePath(found.value, found.label);
+function usable(name: keyof Settings, found: Effective): Effective {
+  if (isPath(name)) requirePath(found.value, found.label);
   return found;
+}
+
+function isPath(name: keyof Settings): boolean {
+  return name !== "apiKeyBaseUrl" && ["folder", "matrix"].includes(SETTINGS[name].type);
 }

@@ -1,3 +1,5 @@
+import { UsageError } from "./error-types.ts";
+
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const LONGEST_MS = 7 * 24 * 3_600_000;
 
@@ -10,6 +12,27 @@ export function parseDuration(text: string): number | null {
   if (amount === undefined) return null;
   const ms = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
   return ms <= LONGEST_MS ? Math.round(ms) : null;
+}
+
+/** A duration in milliseconds. @throws UsageError naming the flag */
+export function durationOption(label: string, text: string, limits: { minMs?: number } = {}): number {
+  const ms = parseDuration(text);
+  if (ms === null) {
+    throw new UsageError(`${label} ${JSON.stringify(text)} is not a duration.`, {
+      hint: "Use a duration such as 90, 90s, 1500ms or 5m, of at most 7 days.",
+    });
+  }
+  if (ms < (limits.minMs ?? 0)) throw new UsageError(`${label} must be at least ${limits.minMs} ms.`);
+  return ms;
+}
+
+/** How long to wait, in milliseconds; no time at all is a mistake. @throws UsageError naming the flag */
+export function timeoutOption(label: string, text: string): number {
+  const ms = durationOption(label, text);
+  if (ms > 0) return ms;
+  throw new UsageError(`${label} must be more than 0.`, {
+    hint: "Use a duration such as 90, 90s, 1500ms or 5m.",
+  });
 }
 
 /** Formats milliseconds: `850 ms`, `8.1 s`, `2 min 5 s`, `1 h 3 min`. A negative duration is `0 ms`. */

@@ -6,36 +6,17 @@ import { errorText } from "../lib/error-text.ts";
 import { isJsonObject } from "../lib/json.ts";
 import { readRegular } from "../lib/read-file.ts";
 import { SettingsError } from "./errors.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName, type SettingType } from "./settings-table.ts";
 
-/** Names a settings file may hold, as `imggen config` shows them. All values are texts. */
-export const SETTING_NAMES = [
-  "apiKey",
-  "baseUrl",
-  "model",
-  "ratio",
-  "quality",
-  "output",
-  "timeout",
-  "sidecar",
-  "preview",
-  "uploadCommand",
-  "confirmAbove",
-  "dailyCredits",
-  "matrix",
-] as const;
-
-export type SettingName = (typeof SETTING_NAMES)[number];
 export type Settings = { [Name in SettingName]?: string } & {
   /** The base URL that the key was stored with: it is sent to no other. */
   apiKeyBaseUrl?: string;
 };
 
-/** Settings that people may write as another type of JSON value: both forms are read. */
-const OTHER_TYPES: { [Name in keyof Settings]?: "number" | "boolean" } = {
-  sidecar: "boolean",
-  preview: "boolean",
-  confirmAbove: "number",
-  dailyCredits: "number",
+/** Types that people may write as another type of JSON value: both forms are read. */
+const OTHER_TYPES: { [Type in SettingType]?: "number" | "boolean" } = {
+  switch: "boolean",
+  credits: "number",
 };
 
 /** Where the settings of a config folder are. */
@@ -72,7 +53,8 @@ function parseSettings(text: string, file: string): Settings {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
     const type = typeof value;
-    if (type !== "string" && type !== OTHER_TYPES[name]) throw corrupt(file, `"${name}" must be a string`);
+    const other = name === "apiKeyBaseUrl" ? undefined : OTHER_TYPES[SETTINGS[name].type];
+    if (type !== "string" && type !== other) throw corrupt(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }
   return withKeyBound(settings);

@@ -1,19 +1,11 @@
 import type { Command } from "commander";
-import { checkApiKey, checkBaseUrl } from "../../client/account.ts";
-import { CONFIRM_ABOVE_CREDITS, type Effective, switchValue } from "../../client/effective-settings.ts";
-import { parseUploadCommand } from "../../core/references/upload-command.ts";
+import type { Effective } from "../../client/effective-settings.ts";
+import { checkSetting } from "../../client/setting-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
-import { wholeNumberOption } from "../../lib/whole-number.ts";
-import { resolveModel } from "../../models/find.ts";
-import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
-import { DEFAULT_MODEL } from "../../models/matrix.ts";
-import { canonicalQuality } from "../../models/quality.ts";
-import type { Refusal } from "../../models/rules/rule.ts";
-import { SETTING_NAMES, type SettingName } from "../../store/settings-file.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
 import { describeBriefly, type RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
-import { timeoutOption } from "../flags/values.ts";
 import type { TableColumn } from "../output/table.ts";
 import { showTable } from "../output/table.ts";
 
@@ -36,64 +28,6 @@ export function register(command: Command, runWith: RunWith): void {
   add("path", "print where the settings are stored").action(runWith(runPath));
 }
 
-/** @returns the value as it is stored @throws UsageError */
-type Check = (value: string, session: Session) => string | Promise<string>;
-
-/** What may be stored under each name; the key is login's to store. @throws UsageError */
-const CHECKS: Record<Exclude<SettingName, "apiKey">, Check> = {
-  baseUrl: (value) => checkBaseUrl(value, "baseUrl"),
-  model: async (value, session) => {
-    const matrix = await session.matrix();
-    refuse(unknownModel(value, "model", matrix), "To see all models: imggen models");
-    return resolveModel(value, matrix)?.id ?? value;
-  },
-  ratio: async (value, session) => {
-    refuse(
-      unknownRatio(value, "ratio", await session.matrix()),
-      "Ratios that models take: imggen models <model>",
-    );
-    return value;
-  },
-  quality: (value) => {
-    refuse(unknownQuality(value, "quality"));
-    return canonicalQuality(value) ?? value;
-  },
-  output: (value) => notBlank("output", value),
-  timeout: (value) => {
-    timeoutOption("timeout", value);
-    return value;
-  },
-  sidecar: (value) => switchValue("sidecar", value),
-  preview: (value) => switchValue("preview", value),
-  uploadCommand: (value) => parseUploadCommand(value, "uploadCommand").text,
-  confirmAbove: (value) => String(wholeNumberOption("confirmAbove", value, { min: 0 })),
-  dailyCredits: (value) => String(wholeNumberOption("dailyCredits", value, { min: 0 })),
-  // Commands are run in other folders, so a relative path would lead elsewhere.
-  matrix: async (value, { context }) => {
-    const file = context.resolvePath(notBlank("matrix", value));
-    const { readMatrix } = await import("../../models/matrix-file/read.ts");
-    readMatrix(file, "Nothing was stored. File format: imggen help json");
-    return file;
-  },
-};
-
-/** @throws UsageError if a stored value is one that no command takes */
-export async function checkSetting(name: SettingName, value: string, session: Session): Promise<void> {
-  if (name === "apiKey") checkApiKey(value, name);
-  else await CHECKS[name](value, session);
-}
-
-/** @throws UsageError if there is a refusal */
-function refuse(refusal: Refusal | null, hint = refusal?.hint): void {
-  if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
-}
-
-function notBlank(name: string, value: string): string {
-  if (value.trim() === "")
-    throw new UsageError(`${name} is empty.`, { hint: `To remove it: imggen config unset ${name}` });
-  return value;
-}
-
 function settingName(text: string): SettingName {
   const name = SETTING_NAMES.find((known) => known === text);
   if (name) return name;
@@ -102,18 +36,8 @@ function settingName(text: string): SettingName {
   });
 }
 
-/** The defaults of settings; those that are not here have none. */
-const DEFAULTS: { [Name in SettingName]?: string } = {
-  model: DEFAULT_MODEL,
-  output: ".",
-  timeout: "180s",
-  sidecar: "false",
-  preview: "false",
-  confirmAbove: String(CONFIRM_ABOVE_CREDITS),
-};
-
 function shown(name: SettingName, setting: Effective | undefined): string | null {
-  if (!setting) return DEFAULTS[name] ?? null;
+  if (!setting) return SETTINGS[name].default ?? null;
   return name === "apiKey" ? maskKey(setting.value) : setting.value;
 }
 
@@ -160,7 +84,7 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
       hint: "Use imggen login, which asks for it or reads it from standard input.",
     });
   }
-  const checked = await CHECKS[name](value, session);
+  const checked = await checkSetting(name, value, session);
   session.requireProfile();
   const store = await session.settingsStore();
   await store.update({ [name]: checked });

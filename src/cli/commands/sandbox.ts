@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { isOfPort, startInSandboxFolder } from "../../client/sandbox-folder.ts";
 import type { Environment } from "../../client/this-process.ts";
+import { durationOption } from "../../lib/duration.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -11,7 +12,6 @@ import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { type RequestLine, SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
-import { durationOption } from "../flags/values.ts";
 import type { Paint, TextStyle } from "../output/colors.ts";
 
 interface SandboxFlags {

@@ -6,3 +6,8 @@ export const OPTION_GROUPS = {
   waiting: "Waiting:",
   advanced: "Advanced:",
 } as const;
+
+/** For a flag that may be repeated: its values in order. */
+export function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value];
+}

@@ -3,7 +3,7 @@ import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
-import { SETTING_NAMES } from "../../store/settings-file.ts";
+import { SETTING_NAMES } from "../../store/settings-table.ts";
 import type { RequestInput } from "../../task/request.ts";
 import {
   type FieldName,
@@ -13,8 +13,7 @@ import {
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
 import type { Session } from "../app/session.ts";
-import { OPTION_GROUPS } from "./option-groups.ts";
-import { collect } from "./values.ts";
+import { collect, OPTION_GROUPS } from "./option-groups.ts";
 
 type FlagName = Exclude<FieldName, "prompt">;
 

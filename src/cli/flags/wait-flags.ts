@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { fixedSchedule } from "../../core/polling/fixed.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
+import { durationOption, timeoutOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Session } from "../app/session.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
-import { durationOption, timeoutOption } from "./values.ts";
 
 /** Flags of every command that waits. */
 export interface WaitFlags {

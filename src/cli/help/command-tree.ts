@@ -1,7 +1,7 @@
 import { type Argument, type Command, Help, type Option } from "commander";
 import { wordsOf } from "../app/command.ts";
 import { refusedGlobals } from "../app/commands.ts";
-import { collect } from "../flags/values.ts";
+import { collect } from "../flags/option-groups.ts";
 import { ARGUMENT_VALUES, FLAG_VALUES, type ValueKind, type ValueType } from "./value-types.ts";
 
 export interface OptionNode {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { STATUSES } from "../../core/use-cases/history-filter.ts";
 import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
-import { SETTING_NAMES } from "../../store/settings-file.ts";
+import { SETTING_NAMES } from "../../store/settings-table.ts";
 import { KIND_WORDS } from "../commands/models/models.ts";
 import { SHELLS } from "../completion/scripts.ts";
 import { PROGRESS_FORMATS } from "../flags/wait-flags.ts";

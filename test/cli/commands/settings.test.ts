@@ -1,6 +1,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_MODEL } from "../../../src/models/matrix.ts";
+import { SETTING_NAMES } from "../../../src/store/settings-table.ts";
 import { type CommandWorld, commandWorld, submitted, TEST_KEY } from "../../support/command-world.ts";
 import { failure, json, response, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";
@@ -123,10 +125,9 @@ describe("config", () => {
   it("names every setting", async () => {
     const world = await commandWorld();
     const { document } = await world.json(["config", "list"]);
-    const names = Object.values(document).map(({ name }) => name);
-    expect(names).toEqual(
-      expect.arrayContaining(["apiKey", "baseUrl", "model", "ratio", "quality", "output", "timeout"]),
-    );
+    const rows = Object.values(document);
+    expect(rows.map(({ name }) => name)).toEqual(["profile", ...SETTING_NAMES]);
+    expect(rows.find(({ name }) => name === "model")).toMatchObject({ value: DEFAULT_MODEL });
   });
 
   it("never shows the key", async () => {

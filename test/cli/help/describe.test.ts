@@ -6,9 +6,9 @@ import type { Description } from "../../../src/cli/help/describe.ts";
 import { environmentTable } from "../../../src/cli/help/environment.ts";
 import { exitCodeTable } from "../../../src/cli/help/exit-code-table.ts";
 import { ARGUMENT_VALUES, FLAG_VALUES } from "../../../src/cli/help/value-types.ts";
-import { VARIABLES } from "../../../src/client/effective-settings.ts";
 import { EXIT_CODES, SIGNAL_CODES } from "../../../src/client/exit-codes.ts";
 import { VERSION } from "../../../src/lib/version.ts";
+import { SETTINGS } from "../../../src/store/settings-table.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -96,7 +96,7 @@ describe("the tables", () => {
       .map((name) => readFileSync(path.resolve(import.meta.dirname, "../../../src", name), "utf8"))
       .join();
     const names = environmentTable().map(({ name }) => name);
-    for (const name of Object.values(VARIABLES)) expect(names).toContain(name);
+    for (const { variable } of Object.values(SETTINGS)) if (variable) expect(names).toContain(variable);
     for (const [, name] of source.matchAll(/env\.((?:IMGGEN|NODE|NO|FORCE|HTTP|HTTPS)_[A-Z_]+)/g))
       expect(names).toContain(name);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TOPIC_NAMES } from "../../../src/cli/help/topic-names.ts";
 import { EXIT_CODES } from "../../../src/client/exit-codes.ts";
-import { SETTING_NAMES } from "../../../src/store/settings-file.ts";
+import { SETTING_NAMES } from "../../../src/store/settings-table.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

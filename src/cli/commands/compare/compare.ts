@@ -20,9 +20,8 @@ import {
   batchDestination,
   concurrencyOf,
 } from "../../flags/batch-flags.ts";
-import { OPTION_GROUPS } from "../../flags/option-groups.ts";
+import { collect, OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
-import { collect } from "../../flags/values.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { showTable } from "../../output/table.ts";
 import { type Allowance, costText } from "../batch/costs.ts";

@@ -1,4 +1,5 @@
-import { environmentTable, SETTINGS } from "../environment.ts";
+import { SETTINGS } from "../../../store/settings-table.ts";
+import { environmentTable } from "../environment.ts";
 import type { Topic } from "../topic.ts";
 
 export const TOPIC: Topic = [
@@ -8,5 +9,5 @@ export const TOPIC: Topic = [
   ...environmentTable().map(({ name, description }) => [name, description] as const),
   "",
   "Settings (imggen config):",
-  ...Object.entries(SETTINGS),
+  ...Object.entries(SETTINGS).map(([name, { help }]) => [name, help] as const),
 ];

@@ -1,0 +1,71 @@
+import { parseUploadCommand } from "../core/references/upload-command.ts";
+import { timeoutOption } from "../lib/duration.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { wholeNumberOption } from "../lib/whole-number.ts";
+import { resolveModel } from "../models/find.ts";
+import { unknownModel, unknownQuality, unknownRatio } from "../models/known-values.ts";
+import type { Matrix } from "../models/matrix.ts";
+import { canonicalQuality } from "../models/quality.ts";
+import type { Refusal } from "../models/rules/rule.ts";
+import { SETTINGS, type SettingName, type SettingType } from "../store/settings-table.ts";
+import { checkApiKey, checkBaseUrl } from "./account.ts";
+import { switchValue } from "./effective-settings.ts";
+import type { ProcessContext } from "./this-process.ts";
+
+/** What checks depend on. */
+interface CheckedBy {
+  matrix(): Promise<Matrix>;
+  context: Pick<ProcessContext, "resolvePath">;
+}
+
+/** @returns the value as it is stored @throws UsageError */
+type Check = (value: string, name: SettingName, by: CheckedBy) => string | Promise<string>;
+
+const CHECKS: Readonly<Record<SettingType, Check>> = {
+  key: checkApiKey,
+  baseUrl: checkBaseUrl,
+  model: async (value, name, by) => {
+    const matrix = await by.matrix();
+    refuse(unknownModel(value, name, matrix), "To see all models: imggen models");
+    return resolveModel(value, matrix)?.id ?? value;
+  },
+  ratio: async (value, name, by) => {
+    refuse(unknownRatio(value, name, await by.matrix()), "Ratios that models take: imggen models <model>");
+    return value;
+  },
+  quality: (value, name) => {
+    refuse(unknownQuality(value, name));
+    return canonicalQuality(value) ?? value;
+  },
+  folder: notBlank,
+  duration: (value, name) => {
+    timeoutOption(name, value);
+    return value;
+  },
+  switch: (value, name) => switchValue(name, value),
+  command: (value, name) => parseUploadCommand(value, name).text,
+  credits: (value, name) => String(wholeNumberOption(name, value, { min: 0 })),
+  // Commands are run in other folders, so a relative path would lead elsewhere.
+  matrix: async (value, name, { context }) => {
+    const file = context.resolvePath(notBlank(value, name));
+    const { readMatrix } = await import("../models/matrix-file/read.ts");
+    readMatrix(file, "Nothing was stored. File format: imggen help json");
+    return file;
+  },
+};
+
+/** @returns a setting's value as it is stored @throws UsageError for one that no command takes */
+export async function checkSetting(name: SettingName, value: string, by: CheckedBy): Promise<string> {
+  return CHECKS[SETTINGS[name].type](value, name, by);
+}
+
+/** @throws UsageError if there is a refusal */
+function refuse(refusal: Refusal | null, hint = refusal?.hint): void {
+  if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
+}
+
+function notBlank(value: string, name: SettingName): string {
+  if (value.trim() === "")
+    throw new UsageError(`${name} is empty.`, { hint: `To remove it: imggen config unset ${name}` });
+  return value;
+}

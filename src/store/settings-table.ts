@@ -1,0 +1,69 @@
+interface Setting {
+  /** What it takes: `client/setting-checks.ts` checks each type. */
+  type: string;
+  /** The environment variable that takes its place. */
+  variable?: string;
+  /** What it is for. */
+  help: string;
+  /** As it would be stored; none where nothing is set without it. */
+  default?: string;
+}
+
+const TABLE = {
+  apiKey: {
+    type: "key",
+    variable: "IMGGEN_API_KEY",
+    help: "the API key, which begins with sk-; imggen login stores it for one base URL",
+  },
+  baseUrl: {
+    type: "baseUrl",
+    variable: "IMGGEN_BASE_URL",
+    help: "the service's address; plain http: is for this machine only",
+  },
+  model: {
+    type: "model",
+    variable: "IMGGEN_MODEL",
+    help: "default of --model",
+    default: "vendor1/alpha-2",
+  },
+  ratio: { type: "ratio", help: "default of --ratio" },
+  quality: { type: "quality", help: "default of --quality" },
+  output: { type: "folder", variable: "IMGGEN_OUTPUT", help: "default of --output", default: "." },
+  timeout: { type: "duration", variable: "IMGGEN_TIMEOUT", help: "default of --timeout", default: "180s" },
+  sidecar: {
+    type: "switch",
+    help: "true: write <image>.json beside each image, as --sidecar does (default: false)",
+    default: "false",
+  },
+  preview: {
+    type: "switch",
+    help: "true: show images in the terminal, as --preview does (default: false)",
+    default: "false",
+  },
+  uploadCommand: {
+    type: "command",
+    variable: "IMGGEN_UPLOAD_COMMAND",
+    help: "command that uploads {file} and prints its URL, for --image <path>, see imggen help uploads",
+  },
+  confirmAbove: {
+    type: "credits",
+    help: "above so many credits batch and compare ask first (default: 100)",
+    default: "100",
+  },
+  dailyCredits: {
+    type: "credits",
+    help: "what a key may spend in a day, in credits, over all commands and processes",
+  },
+  matrix: {
+    type: "matrix",
+    variable: "IMGGEN_MATRIX",
+    help: "a JSON file that adds or changes models, see imggen help json",
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof TABLE;
+export type SettingType = (typeof TABLE)[SettingName]["type"];
+
+/** Every setting that `imggen config` shows, in its order. All values are texts. */
+export const SETTINGS: Readonly<Record<SettingName, Setting & { type: SettingType }>> = TABLE;
+export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
