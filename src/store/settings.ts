@@ -1,14 +1,12 @@
-import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { DiskFile } from "../lib/disk-file.ts";
 import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
 import { claimInTurn } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
 import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
-import { leftoversOf, probeOf } from "./settings-leftovers.ts";
+import { leftoversOf, proveRoom } from "./settings-on-disk.ts";
 
 const WAIT_FOR_OTHERS_MS = 5_000;
 
@@ -73,7 +71,7 @@ export class SettingsStore {
 
   async #write(before: Settings, changes: Changes): Promise<void> {
     const after = withKeyBound(definedOf({ ...before, ...changes }));
-    await this.#proveRoom(2 * Buffer.byteLength(JSON.stringify(after)) + 4096);
+    await proveRoom(this.file, 2 * Buffer.byteLength(JSON.stringify(after)) + 4096);
     const { default: Conf } = await import("conf");
     const conf = new Conf<Settings>({
       cwd: path.dirname(this.file),
@@ -85,22 +83,6 @@ export class SettingsStore {
     // In one step: a key must never stand beside another service's address.
     conf.store = definedOf({ ...conf.store, ...changes, apiKeyBaseUrl: after.apiKeyBaseUrl });
     if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
-  }
-
-  /**
-   * conf's writer reports success after a short write, so a file of our own checks first that there is room. It has
-   * random bytes: the settings must not be in it if the process is killed, and zeros may take no space at all.
-   */
-  async #proveRoom(bytes: number): Promise<void> {
-    const probe = probeOf(this.file);
-    const file = DiskFile.createExclusive(probe, 0o600);
-    try {
-      file.write(randomBytes(bytes));
-      await file.sync();
-    } finally {
-      file.close();
-      removeIfPresent(probe);
-    }
   }
 }
 

@@ -127,7 +127,7 @@ describe("config", () => {
     const { document } = await world.json(["config", "list"]);
     const rows = Object.values(document);
     expect(rows.map(({ name }) => name)).toEqual(["profile", ...SETTING_NAMES]);
-    expect(rows.find(({ name }) => name === "model")).toMatchObject({ value: DEFAULT_MODEL });
+    expect(rows).toContainEqual({ name: "model", value: DEFAULT_MODEL, source: "default" });
   });
 
   it("never shows the key", async () => {

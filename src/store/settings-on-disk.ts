@@ -1,11 +1,28 @@
+import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import path from "node:path";
+import { DiskFile } from "../lib/disk-file.ts";
+import { removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { namesIn } from "./ledger-entry.ts";
 
-/** The file whose writing proves that the disk has room for the settings. */
-export function probeOf(file: string): string {
-  return `${file}.probe`;
+// What conf leaves open: a disk that is full, and a process that is killed while it writes.
+
+/**
+ * conf's writer reports success after a short write, so a file of our own checks first that there is room. It has
+ * random bytes: the settings must not be in it if the process is killed, and zeros may take no space at all.
+ * @throws the system's error
+ */
+export async function proveRoom(settingsFile: string, bytes: number): Promise<void> {
+  const probe = `${settingsFile}.probe`;
+  const file = DiskFile.createExclusive(probe, 0o600);
+  try {
+    file.write(randomBytes(bytes));
+    await file.sync();
+  } finally {
+    file.close();
+    removeIfPresent(probe);
+  }
 }
 
 /** Suffixes of the settings file's name: the probe's, and that of conf's temporary file. */
