@@ -90,3 +90,20 @@ it("a program whose files are gone before its submit leaves the accepted task to
   expect(await run(["resume", "task-1"], ROOT)).toMatchObject({ code: 0, stdout: `${file}\n` });
   expect(await readFile(file)).toEqual(PICTURE);
 });
+
+it("a client whose code could not be loaded at one call loads it at the next", async () => {
+  const program = await temporaryFolder();
+  for (const part of ["dist", "package.json"])
+    await cp(path.join(ROOT, part), path.join(program, part), { recursive: true });
+  const script = `
+    const { renameSync } = require("node:fs");
+    const client = require("./dist/client.cjs").createClient({ sandbox: true, home: "home" });
+    renameSync("dist/chunks", "dist/away");
+    client.history().catch(({ error, charged }) => {
+      console.log(error.type, charged);
+      renameSync("dist/away", "dist/chunks");
+      return client.history();
+    }).then(({ tasks }) => console.log(tasks.length)).then(() => client.close());`;
+  const child = spawn(process.execPath, ["-e", script], { cwd: program, stdio: "pipe" });
+  expect(await finished(child)).toMatchObject({ code: 0, stdout: "internal no\n0\n" });
+});
