@@ -56,6 +56,8 @@ export class BatchClaims {
   readonly #folder: string;
   readonly #clock: Pick<Clock, "now">;
   #made = false;
+  /** As last listed. */
+  #drafts: string[] = [];
 
   /** @param batchId what all processes that work on the batch agree on, in hexadecimal digits */
   constructor(ledgerFolder: string, batchId: string, clock: Pick<Clock, "now">) {
@@ -70,9 +72,7 @@ export class BatchClaims {
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {
       const all = listFolder(this.#folder);
-      const drafts = all.filter((name) => DRAFT.test(name));
-      // A draft left by a killed process does no harm.
-      await removeOld(this.#folder, drafts, this.#clock.now()).catch(() => {});
+      this.#drafts = all.filter((name) => DRAFT.test(name));
       const found = all.flatMap(claimedAttempt);
       const ids = await mapConcurrent(found, FILES_AT_ONCE, ({ name }) => this.#read(name));
       const claims = new Map<string, string[]>();
@@ -181,8 +181,11 @@ export class BatchClaims {
   }
 
   async #makeFolder(): Promise<void> {
-    if (!this.#made) await makeFolder(this.#folder, 0o700);
+    if (this.#made) return;
+    await makeFolder(this.#folder, 0o700);
     this.#made = true;
+    // Only where a claim is written, never in a dry run. A draft left by a killed process does no harm.
+    await removeOld(this.#folder, this.#drafts, this.#clock.now()).catch(() => {});
   }
 
   /**

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { rowDigest } from "../../../src/core/batch/shard.ts";
@@ -377,6 +377,11 @@ describe("--dry-run", () => {
     await world.manifest("p.txt", "a fox", "a hen");
     await world.run(["batch", "p.txt", ...TWO_CREDITS, "-o", "out"]);
     await world.manifest("p.txt", "a fox", "an owl", "a hen");
+    // What a killed process left behind is for a run to remove.
+    const claims = path.join(world.home, "state/tasks/batches");
+    const draft = path.join(claims, (await readdir(claims))[0] ?? "", ".0a1b-1.1.0a1b2c3d");
+    await writeFile(draft, "");
+    await utimes(draft, 0, 0);
     const before = await world.listing();
     const args = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out", "--dry-run"];
     const { stdout } = await world.run(args, { env: { IMGGEN_API_KEY: undefined } });
@@ -386,6 +391,8 @@ describe("--dry-run", () => {
     expect(await world.listing()).toEqual(before);
     const capped = await world.run([...args, "--max-credits", "5"]);
     expect(capped).toMatchObject({ code: 2, stderr: expect.stringContaining("4 may have been charged") });
+    await world.run(args.slice(0, -1));
+    expect(await readdir(path.dirname(draft))).not.toContain(path.basename(draft));
   });
 
   it("breaks rows and credits down by model and quality", async () => {
