@@ -13,10 +13,10 @@ const TOGETHER = {
   start: "cli/(app/(main|words)|output/fit)",
   session: "(cli/app/session|models/(find|known-values|labels|errors)|lib/whole-number)",
   // What a dry run needs.
-  command: "cli/(commands/generate|flags/generate-flags|output/text)",
-  early: "(cli/tasks/open-early|client/(account|failure|report-json)|lib/redact)",
-  ledger: "(cli/tasks/client-context|client/open-ledger|core/(use-cases/history|task/report))",
-  wire: "cli/(tasks/generate|output/render)",
+  command: "cli/(commands/generate/(generate|run-request)|flags/generate-flags|output/text)",
+  early: "(client/(open-early|account|failure|report-json)|lib/redact)",
+  ledger: "(cli/app/client-context|client/open-ledger|core/(use-cases/history|task/report))",
+  wire: "cli/(commands/generate/submit-shown|output/render)",
   // What an accepted task needs; and undici.
   finish: "(core/task/finish|api/public-address)",
   polls: "api/shared-connections",

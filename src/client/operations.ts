@@ -4,11 +4,12 @@ import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { reportOfId, type TaskReport } from "../core/task/report.ts";
-import { reuseEarlier } from "../core/task/reuse.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../core/task/unreadable.ts";
+import { generate } from "../core/use-cases/generate.ts";
 import { recentTasks } from "../core/use-cases/history.ts";
 import { HISTORY_LIMIT, historyFilter } from "../core/use-cases/history-filter.ts";
 import { resume } from "../core/use-cases/resume.ts";
+import { reuseEarlier } from "../core/use-cases/reuse.ts";
 import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { Matrix } from "../models/matrix.ts";
@@ -37,7 +38,6 @@ import type {
   TaskSuccess,
 } from "./results.ts";
 import { type BatchRows, runBatch } from "./run-batch.ts";
-import { submitRequest } from "./submit-request.ts";
 import { Workspace } from "./workspace.ts";
 
 /** What a client's calls do. A module of its own, so that a client is created without loading any of it. */
@@ -52,7 +52,7 @@ export class Operations {
     this.#workspace = new Workspace(context, { requestTimeoutMs });
   }
 
-  /** @throws ImggenFailure if the image is not there, or what `submitRequest` throws */
+  /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
     const { maxCredits, reuse = false, again = false, validate } = options;
     const checked = checkedFrom(options, this.#matrix());
@@ -68,7 +68,7 @@ export class Operations {
     };
     const spec = { checked, destination, wait, ...terms };
     const deps = this.#depsFor(options, signal);
-    return this.#succeeded(deps.noted(await submitRequest(spec, await deps.current(), async () => {})));
+    return this.#succeeded(deps.noted(await generate(spec, await deps.current())));
   }
 
   /** @throws ImggenFailure where the earlier task has no image */

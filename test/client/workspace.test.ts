@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { clientContext } from "../../src/cli/app/client-context.ts";
 import { Session } from "../../src/cli/app/session.ts";
-import { clientContext } from "../../src/cli/tasks/client-context.ts";
 import { Workspace } from "../../src/client/workspace.ts";
 import { steppedClock } from "../support/fake-clock.ts";
 import { testContext } from "../support/in-process.ts";

@@ -14,7 +14,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   generate: {
     group: "Create",
     summary: "generate an image from a prompt and save it",
-    load: () => import("../commands/generate.ts"),
+    load: () => import("../commands/generate/generate.ts"),
   },
   batch: {
     group: "Create",
@@ -67,7 +67,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
     group: "Account",
     summary: "store the API key and the base URL",
     refuses: ["sandbox"],
-    load: () => import("../commands/login.ts"),
+    load: () => import("../commands/login/login.ts"),
   },
   logout: {
     group: "Account",

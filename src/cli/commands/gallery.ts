@@ -2,11 +2,11 @@ import path from "node:path";
 import type { Command } from "commander";
 import { openLedger } from "../../client/open-ledger.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
+import { clientContext } from "../app/client-context.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { addOpenOption, openImages } from "../flags/view-flags.ts";
 import { createStatusLine } from "../output/status-line.ts";
-import { clientContext } from "../tasks/client-context.ts";
 
 interface GalleryFlags {
   output?: string;

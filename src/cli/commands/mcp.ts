@@ -6,10 +6,10 @@ import { openLedger } from "../../client/open-ledger.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
+import { clientContext } from "../app/client-context.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { readRequestFlags } from "../flags/request-flags.ts";
-import { clientContext } from "../tasks/client-context.ts";
 
 interface McpFlags {
   output?: string;

@@ -8,6 +8,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { checkRequest } from "../../models/check.ts";
 import { inputOf } from "../../models/wire.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
+import { clientContext } from "../app/client-context.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import {
@@ -15,7 +16,6 @@ import {
   addOutputOptions,
   addViewOptions,
   type GenerateFlags,
-  runRequest,
 } from "../flags/generate-flags.ts";
 import { OPTION_GROUPS } from "../flags/option-groups.ts";
 import {
@@ -25,7 +25,7 @@ import {
   type RequestFlags,
   valuesOf,
 } from "../flags/request-flags.ts";
-import { clientContext } from "../tasks/client-context.ts";
+import { runRequest } from "./generate/run-request.ts";
 
 const EXAMPLES = `
 Examples:

@@ -6,11 +6,11 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
+import { clientContext } from "../app/client-context.ts";
 import type { RunWith } from "../app/command.ts";
 import type { Session } from "../app/session.ts";
 import { addOpenOption, openImages, previewImages, showsPictures } from "../flags/view-flags.ts";
 import { creditsText, shortPath } from "../output/text.ts";
-import { clientContext } from "../tasks/client-context.ts";
 
 const EXAMPLES = `
 Examples:

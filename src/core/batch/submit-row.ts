@@ -1,8 +1,8 @@
 import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Intent } from "../../task/intent.ts";
 import { TakenOverError } from "../errors.ts";
-import { firstAttemptMs, intentOf, submitAndFinish } from "../task/generate.ts";
 import type { TaskReport } from "../task/report.ts";
+import { firstAttemptMs, intentOf, submitAndFinish } from "../task/submit-and-finish.ts";
 import { destinationOf } from "./batch-row.ts";
 import type { PlannedRow } from "./plan.ts";
 import { notSent, resultOf } from "./row-result.ts";

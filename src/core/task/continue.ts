@@ -8,10 +8,10 @@ import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import type { GenerateSpec } from "./generate.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
+import type { TaskSpec } from "./submit-and-finish.ts";
 
-type ContinueSpec = Pick<GenerateSpec, "destination" | "wait">;
+type ContinueSpec = Pick<TaskSpec, "destination" | "wait">;
 
 /** A task that was submitted earlier is hardly meant by who submits its request again. */
 const LONGEST_MS = 7 * 24 * 60 * 60_000;

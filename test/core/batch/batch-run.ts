@@ -7,7 +7,7 @@ import type { BatchContext } from "../../../src/core/batch/run-context.ts";
 import { type RunRowsSpec, runRows } from "../../../src/core/batch/run-rows.ts";
 import { Admission } from "../../../src/core/limits/admission.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
-import { intentOf } from "../../../src/core/task/generate.ts";
+import { intentOf } from "../../../src/core/task/submit-and-finish.ts";
 import type { ProcessIdentity } from "../../../src/lib/processes.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import type { Ledger } from "../../../src/store/ledger.ts";

@@ -6,7 +6,7 @@ import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import type { BatchContext } from "../../../src/core/batch/run-context.ts";
 import { runRow } from "../../../src/core/batch/run-row.ts";
-import { intentOf } from "../../../src/core/task/generate.ts";
+import { intentOf } from "../../../src/core/task/submit-and-finish.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";

@@ -16,9 +16,9 @@ import { BatchClaims } from "../../../store/batch-claims.ts";
 import { BatchFolders } from "../../../store/batch-folders.ts";
 import { SANDBOX_SERVICE } from "../../../task/intent.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
+import { clientContext } from "../../app/client-context.ts";
 import type { Session } from "../../app/session.ts";
 import { showTable } from "../../output/table.ts";
-import { clientContext } from "../../tasks/client-context.ts";
 import { estimateText, planText } from "./costs.ts";
 
 /** Shows what the rows cost that a run would submit now. Needs no key, connects to nothing and writes nothing. */

@@ -2,7 +2,7 @@ import { type BatchResult, type BatchSpec, executeBatch } from "../../../core/ba
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { Session } from "../../app/session.ts";
-import { withTasksShown } from "../../tasks/with-tasks.ts";
+import { withTasksShown } from "../../app/with-tasks.ts";
 import { agreeOnCosts } from "./costs.ts";
 import { foreignFolderQuestion } from "./foreign-folder.ts";
 import { createBatchProgress } from "./progress.ts";

@@ -15,9 +15,9 @@ import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
 import type { Ledger } from "../../../store/ledger.ts";
+import { clientContext } from "../../app/client-context.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
-import { clientContext } from "../../tasks/client-context.ts";
 
 interface HistoryFlags extends HistoryQuery {
   limit?: string;

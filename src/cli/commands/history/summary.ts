@@ -3,10 +3,10 @@ import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import { chargedTasks } from "../../../core/use-cases/history.ts";
 import type { HistoryFilter } from "../../../core/use-cases/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
+import { clientContext } from "../../app/client-context.ts";
 import type { Session } from "../../app/session.ts";
 import type { TableColumn } from "../../output/table.ts";
 import { showTable } from "../../output/table.ts";
-import { clientContext } from "../../tasks/client-context.ts";
 
 const COLUMNS: readonly TableColumn[] = [
   { heading: "DAY", whole: true },

@@ -17,8 +17,10 @@ import {
 } from "../../../core/use-cases/resume.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { clientContext } from "../../app/client-context.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
+import { withTasksShown } from "../../app/with-tasks.ts";
 import {
   addPreviewOption,
   previewImages,
@@ -29,8 +31,6 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport } from "../../output/render.ts";
-import { clientContext } from "../../tasks/client-context.ts";
-import { withTasksShown } from "../../tasks/with-tasks.ts";
 import { resumedJson } from "./output.ts";
 import { createResumeProgress, type ResumeProgress } from "./progress.ts";
 

@@ -8,6 +8,7 @@ import { type NamedTask, namedTasks, type StatusEvents, status } from "../../../
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
+import { withTasksShown } from "../../app/with-tasks.ts";
 import {
   addPreviewOption,
   previewImages,
@@ -18,7 +19,6 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
-import { withTasksShown } from "../../tasks/with-tasks.ts";
 import { createStatusProgress, type StatusProgress } from "./progress.ts";
 
 interface StatusFlags extends WaitFlags, ViewFlags {

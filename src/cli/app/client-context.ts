@@ -1,7 +1,7 @@
 import type { ClientContext } from "../../client/context.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
-import type { Session } from "../app/session.ts";
 import { traceOf } from "../output/text.ts";
+import type { Session } from "./session.ts";
 
 /** Runs that were told of a subject that the sandbox's painter does not know. Of a batch, one is enough. */
 const told = new WeakSet<Session>();

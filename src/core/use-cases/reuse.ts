@@ -10,10 +10,16 @@ import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { pause } from "../polling/wait.ts";
-import { copyOf, isFirstImage } from "./copy-saved.ts";
-import { firstAttemptMs, type GenerateSpec, intentOf, patienceMs, submitAndFinish } from "./generate.ts";
-import { reportOf, type TaskReport } from "./report.ts";
-import { claimedElsewhere, recoveryDestination, resumeFound } from "./resume.ts";
+import { copyOf, isFirstImage } from "../task/copy-saved.ts";
+import { reportOf, type TaskReport } from "../task/report.ts";
+import { claimedElsewhere, recoveryDestination, resumeFound } from "../task/resume.ts";
+import {
+  firstAttemptMs,
+  intentOf,
+  patienceMs,
+  submitAndFinish,
+  type TaskSpec,
+} from "../task/submit-and-finish.ts";
 
 export interface ReuseSpec {
   /** null leaves an unfinished task as it is. */
@@ -60,9 +66,9 @@ export async function reuseEarlier(
 /**
  * Generates, unless another process has begun the same request since `reuseEarlier` was asked; then that task is
  * reused.
- * @throws what `generate` throws
+ * @throws what `submitNew` throws
  */
-export async function generateOrReuse(spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport> {
+export async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
   const { checked, destination, wait } = spec;
   await prepareDestination(destination, deps.ledger.processes);
   const reuse = { wait, destination };
@@ -86,7 +92,7 @@ const CLOCK_MARGIN_MS = 60_000;
  * Begins a task, unless there is one to reuse by now: then null.
  * @param searchedMs when the whole ledger was searched: only what was begun since is searched again
  */
-function beginNew(spec: GenerateSpec, searchedMs: number, deps: TaskDeps): Promise<OwnedTask | null> {
+function beginNew(spec: TaskSpec, searchedMs: number, deps: TaskDeps): Promise<OwnedTask | null> {
   const { ledger, signal } = deps;
   const intent = intentOf(spec, deps);
   const begin = async (isKept: () => Promise<boolean>) => {

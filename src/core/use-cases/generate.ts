@@ -1,18 +1,18 @@
-import type { TaskDeps } from "../core/deps.ts";
-import { requireFree } from "../core/images/destination.ts";
-import { prepareDestination } from "../core/images/prepare-destination.ts";
-import { type CostRules, checkBudget } from "../core/limits/budget.ts";
-import { checkDailyLimit } from "../core/limits/daily-limit.ts";
-import type { ReferenceImages } from "../core/references/reference-images.ts";
-import { continueEarlier } from "../core/task/continue.ts";
-import { dismissTask } from "../core/task/dismiss.ts";
-import { type GenerateSpec, generate } from "../core/task/generate.ts";
-import type { TaskReport } from "../core/task/report.ts";
-import { ImggenError, UsageError } from "../lib/error-types.ts";
-import { isUnknown, type TaskRecord } from "../task/record.ts";
-import type { GenerationRequest } from "../task/request.ts";
+import { ImggenError, UsageError } from "../../lib/error-types.ts";
+import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { TaskDeps } from "../deps.ts";
+import { requireFree } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
+import { type CostRules, checkBudget } from "../limits/budget.ts";
+import { checkDailyLimit } from "../limits/daily-limit.ts";
+import type { ReferenceImages } from "../references/reference-images.ts";
+import { continueEarlier } from "../task/continue.ts";
+import { dismissTask } from "../task/dismiss.ts";
+import type { TaskReport } from "../task/report.ts";
+import { submitNew, type TaskSpec } from "../task/submit-and-finish.ts";
 
-export interface SubmitSpec extends GenerateSpec, CostRules {
+export interface GenerateSpec extends TaskSpec, CostRules {
   /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
   references?: Pick<ReferenceImages, "known" | "ready"> | null;
   /** The task that the user asked to submit again. */
@@ -29,12 +29,12 @@ export interface SubmitSpec extends GenerateSpec, CostRules {
  * Reuses an earlier task for the same request, or continues one that is unfinished; without one, checks the limits,
  * uploads reference images, and generates.
  * @throws UsageError if the output path is taken, BudgetExceededError if a limit would be passed, or what
- *   `ReferenceImages.ready` and `generate` throw; nothing was sent
+ *   `ReferenceImages.ready` and `submitNew` throw; nothing was sent
  */
-export async function submitRequest(
-  spec: SubmitSpec,
+export async function generate(
+  spec: GenerateSpec,
   deps: TaskDeps,
-  onWarning: (message: string) => Promise<void>,
+  onWarning: (message: string) => Promise<void> = async () => {},
 ): Promise<TaskReport> {
   const { checked, destination, wait, maxCredits, references = null } = spec;
   const { reuse, again, repeated } = spec;
@@ -45,7 +45,7 @@ export async function submitRequest(
     await onWarning(warning);
   };
   const known = references === null ? checked.request : await references.known(checked.request);
-  const reusing = reuse ? await import("../core/task/reuse.ts") : null;
+  const reusing = reuse ? await import("./reuse.ts") : null;
   if (known !== null && !again) {
     const earlier = await (reusing?.reuseEarlier(known, { wait, destination }, deps) ??
       continueEarlier(known, spec, deps, say));
@@ -60,13 +60,13 @@ export async function submitRequest(
   const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
   const final = { ...spec, checked: { ...checked, request, warnings } };
   if (reusing !== null) return reusing.generateOrReuse(final, deps);
-  const report = await generate(final, deps);
+  const report = await submitNew(final, deps);
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
 }
 
 /** The request with the URLs of its reference images. Whatever can fail without an upload has been tried before. */
 async function uploaded(
-  { checked, destination }: SubmitSpec,
+  { checked, destination }: GenerateSpec,
   references: Pick<ReferenceImages, "ready">,
   deps: TaskDeps,
   say: (warning: string) => Promise<void>,

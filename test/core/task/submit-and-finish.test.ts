@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
-import { type GenerateSpec, generate } from "../../../src/core/task/generate.ts";
 import type { TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
+import { submitNew, type TaskSpec } from "../../../src/core/task/submit-and-finish.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
 import { failure, response, type ServiceScript, success } from "../../support/scripted-server.ts";
@@ -34,13 +34,13 @@ function ledgerOf(stateFolder: string): Record<string, string[]> {
 
 async function generating(
   script: ServiceScript = {},
-  spec: Partial<GenerateSpec> = {},
+  spec: Partial<TaskSpec> = {},
   options: TaskWorldOptions & { baseUrl?: string } = {},
 ) {
   const server = await liveService(png(), script);
   const world = await taskWorld(options.baseUrl ?? server.baseUrl, options);
   const run = () =>
-    generate({ checked: CHECKED, destination: world.destination, wait: WAIT, ...spec }, world.deps);
+    submitNew({ checked: CHECKED, destination: world.destination, wait: WAIT, ...spec }, world.deps);
   return { run, server, ...world };
 }
 
@@ -321,7 +321,7 @@ it("a ledger that breaks after the submit is reported with the id, and the image
   );
   const buy = (prompt: string) => {
     const checked = { ...CHECKED, request: { ...CHECKED.request, prompt } };
-    return generate({ checked, destination, wait: WAIT }, deps);
+    return submitNew({ checked, destination, wait: WAIT }, deps);
   };
   await buy("a fox");
   unlinkSync(path.join(stateFolder, "filler"));

@@ -1,15 +1,15 @@
 import type { Command } from "commander";
-import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../client/account.ts";
-import { EffectiveSettings } from "../../client/effective-settings.ts";
-import { UsageError } from "../../lib/error-types.ts";
-import { maskKey } from "../../lib/redact.ts";
-import { costRange } from "../../models/cost.ts";
-import { resolveModel } from "../../models/find.ts";
-import { DEFAULT_MODEL, MODELS } from "../../models/matrix.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
-import { canAsk } from "../input/confirm.ts";
-import { readLine } from "../input/read-line.ts";
+import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
+import { EffectiveSettings } from "../../../client/effective-settings.ts";
+import { UsageError } from "../../../lib/error-types.ts";
+import { maskKey } from "../../../lib/redact.ts";
+import { costRange } from "../../../models/cost.ts";
+import { resolveModel } from "../../../models/find.ts";
+import { DEFAULT_MODEL, MODELS } from "../../../models/matrix.ts";
+import type { RunWith } from "../../app/command.ts";
+import type { Session } from "../../app/session.ts";
+import { canAsk } from "../../input/confirm.ts";
+import { readLine } from "../../input/read-line.ts";
 
 interface LoginOptions {
   baseUrl?: string;
@@ -45,7 +45,7 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   const apiKey = await askKey(baseUrl, session);
   const verified = options.verify && baseUrl !== null;
   if (verified) {
-    const { verifyKey } = await import("../account/verify-key.ts");
+    const { verifyKey } = await import("./verify-key.ts");
     await verifyKey(baseUrl, apiKey, session);
     if (!session.options.json) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
   }

@@ -1,16 +1,11 @@
-import { readReferenceFile } from "../../core/references/reference-file.ts";
-import { ReferenceImages } from "../../core/references/reference-images.ts";
-import { parseUploadCommand } from "../../core/references/upload-command.ts";
-import { FLAG_LABELS } from "../../models/labels.ts";
-import { isLocalFile } from "../../models/rules/images.ts";
-import { UploadCache } from "../../store/uploads.ts";
-import type { Session } from "../app/session.ts";
-
-/** Flags about reference images. */
-export interface ReferenceFlags {
-  checkImages?: boolean;
-  uploadCache?: boolean;
-}
+import { readReferenceFile } from "../../../core/references/reference-file.ts";
+import { ReferenceImages } from "../../../core/references/reference-images.ts";
+import { parseUploadCommand } from "../../../core/references/upload-command.ts";
+import { FLAG_LABELS } from "../../../models/labels.ts";
+import { isLocalFile } from "../../../models/rules/images.ts";
+import { UploadCache } from "../../../store/uploads.ts";
+import type { Session } from "../../app/session.ts";
+import type { ReferenceFlags } from "../../flags/generate-flags.ts";
 
 /**
  * Reads the files among a checked request's reference images; uploads nothing yet. Without an upload command there are

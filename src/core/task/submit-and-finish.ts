@@ -16,7 +16,7 @@ import { coverMs, RecordedAttempts } from "./submit-record.ts";
 import { TaskWriter } from "./task-writer.ts";
 
 /** A checked request, and what to do with its result. */
-export interface GenerateSpec {
+export interface TaskSpec {
   checked: CheckedRequest;
   destination: Destination;
   /** null: return once the service has accepted the task. */
@@ -32,14 +32,14 @@ const PATIENCE_WITHOUT_WAIT_MS = 180_000;
  * @throws SaveFailedError if the output or state folder is unusable; then nothing was sent. Errors from the submit on
  *   are in the report.
  */
-export async function generate(spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport> {
+export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
   await prepareDestination(spec.destination, deps.ledger.processes);
   deps.signal.throwIfAborted();
   return submitAndFinish(await deps.ledger.begin(intentOf(spec, deps), firstAttemptMs(deps)), spec, deps);
 }
 
 /** The intent that is recorded before a request is submitted. */
-export function intentOf({ checked, destination }: GenerateSpec, { connection }: TaskDeps): Intent {
+export function intentOf({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
   const { request, credits } = checked;
   return { request, service: connection.identity, credits, destination };
 }
@@ -55,7 +55,7 @@ export function firstAttemptMs({ connection }: Pick<TaskDeps, "connection">): nu
  */
 export async function submitAndFinish(
   owned: OwnedTask,
-  spec: GenerateSpec,
+  spec: TaskSpec,
   deps: TaskDeps,
   overBudget: () => Promise<ImggenError | null> = async () => null,
 ): Promise<TaskReport> {
@@ -82,7 +82,7 @@ export function patienceMs(wait: WaitSettings | null, request: GenerationRequest
 
 async function settle(
   result: SubmitResult,
-  spec: GenerateSpec,
+  spec: TaskSpec,
   writer: TaskWriter,
   report: TaskReport,
   deps: TaskDeps,

@@ -1,11 +1,11 @@
-import { HttpClient } from "../../api/client.ts";
-import { describeConnectionError } from "../../api/connection-errors.ts";
-import { AuthRequiredError, NetworkError, ServiceError } from "../../api/errors.ts";
-import { describeForeign, type ProbeReply, probe, verdictOf } from "../../api/probe.ts";
-import { proxiesFromEnvironment } from "../../api/proxies.ts";
-import { TransportError } from "../../api/transport.ts";
-import type { Session } from "../app/session.ts";
-import { traceOf } from "../output/text.ts";
+import { HttpClient } from "../../../api/client.ts";
+import { describeConnectionError } from "../../../api/connection-errors.ts";
+import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/errors.ts";
+import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../api/probe.ts";
+import { proxiesFromEnvironment } from "../../../api/proxies.ts";
+import { TransportError } from "../../../api/transport.ts";
+import type { Session } from "../../app/session.ts";
+import { traceOf } from "../../output/text.ts";
 
 const TIMEOUT_MS = 15_000;
 const UNCHECKED = "To store the key unchecked, add --no-verify.";

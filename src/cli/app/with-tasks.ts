@@ -1,8 +1,8 @@
 import { Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
 import type { OnTaskProgress } from "../../core/task/progress-events.ts";
-import type { Session } from "../app/session.ts";
 import { clientContext } from "./client-context.ts";
+import type { Session } from "./session.ts";
 
 /** Shows the progress of tasks. */
 interface Shown {

@@ -1,25 +1,25 @@
 import type { Command } from "commander";
-import { UsageError } from "../../lib/error-types.ts";
-import { checkRequest } from "../../models/check.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
+import { UsageError } from "../../../lib/error-types.ts";
+import { checkRequest } from "../../../models/check.ts";
+import type { RunWith } from "../../app/command.ts";
+import type { Session } from "../../app/session.ts";
 import {
   addGenerateOptions,
   addOutputOptions,
   addViewOptions,
   type GenerateFlags,
-  runRequest,
-} from "../flags/generate-flags.ts";
-import { OPTION_GROUPS } from "../flags/option-groups.ts";
+} from "../../flags/generate-flags.ts";
+import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import {
   addRequestOptions,
   canUpload,
   IMAGE_OR_FILE,
   type RequestFlags,
   readRequestFlags,
-} from "../flags/request-flags.ts";
-import { canAsk } from "../input/confirm.ts";
-import { editPrompt, readPrompt } from "../input/prompt.ts";
+} from "../../flags/request-flags.ts";
+import { canAsk } from "../../input/confirm.ts";
+import { editPrompt, readPrompt } from "../../input/prompt.ts";
+import { runRequest } from "./run-request.ts";
 
 interface GenerateOptions extends RequestFlags, GenerateFlags {
   promptFile?: string;

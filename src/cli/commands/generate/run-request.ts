@@ -1,0 +1,110 @@
+import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
+import { checkBudget } from "../../../core/limits/budget.ts";
+import type { ReferenceImages } from "../../../core/references/reference-images.ts";
+import { wholeNumberOption } from "../../../lib/whole-number.ts";
+import { isLocalFile } from "../../../models/rules/images.ts";
+import type { TaskRecord } from "../../../task/record.ts";
+import type { CheckedRequest } from "../../../task/request.ts";
+import type { Session } from "../../app/session.ts";
+import type { GenerateFlags, ReferenceFlags } from "../../flags/generate-flags.ts";
+import { requireOneImageOut } from "../../flags/standard-output.ts";
+import { viewingOf } from "../../flags/view-flags.ts";
+import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
+import { creditsText } from "../../output/text.ts";
+
+/**
+ * Submits one request and shows the result.
+ * @param repeated the task whose request is submitted again; if its outcome is unknown, it is dismissed
+ * @returns the exit code
+ */
+export async function runRequest(
+  given: CheckedRequest,
+  flags: GenerateFlags,
+  session: Session,
+  repeated: TaskRecord | null = null,
+): Promise<number> {
+  const { settings, options, context } = session;
+  const { references, checked } = await withReferences(given, flags, session);
+  const requestTimeoutMs = requestTimeout(flags);
+  const wait = await waitSettings(flags, session);
+  const output = await settings.get("output", { value: flags.output, label: "--output" });
+  const toStandardOutput = output?.value === "-";
+  if (toStandardOutput) await requireOneImageOut(checked, flags, session, output.label);
+  const sidecar = await settings.isOn("sidecar", flags.sidecar);
+  const viewing = await viewingOf(flags, session);
+  const { name, overwrite = false } = flags;
+  const maxCredits = maxCreditsOf(flags);
+  const rules = { matrix: await session.matrix(), allowUndocumented: !flags.validate };
+  // What is reused costs nothing.
+  if (maxCredits !== undefined && (flags.dryRun || !flags.reuse)) checkBudget(checked, maxCredits, rules);
+  const place = { output: output?.value, name, overwrite, sidecar, resolvePath: context.resolvePath };
+  const destination = await resolveDestination({ ...place, mayExist: true });
+  if (flags.dryRun) await requireFree(destination);
+  for (const warning of checked.warnings) await session.console.warn(warning);
+  if (flags.dryRun) return showDryRun(checked, references, flags, session);
+  const connecting = { settings, env: context.env, isSandbox: options.sandbox === true };
+  const { openEarly } = await import("../../../client/open-early.ts");
+  // An upload may take longer than the service keeps a connection that asks nothing.
+  const early = references === null && !flags.reuse ? await openEarly(connecting) : null;
+  const { submitShown } = await import("./submit-shown.ts");
+  const spec = {
+    checked,
+    destination,
+    references,
+    wait: flags.wait ? wait : null,
+    repeated,
+    reuse: flags.reuse === true,
+    again: flags.again === true,
+    maxCredits,
+    ...rules,
+  };
+  // Where the user wants the images, unless that is an exact path, or nowhere.
+  const folder = flags.output !== undefined && destination.kind === "folder" ? destination.folder : null;
+  return submitShown(spec, { requestTimeoutMs, early }, { viewing, folder }, session);
+}
+
+/** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
+async function withReferences(
+  checked: CheckedRequest,
+  flags: ReferenceFlags,
+  session: Session,
+): Promise<{ references: ReferenceImages | null; checked: CheckedRequest }> {
+  const images = [checked.request.image ?? []].flat();
+  const isChecked = flags.checkImages === true && images.length > 0;
+  if (!isChecked && !images.some(isLocalFile)) return { references: null, checked };
+  const { openReferences } = await import("./references.ts");
+  const { references, warnings } = await openReferences(images, flags, session);
+  return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
+}
+
+function maxCreditsOf({ maxCredits }: GenerateFlags): number | undefined {
+  return maxCredits === undefined ? undefined : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
+}
+
+/** Shows a request as it would be sent, its cost, and the files that would be uploaded for it. Uploads nothing. */
+async function showDryRun(
+  checked: CheckedRequest,
+  references: ReferenceImages | null,
+  { checkImages }: { checkImages?: boolean },
+  session: Session,
+): Promise<number> {
+  const { credits, warnings } = checked;
+  const plan = await references?.plan(checked.request, session.context.clock.now());
+  const { request, uploads } = plan ?? { request: checked.request, uploads: [] };
+  if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
+  if (session.options.json) {
+    const said = warnings.length > 0 ? { warnings } : {};
+    const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
+    const uploading = files.length > 0 ? { uploads: files } : {};
+    await session.json({ ok: true, dryRun: true, request, credits, ...uploading, ...said });
+    return 0;
+  }
+  const body = JSON.stringify(request, null, 2).split("\n");
+  await session.console.result([
+    "POST /generate-image",
+    ...body,
+    ...uploads.map(({ given }) => `${given} would be uploaded first, and its URL sent`),
+    `${creditsText(credits)}, nothing was sent`,
+  ]);
+  return 0;
+}

@@ -1,0 +1,64 @@
+import path from "node:path";
+import { reportJson } from "../../../client/report-json.ts";
+import type { WorkspaceOptions } from "../../../client/workspace.ts";
+import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
+import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
+import type { Session } from "../../app/session.ts";
+import { withTasksShown } from "../../app/with-tasks.ts";
+import { openImages, previewImages, type Viewing } from "../../flags/view-flags.ts";
+import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { createProgress } from "../../output/task-progress.ts";
+
+interface Showing {
+  viewing: Viewing;
+  /** The folder that the user wants images in; null if none is named. */
+  folder: string | null;
+}
+
+/**
+ * Submits one request, and shows how it gets on and its result.
+ * @returns the exit code
+ * @throws what `generate` throws; nothing was sent
+ */
+export async function submitShown(
+  spec: GenerateSpec,
+  options: WorkspaceOptions,
+  { viewing, folder }: Showing,
+  session: Session,
+): Promise<number> {
+  const progress = await createProgress(session.console, session.context, spec.checked);
+  const report = await withTasksShown(session, options, progress, async ({ current }) =>
+    generate(spec, await current(), (message) => session.console.warn(message)),
+  );
+  if (!spec.reuse || !report.reused) return showReport(report, viewing, session);
+  return showReused(report, folder, viewing, session);
+}
+
+/** Shows an earlier task that was reused. */
+async function showReused(
+  report: TaskReport,
+  folder: string | null,
+  viewing: Viewing,
+  session: Session,
+): Promise<number> {
+  if (reportStatus(report) !== "unknown") {
+    const which = report.taskId ?? report.ledgerId ?? "";
+    await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
+  }
+  const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
+  const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);
+  const warnings = isElsewhere ? [...report.warnings, FOLDER_IGNORED] : report.warnings;
+  return showReport({ ...report, warnings }, viewing, session);
+}
+
+const FOLDER_IGNORED =
+  "--output was not used: --reuse leaves the images where they were saved, unless it names a file.";
+
+async function showReport(report: TaskReport, viewing: Viewing, session: Session): Promise<number> {
+  await previewImages(report.files, viewing, session);
+  if (session.options.json) await session.json(reportJson(report, FLAG_NAMES));
+  else await renderReport(report, session);
+  await openImages(report.files, viewing, session);
+  return exitCodeOfReport(report);
+}

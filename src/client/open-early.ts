@@ -1,0 +1,19 @@
+import { EarlyConnection } from "../api/early-connection.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import { configuredService } from "./account.ts";
+import type { ClientContext } from "./context.ts";
+
+/**
+ * Begins to connect to the configured service, for a request that is checked. None where there is nothing to reach
+ * (the sandbox), or a proxy makes the connections. @throws what `configuredService` throws
+ */
+export async function openEarly({
+  settings,
+  env,
+  isSandbox,
+}: Pick<ClientContext, "settings" | "env" | "isSandbox">): Promise<EarlyConnection | null> {
+  if (isSandbox) return null;
+  const { baseUrl } = await configuredService({ settings });
+  if (proxiesFromEnvironment(env)) return null;
+  return new EarlyConnection(new URL(baseUrl));
+}
