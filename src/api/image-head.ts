@@ -1,4 +1,4 @@
-import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../task/reference-image.ts";
+import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../task/request.ts";
 import { looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";

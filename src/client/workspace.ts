@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { EarlyConnection } from "../api/early-connection.ts";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
 import { PollingSchedules } from "../core/polling/schedules.ts";
-import { coalescingClock } from "../lib/coalescing-clock.ts";
+import { coalescingClock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";

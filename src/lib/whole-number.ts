@@ -20,3 +20,8 @@ export function wholeNumberOption(
 export function groupedDigits(value: number): string {
   return value.toLocaleString("en-US");
 }
+
+/** The greatest common divisor of two whole numbers (Euclid). */
+export function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}

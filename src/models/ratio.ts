@@ -1,4 +1,4 @@
-import { greatestCommonDivisor } from "../lib/greatest-common-divisor.ts";
+import { greatestCommonDivisor } from "../lib/whole-number.ts";
 import { type Matrix, RATIOS } from "./matrix.ts";
 
 const WELL_FORMED = /^[1-9]\d*:[1-9]\d*$/;

@@ -1,4 +1,4 @@
-import { greatestCommonDivisor } from "../lib/greatest-common-divisor.ts";
+import { greatestCommonDivisor } from "../lib/whole-number.ts";
 
 const LONG_SIDES: ReadonlyMap<string, number> = new Map([
   ["basic", 1024],

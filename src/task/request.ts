@@ -1,3 +1,4 @@
+import type { ImageType } from "../lib/image/format.ts";
 import type { GivenFields, SentFields } from "./request-fields.ts";
 
 /**
@@ -24,3 +25,9 @@ export interface CheckedRequest {
   credits: number | null;
   warnings: string[];
 }
+
+/** What the service takes as a reference image (section 2.2). */
+export const REFERENCE_TYPES: readonly ImageType[] = ["jpeg", "png", "webp"];
+
+/** The document says "4 MB"; of its two readings, the one that refuses least. */
+export const MOST_REFERENCE_BYTES = 4 * 1024 * 1024;

@@ -8,7 +8,7 @@ import { fileSha256 } from "../../lib/file-digest.ts";
 import { inspectImage } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { groupedDigits } from "../../lib/whole-number.ts";
-import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/reference-image.ts";
+import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/request.ts";
 
 /** A reference image on this machine, checked. */
 export interface ReferenceFile {
