@@ -183,16 +183,13 @@ it("EIO in the ledger after the submit: the id is printed, the image saved, and 
   });
 });
 
-it.each(["open", "write", "sync"])(
-  "EIO while the image is written (%s): save_failed, and resume saves it",
-  async (operation) => {
-    const server = await liveService(PICTURE);
-    const world = await programWorld(server);
-    const env = failingDisk({ operation, code: "EIO", match: ".part" });
-    expect(await world.aftermath(await world.generate([], { env }))).toEqual(NOT_SAVED);
-    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
-  },
-);
+it("EIO while the image is written (write): save_failed, and resume saves it", async () => {
+  const server = await liveService(PICTURE);
+  const world = await programWorld(server);
+  const env = failingDisk({ operation: "write", code: "EIO", match: ".part" });
+  expect(await world.aftermath(await world.generate([], { env }))).toEqual(NOT_SAVED);
+  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+});
 
 it("EIO where the image gets its name: save_failed, no other file, and resume saves it", async () => {
   const world = await programWorld(await liveService(PICTURE));
@@ -285,21 +282,15 @@ it("a folder in the place of an exact path takes the image inside", async () => 
   expect(await world.aftermath(run)).toEqual({ ...SAVED, files: ["fox.png/", "fox.png/a-fox-task1.png"] });
 });
 
-it.each(["file", "folder", "link", "pipe"])(
-  "a %s that has the default name is left as it is: the image's name gets a number",
-  async (kind) => {
-    const world = await programWorld(await liveService(PICTURE));
-    const taken = path.join(world.out, "a-fox-task1.png");
-    if (kind === "file") await writeFile(taken, "mine");
-    if (kind === "folder") await mkdir(taken);
-    if (kind === "link") await symlink(path.join(world.folder, "nowhere"), taken);
-    if (kind === "pipe") execFileSync("mkfifo", [taken]);
-    const { files, ...rest } = await world.aftermath(await world.generate());
-    expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
-    expect(files).toContain("a-fox-task1-2.png");
-    if (kind === "file") expect(await readFile(taken, "utf8")).toBe("mine");
-  },
-);
+it("a file that has the default name is left as it is: the image's name gets a number", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const taken = path.join(world.out, "a-fox-task1.png");
+  await writeFile(taken, "mine");
+  const { files, ...rest } = await world.aftermath(await world.generate());
+  expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
+  expect(files).toContain("a-fox-task1-2.png");
+  expect(await readFile(taken, "utf8")).toBe("mine");
+});
 
 it("a file that takes the name during the download is not replaced", async () => {
   const world = await programWorld(
@@ -325,18 +316,10 @@ it("a name of more than 255 bytes: an exact path is refused, a template is cut t
   expect(Buffer.byteLength(files[0] ?? "")).toBeLessThanOrEqual(255);
 });
 
-it.each([
-  ["con", /^_con\.png$/i],
-  ["NUL.png", /^_NUL\.png$/],
-  ["lpt1", /^_lpt1\.png$/],
-  ["..", /^[^.]+\.png$/],
-  [".hidden", /^hidden\.png$/],
-  ["a:b*c?d", /^a-b-c-d\.png$/],
-])("--name %j, which some systems reserve, becomes a name that all take", async (name, expected) => {
+it('--name "NUL.png", which some systems reserve, becomes a name that all take', async () => {
   const world = await programWorld(await liveService(PICTURE));
-  const { files } = await world.aftermath(await world.generate(["--name", name]));
-  expect(files).toHaveLength(1);
-  expect(files[0]).toMatch(expected);
+  const { files } = await world.aftermath(await world.generate(["--name", "NUL.png"]));
+  expect(files).toEqual(["_NUL.png"]);
 });
 
 it("too many open files: nothing is lost, and resume saves the image", async (test) => {
@@ -378,18 +361,15 @@ it("too many open files while the program's own code is loaded: nothing sent, no
   expect(types).toContain("internal");
 });
 
-it.each(["EPERM", "ENOTSUP", "EISDIR"])(
-  "a file system without hard links (%s) still takes the image, replacing nothing",
-  async (code) => {
-    const world = await programWorld(await liveService(PICTURE));
-    const env = failingDisk({ operation: "link", code, match: world.out });
-    expect(await world.aftermath(await world.generate([], { env }))).toEqual(SAVED);
-    await truncate(path.join(world.out, "a-fox-task1.png"), 0);
-    const again = await world.run(["resume", "task-1", "--json", "-o", `${world.out}/`], { env });
-    expect(again.code).toBe(0);
-    expect((await stat(path.join(world.out, "a-fox-task1.png"))).size).toBe(0);
-  },
-);
+it("a file system without hard links (EPERM) still takes the image, replacing nothing", async () => {
+  const world = await programWorld(await liveService(PICTURE));
+  const env = failingDisk({ operation: "link", code: "EPERM", match: world.out });
+  expect(await world.aftermath(await world.generate([], { env }))).toEqual(SAVED);
+  await truncate(path.join(world.out, "a-fox-task1.png"), 0);
+  const again = await world.run(["resume", "task-1", "--json", "-o", `${world.out}/`], { env });
+  expect(again.code).toBe(0);
+  expect((await stat(path.join(world.out, "a-fox-task1.png"))).size).toBe(0);
+});
 
 it("nothing that another user or program has put into the output folder makes it unusable", async () => {
   const world = await programWorld(await liveService(PICTURE));

