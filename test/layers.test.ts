@@ -126,7 +126,7 @@ const OWNERS: Record<string, string[]> = {
     "api/undici.d.ts",
   ],
   "ipaddr.js": ["api/public-address.ts"],
-  conf: ["store/settings.ts"],
+  conf: ["store/settings-store.ts"],
   ora: ["cli/output/live-line.ts"],
   chalk: ["cli/output/colors.ts"],
   commander: ["cli/"],

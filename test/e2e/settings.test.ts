@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { expect, it } from "vitest";
 import { systemProcesses } from "../../src/lib/processes.ts";
-import { SettingsStore } from "../../src/store/settings.ts";
+import { SettingsStore } from "../../src/store/settings-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 it("settings lose none of the changes of several processes", async () => {
@@ -29,7 +29,7 @@ async function bundledWriter(): Promise<string> {
   await writeFile(
     entry,
     `import { systemProcesses } from ${JSON.stringify(path.join(source, "lib/processes.ts"))};
-    import { SettingsStore } from ${JSON.stringify(path.join(source, "store/settings.ts"))};
+    import { SettingsStore } from ${JSON.stringify(path.join(source, "store/settings-store.ts"))};
     const [, , folder, name] = process.argv;
     const store = new SettingsStore(folder, systemProcesses());
     let kept = 0;

@@ -1,10 +1,12 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { InterruptedError } from "../../core/errors.ts";
 import { VERSION } from "../../lib/version.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
-import { ASK } from "../completion/ask.ts";
-import { writtenHelp } from "../help/written-help.ts";
 import { Console } from "../output/console.ts";
+import type { OutputStream } from "../output/output-stream.ts";
 import type { Context } from "./context.ts";
+import { ASK } from "./words.ts";
 
 const VERSION_WORDS: ReadonlySet<string | undefined> = new Set(["--version", "-V", "version"]);
 const HELP_WORDS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]);
@@ -71,4 +73,19 @@ async function reportFailure(error: unknown, json: boolean, console: Console): P
     await console.error(failureLines(failure));
   }
   return failure.exitCode;
+}
+
+/**
+ * The program's help for a pipe, as the build wrote it: reading it is faster than building the command tree.
+ * @returns null for a terminal, whose width the help is laid out for, or if nothing was built
+ */
+function writtenHelp({ isTTY, columns }: OutputStream): string[] | null {
+  if (isTTY || columns) return null;
+  try {
+    return readFileSync(path.join(import.meta.dirname, "help.txt"), "utf8")
+      .trimEnd()
+      .split("\n");
+  } catch {
+    return null;
+  }
 }

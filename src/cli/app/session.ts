@@ -4,8 +4,8 @@ import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import { RunFileNames } from "../../core/images/published-names.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
-import type { SettingsStore } from "../../store/settings.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
+import type { SettingsStore } from "../../store/settings-store.ts";
 import { Console } from "../output/console.ts";
 import type { Context } from "./context.ts";
 
@@ -120,7 +120,7 @@ export class Session {
 
   /** The settings to be changed. Loaded late: most commands only read them. */
   async settingsStore(): Promise<SettingsStore> {
-    const { SettingsStore } = await import("../../store/settings.ts");
+    const { SettingsStore } = await import("../../store/settings-store.ts");
     return new SettingsStore(this.#settingsFolder, this.context.processes);
   }
 

@@ -5,3 +5,6 @@ const WITH_VALUE: ReadonlySet<string | undefined> = new Set(["--profile"]);
 export function plainWords(argv: readonly string[]): string[] {
   return argv.filter((word, at) => !word.startsWith("-") && !WITH_VALUE.has(argv[at - 1]));
 }
+
+/** The word that a completion script asks the program with; `answer.ts` says how. */
+export const ASK = "__complete";

@@ -1,5 +1,5 @@
 import { MANIFEST_EXTENSIONS } from "../../core/manifest/format.ts";
-import { ASK } from "./ask.ts";
+import { ASK } from "../app/words.ts";
 
 /** The shells that there is a script for. */
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;

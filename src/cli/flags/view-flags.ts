@@ -38,7 +38,7 @@ type Viewed = readonly Pick<SavedFile, "path">[];
 export async function previewImages(files: Viewed, { preview }: Viewing, session: Session): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
   if (!preview || paths.length === 0 || !showsPictures(session)) return;
-  const { showInTerminal } = await import("../output/preview.ts");
+  const { showInTerminal } = await import("../output/show-images.ts");
   await showInTerminal(paths, session);
 }
 
@@ -46,6 +46,6 @@ export async function previewImages(files: Viewed, { preview }: Viewing, session
 export async function openImages(files: Viewed, { open }: Viewing, session: Session): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
   if (!open || paths.length === 0) return;
-  const { openInViewer } = await import("../output/preview.ts");
+  const { openInViewer } = await import("../output/show-images.ts");
   await openInViewer(paths, session);
 }

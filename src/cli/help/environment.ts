@@ -1,4 +1,5 @@
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
+import type { Topic } from "./topic-names.ts";
 
 const OTHERS: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
@@ -29,3 +30,13 @@ export function environmentTable(): Variable[] {
   const others = Object.entries(OTHERS).map(([name, description]) => ({ name, setting: null, description }));
   return [...ofSettings, ...others];
 }
+
+export const TOPIC: Topic = [
+  "A flag wins over the environment, the environment over the config file. imggen config list shows every value that applies, and where it comes from.",
+  "",
+  "Variables:",
+  ...environmentTable().map(({ name, description }) => [name, description] as const),
+  "",
+  "Settings (imggen config):",
+  ...Object.entries(SETTINGS).map(([name, { help }]) => [name, help] as const),
+];

@@ -1,5 +1,6 @@
 import { type ExitCodeRow as CodeOf, EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
 import type { ErrorType } from "../../lib/error-types.ts";
+import type { Topic } from "./topic-names.ts";
 
 /** What each exit code means, for help, README and scripts. */
 const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
@@ -36,3 +37,14 @@ export function exitCodeTable(): ExitCode[] {
     meaning,
   }));
 }
+
+export const TOPIC: Topic = [
+  "Every command ends with one of these. The words in brackets are the error.type of --json.",
+  "",
+  ...exitCodeTable().map(
+    ({ code, types, meaning }) =>
+      [String(code), types.length > 0 ? `${meaning} (${types.join(", ")})` : meaning] as const,
+  ),
+  "",
+  "status and resume with several tasks end with the code of the worst.",
+];

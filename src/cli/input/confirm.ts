@@ -1,5 +1,5 @@
 import type { Session } from "../app/session.ts";
-import { readLine } from "./read-line.ts";
+import { readLine } from "./input-stream.ts";
 
 /** Whether there is a person at a terminal who can be asked. */
 export function canAsk({ context: { stdin, stderr } }: Session): boolean {

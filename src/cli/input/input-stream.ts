@@ -1,3 +1,6 @@
+import { errorText } from "../../lib/error-text.ts";
+import { UsageError } from "../../lib/error-types.ts";
+
 /** A stream that the program reads from. Destroying it ends the reading. */
 export interface InputStream extends AsyncIterable<Buffer | string> {
   readonly isTTY?: boolean;
@@ -9,7 +12,55 @@ export interface InputStream extends AsyncIterable<Buffer | string> {
 }
 
 /** An input that stays open where its reader stops before the end. */
-export function keptOpen(stdin: InputStream): InputStream {
+function keptOpen(stdin: InputStream): InputStream {
   const chunks = stdin.iterator?.({ destroyOnReturn: false }) ?? stdin;
   return { [Symbol.asyncIterator]: () => chunks[Symbol.asyncIterator](), destroy: () => stdin.destroy() };
+}
+
+/**
+ * The bytes of an input as they arrive, until a signal ends it. Every input is read through this.
+ * @param open opens the input, or returns an open one
+ * @param complaint the error message, without the reason
+ * @throws UsageError if it cannot be read; the signal's reason after a signal
+ */
+export async function* inputChunks(
+  open: () => Promise<InputStream>,
+  complaint: string,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  signal.throwIfAborted();
+  let stop = () => {};
+  try {
+    const stream = await open();
+    stop = () => stream.destroy();
+    signal.addEventListener("abort", stop, { once: true });
+    for await (const chunk of stream) yield Buffer.from(chunk);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`${complaint}: ${errorText(error)}.`, { cause: error });
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  signal.throwIfAborted();
+}
+
+interface Input {
+  stdin: InputStream;
+  signal: AbortSignal;
+}
+
+const LONGEST_LINE = 64 * 1024;
+
+/**
+ * The next line of standard input, without its line end. A terminal stays open for another question.
+ * @throws UsageError if it cannot be read; the signal's reason
+ */
+export async function readLine({ stdin, signal }: Input): Promise<string> {
+  const chunks = inputChunks(async () => keptOpen(stdin), "Standard input cannot be read", signal);
+  let text = "";
+  for await (const chunk of chunks) {
+    text += chunk.toString("utf8");
+    if (text.includes("\n") || text.length > LONGEST_LINE) break;
+  }
+  return text.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ASK } from "../../../src/cli/completion/ask.ts";
+import { ASK } from "../../../src/cli/app/words.ts";
 import { SHELLS } from "../../../src/cli/completion/scripts.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

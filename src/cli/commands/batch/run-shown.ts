@@ -3,9 +3,9 @@ import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { Session } from "../../app/session.ts";
 import { withTasksShown } from "../../app/with-tasks.ts";
+import { createBatchProgress } from "./batch-progress.ts";
 import { agreeOnCosts } from "./costs.ts";
 import { foreignFolderQuestion } from "./foreign-folder.ts";
-import { createBatchProgress } from "./progress.ts";
 
 /** A batch as a command runs it. */
 export interface CommandSpec extends BatchSpec {

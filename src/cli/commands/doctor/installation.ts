@@ -3,7 +3,7 @@ import type { Protocol, Screen } from "../../../graphics/terminal.ts";
 import { errorCode } from "../../../lib/error-code.ts";
 import type { Session } from "../../app/session.ts";
 import { hasSymbols } from "../../output/colors.ts";
-import { findScreen } from "../../output/preview.ts";
+import { findScreen } from "../../output/show-images.ts";
 import { type CheckResult, failed, ok, warning } from "./check.ts";
 
 /** The oldest Node that imggen is tested with, as package.json says too. */

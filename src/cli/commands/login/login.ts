@@ -9,7 +9,7 @@ import { DEFAULT_MODEL, MODELS } from "../../../models/matrix.ts";
 import type { RunWith } from "../../app/command.ts";
 import type { Session } from "../../app/session.ts";
 import { canAsk } from "../../input/confirm.ts";
-import { readLine } from "../../input/read-line.ts";
+import { readLine } from "../../input/input-stream.ts";
 
 interface LoginOptions {
   baseUrl?: string;

@@ -32,7 +32,7 @@ import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "..
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport } from "../../output/render.ts";
 import { resumedJson } from "./output.ts";
-import { createResumeProgress, type ResumeProgress } from "./progress.ts";
+import { createResumeProgress, type ResumeProgress } from "./resume-progress.ts";
 
 interface ResumeFlags extends WaitFlags, ViewFlags {
   output?: string;

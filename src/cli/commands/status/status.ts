@@ -19,7 +19,7 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
-import { createStatusProgress, type StatusProgress } from "./progress.ts";
+import { createStatusProgress, type StatusProgress } from "./status-progress.ts";
 
 interface StatusFlags extends WaitFlags, ViewFlags {
   wait?: boolean;

@@ -1,5 +1,5 @@
 import { MANIFEST_COLUMNS } from "../../../core/manifest/columns.ts";
-import type { Topic } from "../topic.ts";
+import type { Topic } from "../topic-names.ts";
 
 export const TOPIC: Topic = [
   "Manifests:",

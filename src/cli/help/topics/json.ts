@@ -1,4 +1,4 @@
-import type { Topic } from "../topic.ts";
+import type { Topic } from "../topic-names.ts";
 
 export const TOPIC: Topic = [
   "With --json, standard output is exactly one JSON document, whatever happens. batch prints one a line, and so does status with several ids.",

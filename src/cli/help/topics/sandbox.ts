@@ -1,4 +1,4 @@
-import type { Topic } from "../topic.ts";
+import type { Topic } from "../topic-names.ts";
 
 export const TOPIC: Topic = [
   "The sandbox is the whole service on this machine: free, offline, with images, credits and errors of its own.",

@@ -1,4 +1,4 @@
-import type { Topic } from "../topic.ts";
+import type { Topic } from "../topic-names.ts";
 
 const GITHUB = `
 jobs:

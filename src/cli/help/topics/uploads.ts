@@ -1,4 +1,4 @@
-import type { Topic } from "../topic.ts";
+import type { Topic } from "../topic-names.ts";
 
 export const TOPIC: Topic = [
   "The service takes reference images as https:// URLs. For a file, generate runs a command of yours that uploads it and prints its URL:",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SeveralTasks } from "../../../../src/cli/commands/status/progress.ts";
+import { SeveralTasks } from "../../../../src/cli/commands/status/status-progress.ts";
 
 const IDS = ["task_3f9c1a2b77", "task_81ab77ff01", "task_c0ffee0001"];
 

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { takeClaim } from "../../src/store/claim.ts";
 import { SettingsError } from "../../src/store/errors.ts";
-import { SettingsStore } from "../../src/store/settings.ts";
+import { SettingsStore } from "../../src/store/settings-store.ts";
 import { SETTING_NAMES } from "../../src/store/settings-table.ts";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
