@@ -18,9 +18,8 @@ export interface StatusLine {
 
 const SPINNER_COLUMNS = 2;
 const DEFAULT_COLUMNS = 80;
-const FRAME_MS = 80;
-/** The longest that a timer takes, in milliseconds: 25 days. */
-const NEVER = 2 ** 31 - 1;
+/** How often it is checked whether a program that the shell moved to the background is in the foreground again. */
+const CHECK_MS = 80;
 
 /** A spinner and a few lines of text that stay at the end of a terminal, whatever else is written to it. */
 export async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
@@ -32,7 +31,6 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     discardStdin: false,
     color: hasColors ? TEXT_STYLES.activity : false,
   });
-  const nextFrame = framesOf(spinner);
   const columns = () => stderr.columns || DEFAULT_COLUMNS;
   let resting = true;
   let isInBackground = false;
@@ -77,14 +75,9 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     isInBackground = !context.isInForeground();
     start();
   };
-  // Not by the spinner's own timer: it would draw before a window's new size is known that came in the meantime.
   const timer = setInterval(() => {
-    setImmediate(() => {
-      nextFrame();
-      if (isInBackground) comeForward();
-      else if (!resting) spinner.render();
-    });
-  }, FRAME_MS).unref();
+    if (isInBackground) comeForward();
+  }, CHECK_MS).unref();
   // While suspended, the shell gets its cursor back, and no stale line is left.
   const endSuspending = context.onSuspend(() => {
     spinner.stop();
@@ -112,17 +105,6 @@ export async function createLiveLine(console: Console, context: Context, paint: 
       spinner.stop();
     },
   };
-}
-
-/** Takes over a spinner's animation. @returns a function that shows the next frame */
-function framesOf(spinner: Ora): () => void {
-  const { frames } = spinner.spinner;
-  let at = 0;
-  const show = () => {
-    spinner.spinner = { interval: NEVER, frames: [frames[at++ % frames.length] ?? ""] };
-  };
-  show();
-  return show;
 }
 
 /** How many more rows than lines a terminal needs; each line is indented by the width of the spinner. */
