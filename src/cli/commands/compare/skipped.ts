@@ -3,14 +3,14 @@ import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 import type { Session } from "../../app/session.ts";
 
-/** Up to this many are listed one by one on a terminal. */
+/** Up to this many are listed one by one. */
 const MOST_LISTED = 2;
 /** Lines for more of them, after the first, which has their count. */
 const MOST_LINES = 3;
 
-/** Which cells the matrix rules out, and why: each on a line, but many on a terminal by their models, in four lines. */
+/** Which cells the matrix rules out, and why: each on a line, but many by their models, in four lines. */
 export function skippedLines({ rows, skipped }: Comparison, session: Session): string[] {
-  if (skipped.length <= MOST_LISTED || !session.context.stderr.isTTY)
+  if (skipped.length <= MOST_LISTED)
     return skipped.map(({ cell, reason }) => `${nameOf(cell)}: skipped: ${reason}`);
   const models = [...byModel(skipped)];
   const shown = models.length > MOST_LINES ? models.slice(0, MOST_LINES - 1) : models;
