@@ -37,3 +37,13 @@ it.each(DOCUMENTS)("every link in %s to a file of this repository leads to one",
   const broken = links.filter((to) => !existsSync(path.join(ROOT, path.dirname(name), to)));
   expect(broken).toEqual([]);
 });
+
+it("every file of the source and the tests that CONTRIBUTING names is there", () => {
+  const named = [
+    ...textOf(".github/CONTRIBUTING.md").matchAll(/`((?:src|test|cli|client|core|models)\/[\w./-]+)`/g),
+  ];
+  const paths = named.map(([, name = ""]) => name);
+  const isThere = (name: string) => ["", "src"].some((folder) => existsSync(path.join(ROOT, folder, name)));
+  expect(paths.length).toBeGreaterThan(30);
+  expect(paths.filter((name) => !isThere(name))).toEqual([]);
+});
