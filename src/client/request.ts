@@ -1,4 +1,4 @@
-import { fixedSchedule } from "../core/polling/fixed.ts";
+import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { checkRequest } from "../models/check.ts";
@@ -23,8 +23,6 @@ export function checkedFrom(options: RequestOptions, matrix: Matrix): CheckedReq
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   return checkRequest(inputFrom(options), matrix, { validate: options.validate !== false, labels: LABELS });
 }
-
-const SHORTEST_POLL_INTERVAL_MS = 100;
 
 /** How long to wait, and how often to poll. @throws UsageError */
 export function waitFrom(call: string, { timeoutMs, pollIntervalMs }: WaitOptions): WaitSettings {

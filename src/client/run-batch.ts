@@ -1,14 +1,18 @@
-import type { CheckedRow } from "../core/batch/batch-row.ts";
-import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "../core/batch/check-rows.ts";
-import { type BatchSpec, type BatchWatcher, executeBatch } from "../core/batch/execute-batch.ts";
+import { checkedRows } from "../core/batch/checked-rows.ts";
+import {
+  type BatchSpec,
+  type BatchWatcher,
+  DEFAULT_CONCURRENCY,
+  executeBatch,
+  MOST_CONCURRENCY,
+} from "../core/batch/execute-batch.ts";
 import { foreignFolder } from "../core/batch/foreign-folder.ts";
-import { ManifestError } from "../core/batch/manifest-error.ts";
 import { realFolder } from "../core/batch/row-files.ts";
 import type { TaskDeps } from "../core/deps.ts";
 import { BudgetExceededError } from "../core/errors.ts";
 import { DEFAULT_TEMPLATE, templateProblem } from "../core/images/file-name.ts";
 import { likelyCredits } from "../core/limits/budget.ts";
-import { readManifest } from "../core/manifest/read.ts";
+import { readRows } from "../core/manifest/read.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { type OptionNames, worded } from "../lib/wording.ts";
 import type { Matrix } from "../models/matrix.ts";
@@ -28,9 +32,6 @@ export interface BatchSurroundings {
   /** How messages name options. */
   names: OptionNames;
 }
-
-const DEFAULT_CONCURRENCY = 4;
-const MOST_CONCURRENCY = 256;
 
 /**
  * Runs a batch as `imggen batch` does: the same rows into the same folder resume it.
@@ -91,15 +92,10 @@ async function specOf(
   const folder = await realFolder(resolvePath(output ?? "."));
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
+  const defaults = { matrix, values, labels: LABELS, names, validate, shard: null, refusesUnused: true };
+  const { rows: checked } = await checkedRows(readRows(rows), defaults);
   return {
-    rows: await checkedRows(rows, {
-      matrix,
-      values,
-      labels: LABELS,
-      names,
-      validate,
-      shard: null,
-    }),
+    rows: checked,
     output: { folder, template: name ?? DEFAULT_TEMPLATE, overwrite },
     wait: waitFrom("batch", options),
     concurrency,
@@ -112,29 +108,4 @@ async function specOf(
     allowUndocumented: !validate,
     nameOf: ({ line }) => `row ${line}`,
   };
-}
-
-/** Checks rows as a manifest's: each becomes a JSON line, so the same rules apply. @throws ManifestError */
-async function checkedRows(rows: BatchRows, defaults: RowDefaults): Promise<CheckedRow[]> {
-  const checked: CheckedRow[] = [];
-  const problems: ManifestProblem[] = [];
-  for await (const each of checkRows(readManifest(asLines(rows), "jsonl"), defaults))
-    if (!isRow(each)) problems.push(each);
-    else if (each.unused === undefined) checked.push(each);
-    else problems.push({ line: each.line, message: `unknown keys: ${each.unused.join(", ")}` });
-  if (problems.length > 0) throw new ManifestError(problems);
-  return checked;
-}
-
-async function* asLines(rows: BatchRows): AsyncGenerator<Uint8Array> {
-  for await (const row of rows) yield Buffer.from(`${jsonOf(row)}\n`);
-}
-
-/** A row that JSON cannot express becomes `null`, which is reported as a problem of its line. */
-function jsonOf(row: unknown): string {
-  try {
-    return JSON.stringify(row) ?? "null";
-  } catch {
-    return "null";
-  }
 }

@@ -68,6 +68,7 @@ describe("a client's batch", () => {
       { prompt: "an owl", qualty: "2K" },
       null,
       1n,
+      { prompt: "a hare", seed: undefined },
     ] as never[];
     const { error, charged } = await failureOf(taken(client().batch(rows, { ...PRICED, output })));
     expect(charged).toBe("no");

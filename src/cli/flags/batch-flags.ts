@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { OutputFolder } from "../../core/batch/batch-row.ts";
+import { DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../core/batch/execute-batch.ts";
 import { realFolder } from "../../core/batch/row-files.ts";
 import { DEFAULT_TEMPLATE, PLACEHOLDER_LIST, templateProblem } from "../../core/images/file-name.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -26,9 +27,6 @@ export interface BatchFlags extends WaitFlags {
   retryFailed?: boolean;
   resubmitUnknown?: boolean;
 }
-
-const DEFAULT_CONCURRENCY = 4;
-const MOST_CONCURRENCY = 256;
 
 export function addBatchOutputOptions(command: Command): Command {
   return command

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { fixedSchedule } from "../../core/polling/fixed.ts";
+import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../../core/polling/fixed.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import { durationOption, timeoutOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -23,8 +23,6 @@ function progressFormat(text: string): string {
   const hint = "json is for programs: see imggen help json";
   throw new UsageError(`--progress ${JSON.stringify(text)} is neither auto nor json.`, { hint });
 }
-
-const SHORTEST_POLL_INTERVAL_MS = 100;
 
 /**
  * Adds the flags of a wait. The advanced ones are the last, so that a command may add its own to them.

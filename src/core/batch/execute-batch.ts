@@ -22,6 +22,10 @@ import type { BatchContext } from "./run-context.ts";
 import { runRows } from "./run-rows.ts";
 import { inShard, type Shard } from "./shard.ts";
 
+/** Rows under way at once. */
+export const DEFAULT_CONCURRENCY = 4;
+export const MOST_CONCURRENCY = 256;
+
 /** Rows that were checked, and how they are to be run. */
 export interface BatchSpec extends CostRules {
   rows: CheckedRow[];

@@ -11,17 +11,26 @@ export async function* readJsonLines(
 ): AsyncGenerator<Found> {
   for await (const { number: line, text, problem } of lines) {
     if (problem !== null) yield { line, message: problem };
-    else if (text.trim() !== "") for (const found of readObject(line, text, options)) yield found;
+    else if (text.trim() !== "") yield* readLine(line, text, options);
   }
 }
 
-function* readObject(line: number, text: string, options: ReadOptions): Generator<Found> {
+function* readLine(line: number, text: string, options: ReadOptions): Generator<Found> {
   const parsed = parseJson(text);
-  if ("reason" in parsed) {
-    yield { line, message: `not JSON (${parsed.reason}); each line is a whole object` };
-    return;
-  }
-  const { value } = parsed;
+  if ("value" in parsed) yield* readObject(line, parsed.value, options);
+  else yield { line, message: `not JSON (${parsed.reason}); each line is a whole object` };
+}
+
+/** Values that a program gives as rows: what holds for lines of JSON holds for them. */
+export async function* readObjects(
+  values: Iterable<unknown> | AsyncIterable<unknown>,
+  options: ReadOptions,
+): AsyncGenerator<Found> {
+  let line = 0;
+  for await (const value of values) yield* readObject(++line, value, options);
+}
+
+function* readObject(line: number, value: unknown, options: ReadOptions): Generator<Found> {
   if (!isJsonObject(value)) {
     yield { line, message: `not an object but ${kindOf(value)}` };
     return;
@@ -46,6 +55,7 @@ function sorted(value: Record<string, unknown>) {
   const others = new Map<string, string>();
   const repeated: string[] = [];
   for (const [name, each] of Object.entries(value)) {
+    if (each === undefined) continue;
     const column = columnOf(name);
     if (column === undefined) others.set(name, asText(each) ?? "");
     else if (Object.hasOwn(own, column)) repeated.push(column);

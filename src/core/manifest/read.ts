@@ -1,7 +1,7 @@
 import { readCsv } from "./csv-rows.ts";
 import type { Found, ManifestEntry, ReadOptions } from "./entry.ts";
 import { formatOfText, type ManifestFormat } from "./format.ts";
-import { readJsonLines } from "./json-lines.ts";
+import { readJsonLines, readObjects } from "./json-lines.ts";
 import { firstOf, type ManifestLine, readLines, withFirst } from "./lines.ts";
 import { readPrompts } from "./txt.ts";
 
@@ -26,12 +26,19 @@ export async function* readManifest(
   format: ManifestFormat | "detect",
   options: ReadOptions = { template: null },
 ): AsyncGenerator<ManifestEntry> {
+  const lines = readLines(chunks);
+  yield* numbered(format === "detect" ? readDetected(lines, options) : READERS[format](lines, options));
+}
+
+/** As `readManifest`, of the rows that a program gives. */
+export function readRows(values: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<ManifestEntry> {
+  return numbered(readObjects(values, { template: null }));
+}
+
+async function* numbered(source: AsyncGenerator<Found>): AsyncGenerator<ManifestEntry> {
   let rows = 0;
   let entries = 0;
-  const lines = readLines(chunks);
-  for await (const found of format === "detect"
-    ? readDetected(lines, options)
-    : READERS[format](lines, options)) {
+  for await (const found of source) {
     if (++entries > MOST_ROWS) {
       yield { kind: "problem", line: found.line, message: TOO_MANY };
       return;

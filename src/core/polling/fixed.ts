@@ -58,6 +58,9 @@ export function expectedSchedule(taskMs: number): PollingSchedule {
   };
 }
 
+/** Of a fixed schedule that a user asks for. */
+export const SHORTEST_POLL_INTERVAL_MS = 100;
+
 /** A poll every `intervalMs`, as the user asked. */
 export function fixedSchedule(intervalMs: number): PollingSchedule {
   return { nextDelayMs: () => intervalMs };

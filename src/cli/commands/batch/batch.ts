@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { RowDefaults } from "../../../core/batch/check-rows.ts";
+import { checkedRows } from "../../../core/batch/checked-rows.ts";
 import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
@@ -24,7 +25,6 @@ import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../fl
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { manifestSource } from "../../input/manifest-source.ts";
 import { shortPath } from "../../output/text.ts";
-import { eachRow } from "./each-row.ts";
 import { showRow } from "./row-output.ts";
 import { runShown } from "./run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "./summary.ts";
@@ -113,14 +113,13 @@ async function showResult(
   await session.console.note(`To look through the images: imggen gallery ${shellWord(shown)}`);
 }
 
-/** All rows, once every one is known to be good. @throws ManifestError naming every bad one */
+/** @throws ManifestError naming every bad row */
 async function readRows(
   source: AsyncIterable<ManifestEntry>,
   defaults: RowDefaults,
   session: Session,
 ): Promise<CheckedRow[]> {
-  const rows: CheckedRow[] = [];
-  const unused = await eachRow(source, defaults, (row) => rows.push(row));
+  const { rows, unused } = await checkedRows(source, defaults);
   for (const name of unused) await session.console.warn(unknownName(name));
   for (const { checked } of rows) for (const warning of checked.warnings) await session.console.warn(warning);
   return rows;
