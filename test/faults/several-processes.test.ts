@@ -352,6 +352,24 @@ it("generations with --reuse in several containers on one home: one submit, and 
   }
 });
 
+it("a request in a container that is killed during its submit, run again in another one: no second submit, and --again submits", async (test) => {
+  if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
+    return test.skip("needs a process namespace");
+  const server = await liveService(PICTURE, { submit: inTurn(silence, accepts) });
+  const world = await programWorld(server);
+  const inContainer = { through: [...CONTAINER, "--kill-child"] };
+  const program = world.start(world.generateArgs(), inContainer);
+  const end = finished(program);
+  while (server.submits().length < 1) await pause(10);
+  program.kill("SIGKILL");
+  await end;
+  const again = await world.run(world.generateArgs(), inContainer);
+  expect(JSON.parse(again.stdout)).toMatchObject({ error: { type: "pending" }, charged: "unknown" });
+  expect([again.code, server.submits().length]).toEqual([6, 1]);
+  const asked = await world.run(world.generateArgs(["--again"]), inContainer);
+  expect([asked.code, server.submits().length]).toEqual([0, 2]);
+});
+
 it("a claim of another machine is respected until it says, and where it says nothing for 150 s", async () => {
   const server = await liveService(PICTURE, { submit: silence });
   const world = await programWorld(server);

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { OutcomeUnknownError } from "../../api/errors.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";
+import { mayBeUnderWay } from "../../store/owners.ts";
 import { isSameRequest } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
+import { ClaimedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
@@ -19,7 +21,7 @@ const LONGEST_MS = 7 * 24 * 60 * 60_000;
 /**
  * Continues the newest task for the very same request of the same account that is charged, unfinished and in no living
  * process's hands: whoever runs a command again that was interrupted wants its image, not a second charge. If there is
- * only one of unknown outcome, the report says so. Submits nothing.
+ * only one of unknown outcome, or one that another machine may be submitting, the report says so. Submits nothing.
  * @returns null if the request is to be submitted
  * @throws UsageError or SaveFailedError if the images cannot be saved where they are wanted now
  */
@@ -42,6 +44,9 @@ export async function continueEarlier(
   }
   const unknown = twins.find((record) => isUnknown(record) && !deps.ledger.isUnderWay(record));
   if (unknown !== undefined) return { ...reportOf(unknown), error: sentBefore(unknown), reused: true };
+  const { self } = deps.ledger.processes;
+  const away = twins.find((record) => isUnknown(record) && mayBeUnderWay(record, self, deps.clock.now()));
+  if (away !== undefined) return { ...reportOf(away), error: mayBeSubmitting(away), reused: true };
   const old = charged.find((record) => !isRecent(record));
   if (old !== undefined) await warn(oldTwin(old));
   return null;
@@ -92,6 +97,15 @@ function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {
     ({ again }) =>
       `An identical request (${id}) was sent before, and its reply was lost. Nothing was sent now; ${again} submits a new one.`,
     { mentionedTaskId: mentionedTaskId(state) },
+  );
+}
+
+/** A process on another machine may live, or have been killed: a container, or this machine before it restarted. */
+function mayBeSubmitting({ id }: TaskRecord): ClaimedError {
+  return new ClaimedError(
+    ({ again }) =>
+      `An identical request (${id}) may be under way on another machine or in a container. Nothing was sent now; ${again} submits a new one.`,
+    { charged: "unknown" },
   );
 }
 
