@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { unknownSubject } from "../painter/words/unknown-subject.ts";
 import { isJsonType, readBody } from "./body.ts";
 import { type Directives, readDirectives } from "./directives.ts";
 import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "./reply.ts";
@@ -83,8 +82,11 @@ async function charge(
     service.tasks.remove(task.taskId);
     return tooFewCredits(valid.credits);
   }
-  const unknown = service.draw === undefined ? unknownSubject(directives.prompt) : null;
-  if (unknown !== null) service.onUnknownSubject?.(unknown);
+  if (service.draw === undefined && service.onUnknownSubject) {
+    const { unknownSubject } = await import("../painter/words/unknown-subject.ts");
+    const unknown = unknownSubject(directives.prompt);
+    if (unknown !== null) service.onUnknownSubject(unknown);
+  }
   const what = `${task.taskId} ${task.model} ${JSON.stringify(valid.prompt)}`;
   const note = `${what}, cost ${valid.credits}, ${left} left`;
   if (directives.faults.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };

@@ -99,7 +99,7 @@ it("a manifest on standard input that is one line of 400 MB is refused in less t
     through: ["sh", "-c", 'head -c 400000000 /dev/zero | tr "\\0" a | "$@"', "sh"],
   });
   expect(await world.aftermath(run)).toMatchObject({ ...REFUSED, type: "invalid_request" });
-  expect(JSON.parse(run.stdout).error.message).toContain("longer than 1 MiB");
+  expect(JSON.parse(run.stdout).error.message).toContain("longer than 64 MiB");
   expect(Number(await readFile(peak, "utf8"))).toBeLessThan(200 * 1024);
 });
 

@@ -52,7 +52,7 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
         expect((await runProgram(["generate", prompt, "--no-wait"], { env, cwd: folder })).code).toBe(0);
       const args = ["status", "task-1", "task-2", "task-3", "--wait", ...OFTEN];
       const screen = await Screen.start(args, { columns, env, cwd: folder });
-      await screen.shows(/^\S 1 of 3 tasks finished\n {2}finished: task-2\n {2}running: task-1, task-3$/m);
+      await screen.shows(/^\S 1 of 3 tasks finished\n {2}finished: task2\n {2}running: task1, task3$/m);
       await screen.type("C-c");
       expect(await screen.end()).toBe(130);
       const end = (await screen.lines()).join("\n");
