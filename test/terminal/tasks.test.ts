@@ -57,7 +57,7 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
       expect(await screen.end()).toBe(130);
       const end = (await screen.lines()).join("\n");
       expect(end.match(/Interrupted/g)).toHaveLength(1);
-      expect(end).toMatch(/2 tasks\s+are not finished yet:\n {2}task-1\n {2}task-3\n {2}Resume with:/);
+      expect(end).toMatch(/2 tasks\s+are not\s+finished yet:\n {2}task-1\n {2}task-3\n {2}Resume with:/);
     },
   );
 
