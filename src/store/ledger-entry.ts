@@ -55,6 +55,6 @@ export async function readEntry(folder: string, name: string): Promise<LedgerEnt
     return { file, ...(await readTask(id, file)) };
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
-    return { file, kind: "damaged", why: errorText(error) };
+    return { file, kind: "damaged", why: errorText(error), cause: error };
   }
 }

@@ -15,7 +15,8 @@ export type ReadTask =
   | { kind: "task"; record: TaskRecord }
   /** The process ended while it wrote the intent, so nothing was ever sent. */
   | { kind: "stub" }
-  | { kind: "damaged"; why: string }
+  /** The cause is there where the system did not give the file: its content may be whole. */
+  | { kind: "damaged"; why: string; cause?: unknown }
   | { kind: "newer"; version: number };
 
 /** A schema for each field of a line's type: one that is missing, or of another type, does not compile. */

@@ -80,8 +80,9 @@ export function judgeEnd(world: CrashWorld, run: Run, tasks = ledgerTasks(world)
 }
 
 /** What this very run may have submitted: the requests that it names. */
-function boughtBy({ service }: CrashWorld, { argv }: Run): string[] {
-  return service.charges.filter(({ prompt }) => argv.includes(prompt)).map(({ taskId }) => taskId);
+function boughtBy({ service }: CrashWorld, { argv, chargedBefore }: Run): string[] {
+  const since = service.charges.slice(chargedBefore);
+  return since.filter(({ prompt }) => argv.includes(prompt)).map(({ taskId }) => taskId);
 }
 
 function judgeCharged(world: CrashWorld, run: Run, { taskId, charged, error }: TaskJson): string[] {

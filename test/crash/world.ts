@@ -34,6 +34,8 @@ export interface Run {
   stderr: string;
   /** Whether it came to what was to happen. */
   struck: boolean;
+  /** How many requests the service had charged before it began. */
+  chargedBefore: number;
 }
 
 /** The key of every run here. */
@@ -109,8 +111,9 @@ export class CrashWorld implements Places {
     let child: ChildProcess | null = null;
     const watch = new StageWatch(strike?.at === null ? strike : null, () => child?.kill("SIGKILL"), onStage);
     this.service.watch = watch;
+    const chargedBefore = this.service.charges.length;
     child = this.#spawn(argv, this.#crashEnvironment(strike));
-    const run = await finish(child, argv);
+    const run = await finish(child, argv, chargedBefore);
     const { operations } = this.log();
     if (strike?.mode.startsWith("power cut")) {
       cutPower(operations.slice(this.#lastCut), strike.mode === "power cut: names");
@@ -122,8 +125,9 @@ export class CrashWorld implements Places {
 
   /** Starts a command whose file operations nobody counts: beside others, or for whoever wants to kill it. */
   begin(argv: readonly string[]): { child: ChildProcess; ended: Promise<Run> } {
+    const chargedBefore = this.service.charges.length;
     const child = this.#spawn(argv, { NODE_OPTIONS: SHORTEST_BACKOFF });
-    return { child, ended: finish(child, argv) };
+    return { child, ended: finish(child, argv, chargedBefore) };
   }
 
   #spawn(argv: readonly string[], more: Record<string, string>): ChildProcess {
@@ -135,8 +139,9 @@ export class CrashWorld implements Places {
   /** Runs a command to its end in the process that recoveries share. */
   async recover(argv: readonly string[], recovery: ProgramHost): Promise<Run> {
     this.service.watch = new StageWatch(null);
+    const chargedBefore = this.service.charges.length;
     const ended = await recovery.run({ argv, env: this.environment(), cwd: this.out });
-    return { argv, struck: false, ...ended };
+    return { argv, struck: false, chargedBefore, ...ended };
   }
 
   /** A clean environment: only what is named here reaches the program. */
@@ -162,10 +167,10 @@ export class CrashWorld implements Places {
 }
 
 /** Waits for a command's end. @throws where it does not end */
-async function finish(child: ChildProcess, argv: readonly string[]): Promise<Run> {
+async function finish(child: ChildProcess, argv: readonly string[], chargedBefore: number): Promise<Run> {
   const alarm = setTimeout(() => child.kill("SIGABRT"), PATIENCE_MS);
   const { code, signal, stdout, stderr } = await finished(child);
   clearTimeout(alarm);
   if (signal === "SIGABRT") throw new Error(`imggen ${argv.join(" ")} did not end. It said: ${stderr}`);
-  return { argv, code, signal, stdout, stderr, struck: false };
+  return { argv, code, signal, stdout, stderr, struck: false, chargedBefore };
 }

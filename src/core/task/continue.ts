@@ -1,5 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { OutcomeUnknownError } from "../../api/errors.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";
 import { mayBeUnderWay } from "../../store/owners.ts";
 import { isSameRequest } from "../../task/intent.ts";
@@ -7,7 +10,7 @@ import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
-import { ClaimedError } from "../errors.ts";
+import { ClaimedError, SaveFailedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
@@ -37,10 +40,8 @@ export async function continueEarlier(
   for (const record of charged.filter(isRecent)) {
     const isSamePlace = isPlaceOf(record, spec);
     if (!isSamePlace) await usable(spec, deps);
-    const owned = await deps.ledger.claim(record);
-    // A task that another process has, or has just finished, is no reason not to submit one more like it.
-    if (typeof owned === "string") continue;
-    return { ...(await continued(owned, isSamePlace, spec, deps)), reused: true };
+    const report = await claimedAndContinued(record, isSamePlace, spec, deps);
+    if (report !== null) return { ...report, reused: true };
   }
   const unknown = twins.find((record) => isUnknown(record) && !deps.ledger.isUnderWay(record));
   if (unknown !== undefined) return { ...reportOf(unknown), error: sentBefore(unknown), reused: true };
@@ -59,9 +60,45 @@ async function unfinishedTwins(
 ): Promise<TaskRecord[]> {
   const wanted = { request, service: connection.identity };
   const entries = (await ledger.unfinished()).reverse();
+  requireRead(entries);
   return entries.flatMap((entry) =>
     entry.kind === "task" && isSameRequest(entry.record.intent, wanted) ? [entry.record] : [],
   );
+}
+
+/**
+ * What cannot be read may be the very task that is charged, so that nothing is submitted.
+ * @throws SaveFailedError
+ */
+function requireRead(entries: readonly LedgerEntry[]): void {
+  for (const entry of entries) {
+    if (entry.kind !== "damaged" || errorCode(entry.cause) === undefined) continue;
+    throw new SaveFailedError(
+      `A task of the ledger cannot be read (${entry.why}), and may be this request, charged already.`,
+      {
+        hint: ({ again }) => `Nothing was sent. Fix ${entry.file}, or submit without looking: ${again}`,
+        charged: "no",
+        cause: entry.cause,
+      },
+    );
+  }
+}
+
+/** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */
+async function claimedAndContinued(
+  record: TaskRecord,
+  isSamePlace: boolean,
+  spec: ContinueSpec,
+  deps: TaskDeps,
+): Promise<TaskReport | null> {
+  try {
+    const owned = await deps.ledger.claim(record);
+    return typeof owned === "string" ? null : await continued(owned, isSamePlace, spec, deps);
+  } catch (error) {
+    // It is charged whatever keeps it from being continued.
+    if (!(error instanceof ImggenError)) throw error;
+    return { ...reportOf(record), error };
+  }
 }
 
 /** Whether the images are wanted where the task itself says: then those that are saved already count. */

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
@@ -68,6 +68,17 @@ describe("a request that is submitted again", () => {
         elsewhere ? 1 : 0,
       );
     }
+  });
+
+  it("is not submitted where a task of the ledger cannot be read, which may be its own", async () => {
+    const { again, stateFolder, id } = await leftAt([accepted]);
+    const file = path.join(stateFolder, "tasks", "open", `${id}.jsonl`);
+    await unlink(file);
+    await symlink(file, file);
+    await expect(again()).rejects.toMatchObject({ type: "save_failed", charged: "no" });
+    await unlink(file);
+    await writeFile(file, "no task\n");
+    expect(await again()).toBeNull();
   });
 
   it("is refused where its exact path is taken", async () => {
