@@ -1,7 +1,7 @@
 import { promises } from "node:fs";
 import type { Command } from "commander";
 import { openLedger } from "../../client/open-ledger.ts";
-import { type ImageOrigin, originOf, originOfTask } from "../../core/task/origin.ts";
+import { type ImageOrigin, namesTask, originOf, originOfTask } from "../../core/task/origin.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
@@ -53,7 +53,8 @@ async function findImages(
 ): Promise<{ origin: ImageOrigin | null; paths: string[] }> {
   const ledger = openLedger(clientContext(session));
   const file = session.context.resolvePath(what);
-  const stats = await promises.stat(file).catch(() => null);
+  const isTask = await namesTask(what, ledger);
+  const stats = isTask ? null : await promises.stat(file).catch(() => null);
   if (stats?.isFile()) {
     const sha256 = await fileSha256(file).catch((error) => {
       throw new UsageError(`${what} cannot be read: ${errorText(error)}.`, { cause: error });

@@ -19,8 +19,9 @@ export async function renderReport(report: TaskReport, session: Session, which =
   const { console } = session;
   if (!report.isAwaited && report.taskId !== null && !report.error) {
     await console.result(report.taskId);
+    const what = report.reused ? "Charged earlier" : "Submitted";
     return console.note(
-      `Submitted, ${creditsText(report.credits)}. Resume with: ${resumeCommand(report.taskId)}`,
+      `${what}, ${creditsText(report.credits)}. Resume with: ${resumeCommand(report.taskId)}`,
     );
   }
   const isOneScreen = isLiveTerminal(session);

@@ -33,6 +33,14 @@ export async function originInSidecar(image: string, sha256: string): Promise<Im
   return { taskId, request, service, credits, submittedAt, record: null };
 }
 
+/**
+ * Whether a word is the id of a task, even where a file has that name: `./<name>` is the file then. A word with a dot or
+ * a separator is a file's, so that no history is searched for one.
+ */
+export async function namesTask(what: string, ledger: Ledger): Promise<boolean> {
+  return /^[^./\\]+$/.test(what) && (await ledger.find(what)) !== null;
+}
+
 export function originOfTask(record: TaskRecord): ImageOrigin {
   const { request, service, credits } = record.intent;
   const taskId = "taskId" in record.state ? record.state.taskId : null;

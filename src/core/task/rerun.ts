@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { type ImageOrigin, originOf, originOfTask } from "./origin.ts";
+import { type ImageOrigin, namesTask, originOf, originOfTask } from "./origin.ts";
 
 /**
  * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it
@@ -32,13 +32,13 @@ export async function findEarlierRequest(
 }
 
 /**
- * Where the image in a file came from; null if there is no such file.
+ * Where the image in a file came from; null if there is no such file, or the word is a task's id.
  * @param file `what` as an absolute path
  * @throws UsageError if neither the ledger nor a sidecar knows it
  */
 export async function originOfFile(what: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
-  if (!isFile) return null;
+  if (!isFile || (await namesTask(what, ledger))) return null;
   const origin = await originOf(file, await readDigest(file), ledger);
   if (origin === null) throw unknownFile(what);
   return origin;

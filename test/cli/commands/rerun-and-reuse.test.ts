@@ -283,6 +283,7 @@ describe("generate of a request that is unfinished", () => {
     expect(await readdir(world.cwd)).toEqual(["fox.png"]);
     expect(world.server.submits()).toHaveLength(1);
     await world.json([...FOX, "--no-wait"]);
+    expect((await world.run([...FOX, "--no-wait"])).stderr).toMatch(/^Charged earlier, 4 credits\. Resume/m);
     expect((await world.json([...FOX, "--no-wait"])).document).toMatchObject({
       taskId: "task-2",
       status: "submitted",

@@ -1,4 +1,4 @@
-import { rename, writeFile } from "node:fs/promises";
+import { copyFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
@@ -25,6 +25,21 @@ describe("the beginning of a task's id", () => {
     expect((await world.json(["rerun", "task_3f00", "--dry-run"])).document).toMatchObject({
       request: { prompt: "a hare" },
     });
+  });
+
+  it("is not taken for a file of that name, which ./ names", async () => {
+    const world = await longIds();
+    const other = await world.json(["resume", "task_81ab02cc"]);
+    await copyFile(String(other.document.files?.[0]?.path), path.join(world.cwd, "task_3f9c81aa"));
+    const prompts = { task_3f9c81aa: "a fox", "./task_3f9c81aa": "an owl" };
+    for (const [name, prompt] of Object.entries(prompts))
+      expect((await world.json(["rerun", name, "--dry-run"])).document).toMatchObject({
+        request: { prompt },
+      });
+    expect((await world.json(["status", "task_3f9c81aa"])).document).toMatchObject({
+      taskId: "task_3f9c81aa",
+    });
+    expect((await world.run(["show", "task_3f9c81aa"])).stderr).toContain("No image of task task_3f9c81aa");
   });
 
   it("will do for resume --dismiss", async () => {
