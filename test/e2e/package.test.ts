@@ -73,7 +73,7 @@ it("the third-party licences name exactly the packages that the bundles hold, ea
   );
   // What libraries carry inside: their own build has marked it.
   for (const source of sources.filter((each) => each.includes("/node_modules/"))) {
-    const code = await readFile(path.resolve(folder, source), "utf8");
+    const code = await readFile(source, "utf8");
     for (const [, name = ""] of code.matchAll(/^\/\/#region .*node_modules\/((?:@[^/\n]+\/)?[^/\n]+)/gm))
       packages.push(name);
   }
@@ -97,8 +97,13 @@ async function buildWithSourceMaps(folder: string): Promise<void> {
 /** The files that the source maps in a folder lead back to, once for each map. */
 async function sourcesInMaps(folder: string): Promise<string[]> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".map"));
-  const maps = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
-  return maps.flatMap((map) => JSON.parse(map).sources);
+  const sources = await Promise.all(
+    names.map(async (name) => {
+      const map = JSON.parse(await readFile(path.join(folder, name), "utf8"));
+      return map.sources.map((source: string) => path.resolve(folder, path.dirname(name), source));
+    }),
+  );
+  return sources.flat();
 }
 
 it("the README and package.json name the same oldest Node", async () => {

@@ -56,7 +56,7 @@ it("SIGINT in a batch: nothing more is submitted, what was charged is named, and
   const submits = server.submits().length;
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   expect(run.code).toBe(130);
-  expect(elapsedMs).toBeLessThan(1_000);
+  expect(elapsedMs).toBeLessThan(2_500);
   expect(server.submits()).toHaveLength(submits);
   for (const prompt of promptsOf(world) ?? [])
     expect(run.stderr).toContain(`task-${prompt.replace(" ", "-")}`);
@@ -171,7 +171,7 @@ it("a second SIGINT in a batch --json: the summary line is the last, it counts e
   const secondMs = performance.now();
   program.kill("SIGINT");
   const run = await end;
-  expect(performance.now() - secondMs).toBeLessThan(1_000);
+  expect(performance.now() - secondMs).toBeLessThan(2_500);
   expect(run.code).toBe(130);
   const lines = jsonLines(run.stdout);
   const summary = lines.at(-1) as Record<string, unknown>;

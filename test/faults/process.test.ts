@@ -33,7 +33,7 @@ it.each(SIGNALS)(
     const { run, elapsedMs } = await stopped(program, end, signal);
     expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
     expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", resume: "imggen resume task-1" });
-    expect(elapsedMs).toBeLessThan(1_000);
+    expect(elapsedMs).toBeLessThan(2_500);
     expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
   },
 );
@@ -94,7 +94,7 @@ it("SIGINT between two tries to connect: nothing was sent, exit 130", async () =
     open: [],
     done: ["not_sent"],
   });
-  expect(elapsedMs).toBeLessThan(1_000);
+  expect(elapsedMs).toBeLessThan(2_500);
 });
 
 it("SIGINT while the connection is still being made: nothing was sent, so there is no id to wait for", async (test) => {

@@ -103,7 +103,7 @@ it.each(MOMENTS)(
     // Signals that come closer together than a process is woken are one to it.
     await pause(200);
     const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-    expect(elapsedMs).toBeLessThan(1_000);
+    expect(elapsedMs).toBeLessThan(2_500);
     // It dies of the signal, which a shell shows as 130 too, where a thread is still busy with the disk.
     const exit = expect.toBeOneOf([130, "SIGINT"]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
@@ -148,7 +148,7 @@ it.each(SIGNALS)(
     expect({ exit, type, charged, open, submits }).toEqual({
       ...{ exit: code, type: "interrupted", charged: "no", open: [], submits: 1 },
     });
-    expect(elapsedMs).toBeLessThan(1_000);
+    expect(elapsedMs).toBeLessThan(2_500);
     expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 0, submits: 1, files: [] });
   },
 );
@@ -423,7 +423,7 @@ it("a second SIGINT ends a program whose output is not read, exit 130", async ()
   const [code, signal] = await end;
   // A write that cannot end keeps the process from an exit of its own.
   expect(code ?? signal).toBe("SIGINT");
-  expect(performance.now() - secondMs).toBeLessThan(1_000);
+  expect(performance.now() - secondMs).toBeLessThan(2_500);
 });
 
 it.each(SIGNALS)(
@@ -438,7 +438,7 @@ it.each(SIGNALS)(
     });
     const { run, elapsedMs } = await stopped(program, end, signal);
     expect([exit, signal]).toContain((await world.aftermath(run)).exit);
-    expect(elapsedMs).toBeLessThan(1_000);
+    expect(elapsedMs).toBeLessThan(2_500);
     expect(JSON.parse(run.stdout)).toMatchObject({ error: { type: "interrupted" }, taskId: "task-1" });
   },
 );
