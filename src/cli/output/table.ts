@@ -17,18 +17,21 @@ export async function showTable(
   session: Pick<Session, "console" | "context">,
   styleOf: CellStyle = () => null,
 ): Promise<TableColumn[]> {
-  const { lines, leftOut } = layOut(columns, rows, roomOn(session.context.stdout));
+  const { fitted, leftOut } = layOut(columns, rows, roomOn(session.context.stdout));
   const style = await session.console.style("stdout");
-  const styled = lines.map((cells, at) =>
-    joined(
-      cells.map(({ column, text, padding }) => {
-        const name = at === 0 ? "heading" : styleOf(text, column);
-        return (name === null ? text : style(name, text)) + padding;
-      }),
-    ),
-  );
-  const plain = lines.map((cells) => joined(cells.map(({ text, padding }) => text + padding)));
-  await session.console.result(plain, (_line, at) => styled[at] ?? "");
+  const all = [columns.map(({ heading }) => heading), ...rows];
+  // Some at a time: a history may have a hundred thousand.
+  for (let from = 0; from < all.length; from += LINES_AT_ONCE) {
+    const lines = all.slice(from, from + LINES_AT_ONCE).map(fitted);
+    const styled = ({ column, text, padding }: FittedCell, at: number) => {
+      const name = from + at === 0 ? "heading" : styleOf(text, column);
+      return (name === null ? text : style(name, text)) + padding;
+    };
+    const plain = lines.map((cells) => joined(cells.map(({ text, padding }) => text + padding)));
+    await session.console.result(plain, (_line, at) =>
+      joined((lines[at] ?? []).map((cell) => styled(cell, at))),
+    );
+  }
   if (leftOut.length === 0) return leftOut;
   await session.console.note(
     `Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`,
@@ -56,13 +59,15 @@ export interface TableColumn {
 /** Where there is too little room a path loses its beginning, up to a word, and other text its end. */
 export type TableCell = string | { path: string };
 
+/** How many lines are fitted and written at a time. */
+const LINES_AT_ONCE = 1000;
 /** Blanks between two columns. */
 const BETWEEN = 2;
 /** In fewer columns than this most cells would say nothing. */
 const DEFAULT_LEAST = 6;
 
 /**
- * The cells of a table, each as wide as its column and escaped, so that none breaks a line. Only where there is too
+ * How the cells of a table get as wide as their columns, and escaped, so that none breaks a line. Only where there is too
  * little room are cells cut or columns left out.
  * @param room columns of the terminal; Infinity if nothing may be cut
  */
@@ -71,21 +76,30 @@ export function layOut(
   rows: readonly (readonly TableCell[])[],
   room: number,
 ): Layout {
-  const safe = [columns.map(({ heading }) => safeCell(heading)), ...rows.map((row) => row.map(safeCell))];
-  const wanted = columns.map((_, at) => Math.max(...safe.map((row) => columnsOf(row[at]?.text ?? ""))));
+  const wanted = columns.map(({ heading }) => columnsOf(safeCell(heading).text));
+  for (const row of rows) {
+    for (const [at, cell] of row.entries())
+      wanted[at] = Math.max(wanted[at] ?? 0, columnsOf(safeCell(cell).text));
+  }
   const widths = widthsWithin(columns, wanted, room);
   const shown = columns.flatMap((column, at) => {
     const width = widths[at] ?? 0;
     return width === 0 ? [] : [{ column, at, width }];
   });
-  const line = (row: readonly SafeCell[]) =>
-    shown.map(({ column, at, width }) => ({ column, ...fitCell(row[at] ?? safeCell(""), width) }));
-  return { lines: safe.map(line), leftOut: columns.filter((_, at) => widths[at] === 0) };
+  const fitted = (row: readonly TableCell[]) =>
+    shown.map(({ column, at, width }) => ({ column, ...fitCell(safeCell(row[at] ?? ""), width) }));
+  return { fitted, leftOut: columns.filter((_, at) => widths[at] === 0) };
+}
+
+interface FittedCell {
+  column: TableColumn;
+  text: string;
+  padding: string;
 }
 
 interface Layout {
-  /** The headings first. */
-  lines: { column: TableColumn; text: string; padding: string }[][];
+  /** The cells of a row that are shown. */
+  fitted: (row: readonly TableCell[]) => FittedCell[];
   leftOut: TableColumn[];
 }
 

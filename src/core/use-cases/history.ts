@@ -4,8 +4,8 @@ import type { UnreadableEntry } from "../task/unreadable.ts";
 import { type HistoryFilter, matches } from "./history-filter.ts";
 
 /** Tasks of the ledger, and the files that could not be read. */
-export interface Recent {
-  records: TaskRecord[];
+export interface Recent<Kept> {
+  records: Kept[];
   unreadable: UnreadableEntry[];
   /** How many of the tasks read were left out because they are at another service. */
   elsewhere: number;
@@ -13,23 +13,33 @@ export interface Recent {
   matching: number;
 }
 
-/**
- * The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must.
- * @param countTo how many to count at most
- */
-export async function recentTasks(
+/** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
+export function recentTasks(
   ledger: Ledger,
   limit: number,
   filter: HistoryFilter = {},
-  countTo = limit,
-): Promise<Recent> {
-  const recent: Recent = { records: [], unreadable: [], elsewhere: 0, matching: 0 };
+): Promise<Recent<TaskRecord>> {
+  return recentOf(ledger, limit, filter, limit, (record) => record);
+}
+
+/**
+ * As `recentTasks`, keeping of each task what is needed of it alone: there may be a hundred thousand.
+ * @param countTo how many to count at most
+ */
+export async function recentOf<Kept>(
+  ledger: Ledger,
+  limit: number,
+  filter: HistoryFilter,
+  countTo: number,
+  keep: (record: TaskRecord) => Kept,
+): Promise<Recent<Kept>> {
+  const recent: Recent<Kept> = { records: [], unreadable: [], elsewhere: 0, matching: 0 };
   if (limit === 0) return recent;
   for await (const found of chargedTasks(ledger, filter)) {
     if (found === "elsewhere") recent.elsewhere += 1;
     else if ("kind" in found) {
       if (recent.matching < limit) recent.unreadable.push(found);
-    } else if (++recent.matching <= limit) recent.records.push(found);
+    } else if (++recent.matching <= limit) recent.records.push(keep(found));
     if (recent.matching >= Math.max(limit, countTo)) break;
   }
   return recent;

@@ -19,8 +19,13 @@ const ROWS = [
   ["z-image", "1:1", "an owl", "owl.png"],
 ];
 
+function laidOut(columns: readonly TableColumn[], rows: readonly (readonly TableCell[])[], room: number) {
+  const { fitted, leftOut } = layOut(columns, rows, room);
+  return { lines: [columns.map(({ heading }) => heading), ...rows].map(fitted), leftOut };
+}
+
 function shown(room: number, rows: readonly (readonly TableCell[])[] = ROWS, columns = COLUMNS): string[] {
-  const { lines } = layOut(columns, rows, room);
+  const { lines } = laidOut(columns, rows, room);
   return lines.map((cells) =>
     cells
       .map(({ text, padding }) => text + padding)
@@ -44,7 +49,7 @@ it("the widest columns are cut first, and those to keep last", () => {
 });
 
 it("a column that would be too narrow to read is left out and named, and the others are as wide as they can be", () => {
-  const { lines, leftOut } = layOut(COLUMNS, ROWS, 56);
+  const { lines, leftOut } = laidOut(COLUMNS, ROWS, 56);
   expect(leftOut.map(({ heading }) => heading)).toEqual(["PROMPT"]);
   expect(lines[1]?.map(({ text }) => text)).toEqual([
     "gamma-image-2",
@@ -55,7 +60,7 @@ it("a column that would be too narrow to read is left out and named, and the oth
 
 it("a spare column is left out before the others", () => {
   const columns = COLUMNS.map((column) => (column.heading === "RATIO" ? { ...column, spare: true } : column));
-  const { leftOut } = layOut(columns, ROWS, 56);
+  const { leftOut } = laidOut(columns, ROWS, 56);
   expect(leftOut.map(({ heading }) => heading)).toEqual(["RATIO"]);
 });
 
@@ -64,7 +69,7 @@ it("a column that is shown whole or not at all is not cut, however narrow the ot
     column.heading === "PROMPT" ? { ...column, whole: true } : column,
   );
   for (let room = 20; room < 120; room++) {
-    const { lines, leftOut } = layOut(columns, ROWS, room);
+    const { lines, leftOut } = laidOut(columns, ROWS, room);
     const cells = lines.flatMap((line) => line.filter(({ column }) => column.heading === "PROMPT"));
     if (leftOut.some(({ heading }) => heading === "PROMPT")) expect(cells).toEqual([]);
     else expect(cells.map(({ text }) => text)).toEqual(["PROMPT", ROWS[0]?.[2], ROWS[1]?.[2]]);
@@ -74,7 +79,7 @@ it("a column that is shown whole or not at all is not cut, however narrow the ot
 it("a column of which a few characters say nothing is left out sooner, and what it gives up goes to the others", () => {
   const columns = COLUMNS.map((column) => (column.heading === "PROMPT" ? { ...column, least: 12 } : column));
   for (let room = 20; room < 120; room++) {
-    const { lines, leftOut } = layOut(columns, ROWS, room);
+    const { lines, leftOut } = laidOut(columns, ROWS, room);
     const isShown = leftOut.every(({ heading }) => heading !== "PROMPT");
     const prompt = lines[1]?.find(({ column }) => column.heading === "PROMPT");
     expect(prompt?.text.length ?? 0).toBeGreaterThanOrEqual(isShown ? 12 : 0);
@@ -114,4 +119,10 @@ it("a text is cut between characters as they are seen, to the columns that they 
   expect(cutTo("雪の中の狐", 6)).toBe("雪の…");
   expect(cutTo("fox 👩‍👩‍👧 fox", 7)).toBe("fox 👩‍👩‍👧…");
   expect(cutTo("a fox", 5)).toBe("a fox");
+});
+
+it("a table may have some hundred thousand rows", () => {
+  const rows = Array.from({ length: 200_000 }, (_, at) => ["z-image", "1:1", "", `${at}.png`]);
+  const { fitted } = layOut(COLUMNS, rows, Number.POSITIVE_INFINITY);
+  expect(fitted(rows.at(-1) ?? []).map(({ text }) => text)).toEqual(["z-image", "1:1", "", "199999.png"]);
 });

@@ -3,7 +3,7 @@ import { openLedger } from "../../../client/open-ledger.ts";
 import { historyEntry } from "../../../client/report-json.ts";
 import { reportOf } from "../../../core/task/report.ts";
 import { describeUnreadable } from "../../../core/task/unreadable.ts";
-import { chargedTasks, recentTasks } from "../../../core/use-cases/history.ts";
+import { chargedTasks, recentOf } from "../../../core/use-cases/history.ts";
 import {
   HISTORY_LIMIT,
   type HistoryFilter,
@@ -52,18 +52,17 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
   }
   const ledger = openLedger(clientContext(session));
   if (session.options.json) return listJson(ledger, limit, filter, flags, session);
-  const { records, unreadable, elsewhere, matching } = await recentTasks(
+  const { showTasks, taskRow } = await import("./task-table.ts");
+  const { records, unreadable, elsewhere, matching } = await recentOf(
     ledger,
     limit,
     filter,
     MOST_COUNTED + 1,
+    (record) => taskRow(reportOf(record), session.context),
   );
   for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
   if (records.length === 0) await showNone(elsewhere, flags, session);
-  else {
-    const { showTasks } = await import("./task-table.ts");
-    await showTasks(records.map(reportOf), session);
-  }
+  else await showTasks(records, session);
   if (matching > records.length) {
     const all = matching > MOST_COUNTED ? `more than ${MOST_COUNTED}` : matching;
     await session.console.note(`${records.length} of ${all}, --all shows the rest`);

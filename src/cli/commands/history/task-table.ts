@@ -18,25 +18,47 @@ const COLUMNS: readonly TableColumn[] = [
   { heading: "FILE", least: 12 },
 ];
 
+/** What the table needs of a task. */
+interface TaskRow {
+  submittedAt: string | null;
+  id: string;
+  status: string;
+  credits: number | null;
+  prompt: string;
+  file: TableCell;
+}
+
+export function taskRow(report: TaskReport, context: Session["context"]): TaskRow {
+  const { submittedAt, taskId, ledgerId, state, credits, request } = report;
+  return {
+    submittedAt,
+    id: taskId ?? ledgerId ?? "",
+    status: historyStatus(state),
+    credits,
+    prompt: request?.prompt ?? "",
+    file: fileCell(report, context),
+  };
+}
+
 /** Shows tasks as a table. On a terminal times and ids are shortened, in a pipe they are complete. */
-export async function showTasks(reports: readonly TaskReport[], session: Session): Promise<void> {
+export async function showTasks(tasks: readonly TaskRow[], session: Session): Promise<void> {
   const { stdout, clock } = session.context;
-  const ids = reports.map(({ taskId, ledgerId }) => taskId ?? ledgerId ?? "");
+  const ids = tasks.map(({ id }) => id);
   const shown = stdout.isTTY ? shortTaskIds(ids) : ids;
   const timeText = stdout.isTTY ? (date: Date) => ageText(date, clock.now()) : localMinute;
-  const rows = reports.map((report, at) => [
-    report.submittedAt === null ? "" : timeText(new Date(report.submittedAt)),
+  const rows = tasks.map(({ submittedAt, status, credits, prompt, file }, at) => [
+    submittedAt === null ? "" : timeText(new Date(submittedAt)),
     shown[at] ?? "",
-    historyStatus(report.state),
-    report.credits === null ? "?" : String(report.credits),
-    report.request?.prompt ?? "",
-    fileCell(report, session),
+    status,
+    credits === null ? "?" : String(credits),
+    prompt,
+    file,
   ]);
   await showTable(COLUMNS, rows, session, styleOf);
 }
 
 /** The first file and how many there are besides; why there is none. */
-function fileCell({ files, state, error }: TaskReport, { context }: Session): TableCell {
+function fileCell({ files, state, error }: TaskReport, context: Session["context"]): TableCell {
   const [first, ...others] = files;
   if (first === undefined) return state === "failed" ? reasonOf(error?.message ?? "") : "";
   const name = first.path === null ? "standard output" : shortPath(first.path, context);
