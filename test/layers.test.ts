@@ -60,6 +60,7 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
     files: ["api/schema.ts", "painter/picture.ts", "painter/words/unknown-subject.ts"],
   },
   painter: { layers: [] },
+  generators: { layers: ["api", "models", "task", "lib"] },
   task: { layers: ["lib"] },
   lib: { layers: [] },
 };
