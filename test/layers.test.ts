@@ -56,7 +56,7 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   store: { layers: ["task", "lib"] },
   models: { layers: ["task", "lib"] },
   sandbox: {
-    layers: ["models", "task", "lib"],
+    layers: ["generators", "models", "task", "lib"],
     files: ["api/schema.ts", "painter/picture.ts", "painter/words/unknown-subject.ts"],
   },
   painter: { layers: [] },

@@ -33,7 +33,7 @@ export interface GeneratedImage {
 
 /** What a job may do while it runs. */
 export interface JobDeps {
-  /** Gives the request up: the reply is not waited for any longer. */
+  /** Gives the request up, as does the queue when `timeoutMs` has passed: the reply is not waited for any longer. */
   signal: AbortSignal;
   /** How far the image is, from 0 to 1, where the generator says that. */
   onProgress: (share: number) => void;

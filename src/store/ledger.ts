@@ -1,12 +1,4 @@
 import path from "node:path";
-import { isPresent, makeFolder } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
-import { publishOnce } from "../lib/publish.ts";
-import { syncFolder } from "../lib/sync-folder.ts";
-import type { Intent } from "../task/intent.ts";
-import type { TaskEvent } from "../task/lifecycle.ts";
-import type { TaskRecord } from "../task/record.ts";
-import { Announced } from "./announced.ts";
 import {
   type Claim,
   type ClaimLimits,
@@ -16,7 +8,15 @@ import {
   removeClaims,
   sweepClaims,
   takeClaim,
-} from "./claim.ts";
+} from "../lib/claim.ts";
+import { isPresent, makeFolder } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-code.ts";
+import { publishOnce } from "../lib/publish.ts";
+import { syncFolder } from "../lib/sync-folder.ts";
+import type { Intent } from "../task/intent.ts";
+import type { TaskEvent } from "../task/lifecycle.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { Announced } from "./announced.ts";
 import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";

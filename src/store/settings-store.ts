@@ -1,9 +1,9 @@
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { claimInTurn } from "../lib/claim.ts";
 import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
-import { claimInTurn } from "./claim.ts";
 import { SettingsError } from "./errors.ts";
 import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
 import { leftoversOf, proveRoom } from "./settings-on-disk.ts";

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { takeClaim } from "../../src/store/claim.ts";
+import { takeClaim } from "../../src/lib/claim.ts";
 import { SettingsError } from "../../src/store/errors.ts";
 import { SettingsStore } from "../../src/store/settings-store.ts";
 import { SETTING_NAMES } from "../../src/store/settings-table.ts";

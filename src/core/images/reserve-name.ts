@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
+import { sweepClaims, takeClaim } from "../../lib/claim.ts";
 import { isSameMachine, type Processes } from "../../lib/processes.ts";
-import { sweepClaims, takeClaim } from "../../store/claim.ts";
 import { foldedName } from "./published-names.ts";
 
 const PREFIX = ".imggen-";

@@ -1,14 +1,14 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isoTime } from "../lib/clock.ts";
-import { DiskFile } from "../lib/disk-file.ts";
-import { isFolder, isPresent, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
-import { jsonOrNull } from "../lib/json.ts";
-import { isSameMachine, type Processes, type ProcessIdentity } from "../lib/processes.ts";
-import { publishOnce, readPublished } from "../lib/publish.ts";
-import { randomDigits } from "../lib/random-digits.ts";
+import { isoTime } from "./clock.ts";
+import { DiskFile } from "./disk-file.ts";
+import { isFolder, isPresent, removeIfPossible, removeIfPresent } from "./durable.ts";
+import { errorCode } from "./error-code.ts";
+import { jsonOrNull } from "./json.ts";
+import { isSameMachine, type Processes, type ProcessIdentity } from "./processes.ts";
+import { publishOnce, readPublished } from "./publish.ts";
+import { randomDigits } from "./random-digits.ts";
 
 /** The process that has the resource, or the claim that this process now has on it. */
 export type ClaimResult = { isTaken: true; by: ClaimOwner } | { isTaken: false; claim: Claim };

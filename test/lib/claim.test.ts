@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from "node:fs";
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { type ClaimResult, removeClaims, takeClaim } from "../../src/lib/claim.ts";
 import type { Processes } from "../../src/lib/processes.ts";
-import { type ClaimResult, removeClaims, takeClaim } from "../../src/store/claim.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
