@@ -131,13 +131,4 @@ describe("a client's batch", () => {
     expect(server.submits().length).toBeLessThanOrEqual(3);
     await rows.return?.();
   });
-
-  it("submits no row twice where two clients run it at once", async () => {
-    const { client, output, server } = await clientWorld({ submit: late(20, accepts) });
-    const batches = [client(), client()].map((each) => each.batch(foxes(8), { ...PRICED, output }));
-    await Promise.all(batches.map(taken));
-    for (const { summary } of batches) expect(summary).toMatchObject({ rows: 8, failed: 0, unknown: 0 });
-    expect(server.submits()).toHaveLength(8);
-    expect((await imagesIn(output)).filter((name) => name.endsWith(".png"))).toHaveLength(8);
-  });
 });

@@ -80,17 +80,6 @@ describe("a client", () => {
     expect(server.submits()).toHaveLength(3);
   });
 
-  it("submits one of several identical requests at once where they are to be reused", async () => {
-    const { client, output, server } = await clientWorld();
-    const [imggen, other] = [client(), client()];
-    const options = { ...SOON, output, reuse: true };
-    const calls = [imggen.generate(options), imggen.generate(options), other.generate(options)];
-    const results = await Promise.all(calls);
-    expect(server.submits()).toHaveLength(1);
-    expect(new Set(results.map(({ taskId }) => taskId)).size).toBe(1);
-    expect(results.filter(({ reused }) => reused)).toHaveLength(2);
-  });
-
   it("takes URLs of reference images alone, where an upload command is set too", async () => {
     const { client, home, server } = await clientWorld();
     await runCommand(["config", "set", "uploadCommand", "/no/such/command {file}"], { home });
@@ -400,38 +389,5 @@ describe("a call that is stopped", () => {
     });
     expect(server.submits()).toHaveLength(1);
     await imggen.close();
-  });
-});
-
-describe("two clients on one home", () => {
-  it("save a charged task once, whoever is first", async () => {
-    const { client, output, server } = await clientWorld({
-      poll: inTurn(stillRunning, completedAt("/1.png")),
-    });
-    const clients = [client(), client()];
-    await clients[0]?.generate({ ...SOON, output, wait: false });
-    const ends = await Promise.all(clients.map((each) => each.resume([], { pollIntervalMs: 100 })));
-    const tasks = ends.flatMap((end) => end.tasks);
-    const saved = new Set(
-      tasks.flatMap(({ files }) => files.map(({ path: file }) => path.basename(file ?? ""))),
-    );
-    expect(saved.size).toBe(1);
-    for (const task of tasks) if (!task.ok) expect(task.error.type).toBe("pending");
-    expect(await client().resume([], { pollIntervalMs: 100 })).toEqual({ ok: true, tasks: [] });
-    expect(server.submits()).toHaveLength(1);
-  });
-
-  it("leave a task to the one that is at it", async () => {
-    const { client, output } = await clientWorld({ poll: stillRunning });
-    const busy = client();
-    const waits = new Promise<void>((resolve) => {
-      void failureOf(
-        busy.generate({ ...SOON, output, onProgress: (event) => event.type === "waiting" && resolve() }),
-      );
-    });
-    await waits;
-    const [task] = (await client().resume([], { pollIntervalMs: 100 })).tasks;
-    expect(task).toMatchObject({ ok: false, charged: "yes", error: { type: "pending" } });
-    await pause(50);
   });
 });

@@ -135,12 +135,7 @@ export const BATCHES_TOGETHER = {
     turnedAway: 1,
     // Long enough for the process beside to start and come to the row.
     retryAfter: 3,
-    steps: [
-      {
-        ...WHOLE_BATCH,
-        beside: { step: batch("rows.jsonl", "--yes"), when: "submit: turned away" },
-      },
-    ],
+    steps: [{ ...WHOLE_BATCH, beside: { step: batch("rows.jsonl", "--yes"), when: "submit: turned away" } }],
   },
 } satisfies Record<string, BatchScenario>;
 

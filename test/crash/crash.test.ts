@@ -84,9 +84,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
     expectSound("power cuts after a task id was written", ids);
   });
 
-  it("when the disk failed after a reservation was left unfinished", {
-    timeout,
-  }, async () => {
+  it("when the disk failed after a reservation was left unfinished", { timeout }, async () => {
     const reserving = /^kill-after at operation \d+, open .*\.claim-1\.\w+$/;
     const failures = atEach(34, "EIO");
     const outcomes = await tryStrikesAfter(SCENARIOS.noHardLinks, reserving, 0, failures, program);

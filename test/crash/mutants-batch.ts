@@ -81,12 +81,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a batch is known by its folder's path alone",
-    edits: [
-      {
-        find: "known?.origin ?? (await folders.byPath(folder))",
-        replace: "folder",
-      },
-    ],
+    edits: [{ find: "known?.origin ?? (await folders.byPath(folder))", replace: "folder" }],
     shows: { scenario: BATCHES.moved, at: UNDISTURBED },
   },
   {
@@ -150,22 +145,12 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a saved row is submitted again",
-    edits: [
-      {
-        find: "return savedBefore(row, record, run);",
-        replace: "return submitRow(row, null, run);",
-      },
-    ],
+    edits: [{ find: "return savedBefore(row, record, run);", replace: "return submitRow(row, null, run);" }],
     shows: { scenario: BATCHES.repeated, at: UNDISTURBED },
   },
   {
     bug: "an accepted row is submitted again",
-    edits: [
-      {
-        find: "return finishRow(row, record, run);",
-        replace: "return submitRow(row, null, run);",
-      },
-    ],
+    edits: [{ find: "return finishRow(row, record, run);", replace: "return submitRow(row, null, run);" }],
     shows: { scenario: BATCHES.continued, at: UNDISTURBED },
   },
   {
@@ -175,10 +160,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
         find: `const waits = entry?.kind === "task" && entry.record.state.name === "rate_limited";`,
         replace: `const waits = entry?.kind === "task" && run === null;`,
       },
-      {
-        find: `rate_limited: "waiting"`,
-        replace: `rate_limited: "new"`,
-      },
+      { find: `rate_limited: "waiting"`, replace: `rate_limited: "new"` },
     ],
     shows: { scenario: BATCHES_TOGETHER.waiting, at: UNDISTURBED },
   },

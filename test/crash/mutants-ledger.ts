@@ -23,10 +23,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
   {
     bug: "the task is polled while its id is still being written",
     edits: [
-      {
-        find: `  await writer.write({ type: "accepted"`,
-        replace: `  void writer.write({ type: "accepted"`,
-      },
+      { find: `  await writer.write({ type: "accepted"`, replace: `  void writer.write({ type: "accepted"` },
     ],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: bytes at operation \d+, sync .*\.jsonl$/ },
   },
@@ -47,12 +44,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "a write that took only some of the bytes is taken for whole",
-    edits: [
-      {
-        find: "    while (done < bytes.length) done",
-        replace: "    if (done < bytes.length) done",
-      },
-    ],
+    edits: [{ find: "    while (done < bytes.length) done", replace: "    if (done < bytes.length) done" }],
     shows: { scenario: SCENARIOS.plain, at: /^short at operation \d+, write .*\.jsonl$/ },
   },
   {

@@ -7,14 +7,8 @@ export const SAVING_MUTANTS: Mutant[] = [
   {
     bug: "publishing replaces what has the name",
     edits: [
-      {
-        find: "  if (!spec.destination.overwrite) return publish",
-        replace: "  if (false) return publish",
-      },
-      {
-        find: "    return !this.#earlier.has(key) && there.mtimeMs < sinceMs;",
-        replace: "    return true;",
-      },
+      { find: "  if (!spec.destination.overwrite) return publish", replace: "  if (false) return publish" },
+      { find: "    return !this.#earlier.has(key) && there.mtimeMs < sinceMs;", replace: "    return true;" },
     ],
     shows: { scenario: SCENARIOS.nameTaken, at: UNDISTURBED },
   },
@@ -43,10 +37,7 @@ export const SAVING_MUTANTS: Mutant[] = [
   {
     bug: "the folder of a published image is not synced",
     edits: [
-      {
-        find: "await syncFolder(path.dirname(file)); return { path: file",
-        replace: "return { path: file",
-      },
+      { find: "await syncFolder(path.dirname(file)); return { path: file", replace: "return { path: file" },
     ],
     shows: {
       scenario: SCENARIOS.plain,
@@ -56,30 +47,19 @@ export const SAVING_MUTANTS: Mutant[] = [
   {
     bug: "an image that was published before the crash is saved again",
     edits: [
-      {
-        find: "    if (spec.recovering && !isOurs && (await",
-        replace: "    if (false && !isOurs && (await",
-      },
+      { find: "    if (spec.recovering && !isOurs && (await", replace: "    if (false && !isOurs && (await" },
     ],
     shows: { scenario: SCENARIOS.plain, at: /^kill-after at operation \d+, link .*\.png$/ },
   },
   {
     bug: "what a crashed download left is never removed",
-    edits: [
-      {
-        find: "  if (spec.recovering && spec.owned) await",
-        replace: "  if (false) await",
-      },
-    ],
+    edits: [{ find: "  if (spec.recovering && spec.owned) await", replace: "  if (false) await" }],
     shows: { scenario: SCENARIOS.plain, at: /^kill-after at operation \d+, write .*\.part$/ },
   },
   {
     bug: "two processes share the name of a temporary file",
     edits: [
-      {
-        find: "ownedName(kind, processes.self)",
-        replace: `".imggen-download.part"`,
-      },
+      { find: "ownedName(kind, processes.self)", replace: `".imggen-download.part"` },
       {
         find: "() => DiskFile.createInBackground(temporary, 0o600)",
         replace:
@@ -90,12 +70,7 @@ export const SAVING_MUTANTS: Mutant[] = [
   },
   {
     bug: "without hard links, publishing replaces what has the name",
-    edits: [
-      {
-        find: '    if (await nameIsTaken(target)) return "exists";',
-        replace: "",
-      },
-    ],
+    edits: [{ find: '    if (await nameIsTaken(target)) return "exists";', replace: "" }],
     shows: { scenario: SCENARIOS.noHardLinks, at: UNDISTURBED },
   },
   {

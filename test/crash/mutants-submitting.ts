@@ -30,10 +30,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   {
     bug: "a living owner is not respected",
     edits: [
-      {
-        find: "return firstOwner !== null && processes.isAlive(firstOwner);",
-        replace: "return false;",
-      },
+      { find: "return firstOwner !== null && processes.isAlive(firstOwner);", replace: "return false;" },
     ],
     shows: { scenario: TOGETHER.generateAndResume, at: incidentAt("poll: arrived", "stall") },
   },
@@ -44,12 +41,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "a submit answered with HTTP 500 is sent again",
-    edits: [
-      {
-        find: "  if (status === 429) {",
-        replace: "  if (status === 429 || status >= 500) {",
-      },
-    ],
+    edits: [{ find: "  if (status === 429) {", replace: "  if (status === 429 || status >= 500) {" }],
     shows: { scenario: IMPATIENT, at: incidentAt("submit: charged", "HTTP 500") },
   },
   {

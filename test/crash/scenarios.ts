@@ -114,12 +114,7 @@ export const SCENARIOS = {
   noHardLinks: { ...NAME_TAKEN, name: "generate where there are no hard links", hardLinks: false },
   turnedAway: { ...PLAIN, name: "generate that is turned away twice", turnedAway: 2 },
   reuse: { ...PLAIN, name: "generate --reuse", steps: [generate("a fox", "--reuse")] },
-  sidecar: {
-    ...PLAIN,
-    name: "generate --sidecar",
-    steps: [generate("a fox", "--sidecar")],
-    sidecars: true,
-  },
+  sidecar: { ...PLAIN, name: "generate --sidecar", steps: [generate("a fox", "--sidecar")], sidecars: true },
   severalImages: { ...PLAIN, name: "generate of three images", imagesPerTask: 3 },
   severalImagesResumed: { ...RESUMED, name: "resume of three images", imagesPerTask: 3 },
 } satisfies Record<string, Scenario>;

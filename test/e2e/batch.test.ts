@@ -1,22 +1,18 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { accepts, jsonLines } from "../support/batch-world.ts";
+import { accepts, foxes, jsonLines } from "../support/batch-world.ts";
 import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { programWorld } from "../support/program-world.ts";
+import { serviceWorld } from "../support/program-world.ts";
 import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
-
-const foxes = (count: number) => Array.from({ length: count }, (_, index) => `fox ${index}`);
 
 /** A world with a manifest in it. */
 async function batchOf(prompts: readonly string[], ...lines: readonly string[]) {
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     submit: late(10, accepts),
     poll: inTurn(stillRunning, completedAt("/1.png")),
   });
-  const world = await programWorld(server);
   const manifest = path.join(world.folder, "p.txt");
   await writeFile(manifest, [...prompts, ...lines].join("\n"));
   const args = [

@@ -2,8 +2,8 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
-import { liveServer, liveService } from "../support/live-server.ts";
-import { programWorld, SAVED } from "../support/program-world.ts";
+import { liveServer } from "../support/live-server.ts";
+import { SAVED, serviceWorld } from "../support/program-world.ts";
 import { recipe } from "../support/recipe.ts";
 import { response } from "../support/scripted-server.ts";
 import { hasTool } from "../support/tools.ts";
@@ -12,7 +12,7 @@ const URL_OF_IT = "https://my-bucket.example/references/1?signature=ab";
 
 /** A world with an image, and a folder of commands that comes first in PATH. */
 async function world() {
-  const made = await programWorld(await liveService(PICTURE));
+  const { world: made } = await serviceWorld();
   await writeFile(path.join(made.folder, "fox.png"), PICTURE);
   const bin = path.join(made.folder, "bin");
   await mkdir(bin);

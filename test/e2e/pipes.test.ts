@@ -6,7 +6,7 @@ import { buildPng } from "../lib/image/builders.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { runProgram } from "../support/program.ts";
-import { programWorld } from "../support/program-world.ts";
+import { programWorld, serviceWorld } from "../support/program-world.ts";
 import { completedAt, inTurn, stillRunning } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -14,8 +14,7 @@ const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 
 /** A world with a service in it, and a shell in which `imggen` is the built program. */
 async function shellWorld() {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld();
   const define = `imggen() { "${process.execPath}" "${BIN}" "$@"; }`;
   const shell = (script: string) =>
     world.run([], { through: ["bash", "-c", `${define}\n${script}`], cwd: world.out });
@@ -32,8 +31,7 @@ it("path=$(imggen generate …) holds the path of the image, and nothing else", 
 });
 
 it("several images are a path a line", async () => {
-  const server = await liveService(PICTURE, { poll: completedAt("/1.png", "/2.png", "/3.png") });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: completedAt("/1.png", "/2.png", "/3.png") });
   const run = await world.run(["generate", "a fox", "-m", "vendor2/beta-v4", "-n", "3"]);
   expect(run.stdout.split("\n")).toEqual([
     path.join(world.out, "a-fox-task1.png"),
@@ -126,8 +124,7 @@ it("a loop over a list on standard input is not robbed of it by a prompt given a
 });
 
 it("$(imggen generate --no-wait) is the task id, which status and resume take", async () => {
-  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
   const id = (await world.run(["generate", "a fox", "--no-wait"])).stdout;
   expect(id).toBe("task-1\n");
   expect((await world.run(["status", id.trim()])).code).toBe(6);

@@ -55,12 +55,7 @@ async function worldWithoutFiles({ at, files }: Moment) {
     },
   });
   const { PATH } = process.env;
-  const env = {
-    PATH,
-    IMGGEN_HOME: home,
-    IMGGEN_API_KEY: "sk-test",
-    IMGGEN_BASE_URL: `${server.origin}/api`,
-  };
+  const env = { PATH, IMGGEN_HOME: home, IMGGEN_API_KEY: "sk-test", IMGGEN_BASE_URL: `${server.origin}/api` };
   const run = (args: readonly string[], folder = program) =>
     finished(spawn(process.execPath, [path.join(folder, "bin/imggen.cjs"), ...args], { env, stdio: "pipe" }));
   return { file: path.join(out, "fox.png"), run };

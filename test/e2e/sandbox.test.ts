@@ -101,17 +101,7 @@ it("imggen sandbox keeps tasks between runs: what one served, the next one still
   expect((await end).code).toBe(130);
   const again = await served(world, ["--port", new URL(first.baseUrl).port]);
   expect(again.baseUrl).toBe(first.baseUrl);
-  expect(await world.aftermath(await world.resume([taskId], { env }))).toMatchObject({
-    exit: 0,
-    done: ["saved"],
-  });
-});
-
-it("imggen sandbox says so when the port is taken", async () => {
-  const world = await programWorld(null);
-  const { baseUrl } = await served(world, []);
-  const run = await world.run(["sandbox", "--port", new URL(baseUrl).port, "--json"]);
-  expect(await world.aftermath(run)).toMatchObject({ exit: 2, type: "usage" });
+  expect(await world.afterResume([taskId], { env })).toMatchObject({ exit: 0, done: ["saved"] });
 });
 
 /** `imggen sandbox --json`, once it serves. */

@@ -2,14 +2,11 @@ import { cp, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, imagesIn, jsonLines } from "../support/batch-world.ts";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
-import { programWorld } from "../support/program-world.ts";
+import { serviceWorld } from "../support/program-world.ts";
 
 /** A batch of three rows that is saved, and the same command again, into a folder of any name. */
 async function savedBatch() {
-  const server = await liveService(PICTURE, { submit: accepts });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: accepts });
   const manifest = path.join(world.folder, "p.txt");
   await writeFile(manifest, "a fox\na hen\nan owl\n");
   const at = (name: string) => path.join(world.folder, name);
@@ -61,8 +58,7 @@ it("a batch's folder that another home has filled: nothing is submitted without 
 });
 
 it("a folder that was begun with --shard: a run without it submits nothing of other homes' shards without --yes", async () => {
-  const server = await liveService(PICTURE, { submit: accepts });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: accepts });
   const manifest = path.join(world.folder, "p.txt");
   await writeFile(manifest, Array.from({ length: 8 }, (_, row) => `fox ${row}`).join("\n"));
   const batch = async (home: string, ...flags: string[]) => {

@@ -1,16 +1,13 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { accepts, byPrompt, jsonLines } from "../support/batch-world.ts";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
-import { programWorld } from "../support/program-world.ts";
+import { accepts, byPrompt, foxes, jsonLines } from "../support/batch-world.ts";
+import { serviceWorld } from "../support/program-world.ts";
 import type { ServiceScript } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, reset } from "../support/scripts.ts";
 
 async function batchWorldOf(script: ServiceScript = {}) {
-  const server = await liveService(PICTURE, { submit: accepts, ...script });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: accepts, ...script });
   const file = path.join(world.folder, "p.txt");
   const manifest = (...prompts: string[]) => writeFile(file, prompts.join("\n"));
   const batch = async (model: string, ...flags: string[]) => {
@@ -20,8 +17,6 @@ async function batchWorldOf(script: ServiceScript = {}) {
   };
   return { server, world, manifest, batch };
 }
-
-const foxes = (count: number) => Array.from({ length: count }, (_, index) => `fox ${index}`);
 
 it("costs that are not documented count in confirmAbove: a batch of them needs --yes", async () => {
   const { server, world, manifest, batch } = await batchWorldOf();

@@ -6,9 +6,8 @@ import { buildPng } from "../lib/image/builders.ts";
 import { accepts, jsonLines } from "../support/batch-world.ts";
 import { failingDisk } from "../support/failing-disk.ts";
 import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
 import { response, type ServiceScript } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, silence, stillRunning } from "../support/scripts.ts";
 import { stopped } from "../support/started.ts";
@@ -16,8 +15,7 @@ import { stopped } from "../support/started.ts";
 const BATCH = ["batch", "p.txt", "-m", "z-image", "--yes", "--name", "{slug}", "--poll-interval", "100ms"];
 
 async function batchOf(rows: number, script: ServiceScript) {
-  const server = await liveService(PICTURE, { submit: accepts, ...script });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: accepts, ...script });
   const prompts = Array.from({ length: rows }, (_, index) => `fox ${index}`);
   await writeFile(path.join(world.folder, "p.txt"), prompts.join("\n"));
   const args = ["batch", path.join(world.folder, "p.txt"), ...BATCH.slice(2)];
@@ -58,6 +56,9 @@ it("SIGINT in a batch: nothing more is submitted, what was charged is named, and
   expect(run.code).toBe(130);
   expect(elapsedMs).toBeLessThan(2_500);
   expect(server.submits()).toHaveLength(submits);
+  expect(run.stderr).toMatch(/^12 rows: \d+ saved, \d+ charged and unfinished, \d+ not sent\./m);
+  expect(run.stderr.match(/Interrupted/g)).toHaveLength(1);
+  expect(run.stderr).toContain("Resume with: imggen batch ");
   for (const prompt of promptsOf(world) ?? [])
     expect(run.stderr).toContain(`task-${prompt.replace(" ", "-")}`);
   const again = await world.run(args);

@@ -2,10 +2,8 @@ import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, jsonLines } from "../support/batch-world.ts";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { type Aftermath, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { type Aftermath, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { response } from "../support/scripted-server.ts";
 import { inTurn, pause, replies } from "../support/scripts.ts";
 import { stopped } from "../support/started.ts";
@@ -21,22 +19,17 @@ async function waitingOut(world: ProgramWorld): Promise<void> {
 const NOT_SENT: Aftermath = { ...SAVED, exit: 0, type: null, charged: null, files: [], done: ["not_sent"] };
 
 it("SIGINT while a 429 is waited out: nothing was charged, exit 130, and the ledger says that it was not sent", async () => {
-  const world = await programWorld(await liveService(PICTURE, { submit: busyFor(60) }));
+  const { world } = await serviceWorld({ submit: busyFor(60) });
   const program = world.start(world.generateArgs());
   const end = finished(program);
   await waitingOut(world);
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-  expect(await world.aftermath(run)).toEqual({
-    ...NOT_SENT,
-    exit: 130,
-    type: "interrupted",
-    charged: "no",
-  });
+  expect(await world.aftermath(run)).toEqual({ ...NOT_SENT, exit: 130, type: "interrupted", charged: "no" });
   expect(elapsedMs).toBeLessThan(2_500);
 });
 
 it("SIGKILL while a 429 is waited out: nothing is unknown, resume closes the request, and history is empty", async () => {
-  const world = await programWorld(await liveService(PICTURE, { submit: busyFor(60) }));
+  const { world } = await serviceWorld({ submit: busyFor(60) });
   const program = world.start(world.generateArgs());
   const end = finished(program);
   await waitingOut(world);
@@ -44,13 +37,12 @@ it("SIGKILL while a 429 is waited out: nothing is unknown, resume closes the req
   await end;
   const history = await world.run(["history", "--json"]);
   expect(JSON.parse(history.stdout)).toEqual([]);
-  expect(await world.aftermath(await world.resume())).toEqual(NOT_SENT);
+  expect(await world.afterResume()).toEqual(NOT_SENT);
   expect(await readdir(path.join(world.home, "state/tasks/open"))).toEqual([]);
 });
 
 it("SIGKILL while a batch waits out a 429: the same command submits the row", async () => {
-  const server = await liveService(PICTURE, { submit: inTurn(busyFor(60), accepts) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: inTurn(busyFor(60), accepts) });
   await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
   const batch = ["batch", path.join(world.folder, "rows.txt"), "-m", "gamma-image-2", "--json"];
   const args = [...batch, "--poll-interval", "100ms", "--max-credits", "2"];
@@ -67,8 +59,7 @@ it("SIGKILL while a batch waits out a 429: the same command submits the row", as
 });
 
 it("a batch beside one that waits out a 429: the row is submitted by neither twice, and both end well", async () => {
-  const server = await liveService(PICTURE, { submit: inTurn(busyFor(2), accepts) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: inTurn(busyFor(2), accepts) });
   await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
   const batch = ["batch", path.join(world.folder, "rows.txt"), "-m", "gamma-image-2", "--json"];
   const args = [...batch, "--poll-interval", "100ms", "--yes"];
@@ -82,8 +73,7 @@ it("a batch beside one that waits out a 429: the row is submitted by neither twi
 });
 
 it("a request that another process waits to submit again counts for dailyCredits, and no longer once it is killed", async () => {
-  const server = await liveService(PICTURE, { submit: inTurn(busyFor(60), accepts) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: inTurn(busyFor(60), accepts) });
   await world.run(["config", "set", "dailyCredits", "2"]);
   const flags = ["-m", "gamma-image-2"];
   const program = world.start(world.generateArgs(flags));
@@ -97,8 +87,7 @@ it("a request that another process waits to submit again counts for dailyCredits
 });
 
 it("the same request beside one that waits out a 429: --reuse spends nothing, and without it another is submitted", async () => {
-  const server = await liveService(PICTURE, { submit: inTurn(busyFor(60), accepts) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: inTurn(busyFor(60), accepts) });
   const program = world.start(world.generateArgs());
   const end = finished(program);
   await waitingOut(world);

@@ -18,7 +18,7 @@ import { failingDisk } from "../support/failing-disk.ts";
 import { heavyPicture, PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { NOT_SAVED, programWorld, SAVED } from "../support/program-world.ts";
+import { NOT_SAVED, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { type Behaviour, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -43,7 +43,7 @@ const NOTHING_SENT = { exit: 8, type: "save_failed", charged: "no", submits: 0, 
 const REFUSED = { exit: 2, type: "usage", charged: "no", submits: 0, open: [], done: [] };
 
 it("a missing output folder is made, parents and all", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const run = await world.generate(["--output", path.join(world.out, "a/b/c/")]);
   expect(await world.aftermath(run)).toEqual({
     ...SAVED,
@@ -52,13 +52,13 @@ it("a missing output folder is made, parents and all", async () => {
 });
 
 it("a missing parent of an exact path is made", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const run = await world.generate(["--output", path.join(world.out, "a/b/fox.png")]);
   expect(await world.aftermath(run)).toEqual({ ...SAVED, files: ["a/", "a/b/", "a/b/fox.png"] });
 });
 
 it("a read-only output folder is found before anything is sent", async (test) => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const folder = await readOnlyFolder();
   if (folder === null) return test.skip(NO_MOUNT);
   const run = await world.generate(["--output", `${folder}/`]);
@@ -66,7 +66,7 @@ it("a read-only output folder is found before anything is sent", async (test) =>
 });
 
 it("an output folder below a file is found before anything is sent", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   await writeFile(path.join(world.out, "file"), "");
   const run = await world.generate(["--output", `${world.out}/file/`]);
   expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
@@ -74,7 +74,7 @@ it("an output folder below a file is found before anything is sent", async () =>
 
 it("an output folder where the system makes no folders is found before anything is sent", async (test) => {
   if (platform() !== "linux") return test.skip("needs /proc");
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const program = world.start(world.generateArgs(["--output", "/proc/nowhere/"]));
   const end = finished(program);
   const stuck = setTimeout(() => program.kill("SIGKILL"), 5_000);
@@ -86,8 +86,8 @@ it("a full output folder is found before anything is sent", async (test) => {
   const disk = tinyDisk(64);
   if (disk === null) return test.skip(NO_MOUNT);
   fill(disk);
-  const world = await programWorld(await liveService(PICTURE));
-  expect(await world.aftermath(await world.generate(["--output", `${disk}/`]))).toMatchObject(NOTHING_SENT);
+  const { world } = await serviceWorld();
+  expect(await world.afterGenerate(["--output", `${disk}/`])).toMatchObject(NOTHING_SENT);
 });
 
 it("an output folder that fills up during the download: no half file, and resume saves it once there is room", async (test) => {
@@ -101,7 +101,7 @@ it("an output folder that fills up during the download: no half file, and resume
   expect(JSON.parse(run.stdout).error.message).toContain("ENOSPC");
   expect(await readdir(disk)).toEqual([]);
   execFileSync("mount", ["-o", "remount,size=1m", disk]);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual({ ...SAVED, files: [] });
+  expect(await world.afterResume(["task-1"])).toEqual({ ...SAVED, files: [] });
   expect(await readFile(path.join(disk, "a-fox-task1.png"))).toEqual(big);
 });
 
@@ -109,13 +109,13 @@ it("a full state folder is found before anything is sent", async (test) => {
   const disk = tinyDisk(64);
   if (disk === null) return test.skip(NO_MOUNT);
   fill(disk);
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const run = await world.generate([], { env: { IMGGEN_HOME: disk } });
   expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
 });
 
 it("a read-only state folder is found before anything is sent", async (test) => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const folder = await readOnlyFolder();
   if (folder === null) return test.skip(NO_MOUNT);
   const run = await world.generate([], { env: { IMGGEN_HOME: folder } });
@@ -129,14 +129,16 @@ it("a state folder that fills up during the submit still takes the task id: a re
     fill(disk);
     socket.write(success({ taskId: "task-1" }));
   };
-  const server = await liveService(PICTURE, { submit, poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const world = await programWorld(server, { IMGGEN_HOME: disk });
+  const { world } = await serviceWorld(
+    { submit, poll: inTurn(stillRunning, completedAt("/1.png")) },
+    { IMGGEN_HOME: disk },
+  );
   const run = await world.generate(["--timeout", "50ms"]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 6, type: "pending", charged: "yes", submits: 1 });
   const [name = ""] = await readdir(path.join(disk, "state/tasks/open"));
   expect(await readFile(path.join(disk, "state/tasks/open", name), "utf8")).toContain('"taskId":"task-1"');
   await rm(path.join(disk, "filler"));
-  expect(await world.aftermath(await world.resume(["task-1"]))).toMatchObject({
+  expect(await world.afterResume(["task-1"])).toMatchObject({
     exit: 0,
     submits: 1,
     files: ["a-fox-task1.png"],
@@ -144,30 +146,24 @@ it("a state folder that fills up during the submit still takes the task id: a re
 });
 
 it("a ledger that takes no more records while a 429 is waited out: the request is not submitted again, and cost nothing", async () => {
-  const server = await liveService(PICTURE, { submit: replies(response(429, "")) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ submit: replies(response(429, "")) });
   const fault = { operation: "write", code: "ENOSPC", match: "tasks/open", after: 2 };
   const run = await world.generate([], { env: failingDisk(fault) });
   const notSent = { exit: 8, type: "save_failed", charged: "no", submits: 1 };
   expect(await world.aftermath(run)).toMatchObject({ ...notSent, open: ["rate_limited"] });
-  expect(await world.aftermath(await world.resume())).toMatchObject({
-    exit: 0,
-    open: [],
-    done: ["not_sent"],
-  });
+  expect(await world.afterResume()).toMatchObject({ exit: 0, open: [], done: ["not_sent"] });
 });
 
 it("EIO in the ledger before the submit: nothing is sent", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   for (const operation of ["open", "write", "sync"]) {
     const env = failingDisk({ operation, code: "EIO", match: "/tasks/open/" });
-    expect(await world.aftermath(await world.generate([], { env }))).toMatchObject(NOTHING_SENT);
+    expect(await world.afterGenerate([], { env })).toMatchObject(NOTHING_SENT);
   }
 });
 
 it("EIO in the ledger after the submit: the id is printed, the image saved, and resume does not submit again", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { world } = await serviceWorld();
   const env = failingDisk({ operation: "sync", code: "EIO", match: ".jsonl", after: 1 });
   const run = await world.generate([], { env });
   expect(await world.aftermath(run)).toMatchObject({
@@ -176,7 +172,7 @@ it("EIO in the ledger after the submit: the id is printed, the image saved, and 
     charged: "yes",
   });
   expect(run.stderr).toContain("task-1");
-  expect(await world.aftermath(await world.resume(["task-1"]))).toMatchObject({
+  expect(await world.afterResume(["task-1"])).toMatchObject({
     exit: 0,
     submits: 1,
     files: ["a-fox-task1.png"],
@@ -184,53 +180,46 @@ it("EIO in the ledger after the submit: the id is printed, the image saved, and 
 });
 
 it("EIO while the image is written (write): save_failed, and resume saves it", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { world } = await serviceWorld();
   const env = failingDisk({ operation: "write", code: "EIO", match: ".part" });
-  expect(await world.aftermath(await world.generate([], { env }))).toEqual(NOT_SAVED);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterGenerate([], { env })).toEqual(NOT_SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it("EIO where the image gets its name: save_failed, no other file, and resume saves it", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const env = failingDisk({ operation: "link", code: "EIO", match: world.out });
   const run = await world.generate([], { env });
   const { files, ...rest } = await world.aftermath(run);
   expect({ ...rest, files: files.filter((name) => !name.startsWith(".imggen-")) }).toEqual(NOT_SAVED);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it("short writes, of the ledger and of the image, are continued", async () => {
   const big = heavyPicture(300);
   const world = await programWorld(await liveService(big));
   const env = failingDisk({ operation: "short-write", match: world.folder });
-  expect(await world.aftermath(await world.generate([], { env }))).toEqual(SAVED);
+  expect(await world.afterGenerate([], { env })).toEqual(SAVED);
   expect(await readFile(path.join(world.out, "a-fox-task1.png"))).toEqual(big);
 });
 
 it("an exact path that exists is refused before anything is sent, and stays as it is", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const target = path.join(world.out, "fox.png");
   await writeFile(target, "mine");
-  expect(await world.aftermath(await world.generate(["--output", target]))).toMatchObject(REFUSED);
+  expect(await world.afterGenerate(["--output", target])).toMatchObject(REFUSED);
   expect(await readFile(target, "utf8")).toBe("mine");
 });
 
 it("--overwrite replaces an existing file, whole or not at all", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     file: inTurn(replies(response(404, "")), replies(response(404, "")), replies(response(200, PICTURE))),
   });
-  const world = await programWorld(server);
   const target = path.join(world.out, "fox.png");
   await writeFile(target, "mine");
-  expect(await world.aftermath(await world.generate(["--output", target, "--overwrite"]))).toMatchObject({
-    exit: 8,
-  });
+  expect(await world.afterGenerate(["--output", target, "--overwrite"])).toMatchObject({ exit: 8 });
   expect(await readFile(target, "utf8")).toBe("mine");
-  expect(await world.aftermath(await world.resume(["task-1"]))).toMatchObject({
-    exit: 0,
-    files: ["fox.png"],
-  });
+  expect(await world.afterResume(["task-1"])).toMatchObject({ exit: 0, files: ["fox.png"] });
   expect(await readFile(target)).toEqual(PICTURE);
 });
 
@@ -239,34 +228,30 @@ it.each([
   ["a link that leads nowhere", "dangling"],
   ["a pipe", "pipe"],
 ])("%s in the place of an exact path is refused, and stays as it is", async (_name, kind) => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const target = path.join(world.out, "fox.png");
   await writeFile(path.join(world.folder, "elsewhere"), "mine");
   if (kind === "pipe") execFileSync("mkfifo", [target]);
   else await symlink(path.join(world.folder, kind === "link" ? "elsewhere" : "nowhere"), target);
-  expect(await world.aftermath(await world.generate(["--output", target]))).toMatchObject(REFUSED);
+  expect(await world.afterGenerate(["--output", target])).toMatchObject(REFUSED);
   expect(await readFile(path.join(world.folder, "elsewhere"), "utf8")).toBe("mine");
 });
 
 it("--overwrite does not replace a pipe", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const target = path.join(world.out, "fox.png");
   execFileSync("mkfifo", [target]);
-  expect(await world.aftermath(await world.generate(["--output", target, "--overwrite"]))).toMatchObject(
-    REFUSED,
-  );
+  expect(await world.afterGenerate(["--output", target, "--overwrite"])).toMatchObject(REFUSED);
   expect((await stat(target)).isFIFO()).toBe(true);
 });
 
 it("--overwrite through a link leaves what the link leads to as it is, or replaces it whole", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const target = path.join(world.out, "fox.png");
   const elsewhere = path.join(world.folder, "elsewhere");
   await writeFile(elsewhere, "mine");
   await symlink(elsewhere, target);
-  expect(await world.aftermath(await world.generate(["--output", target, "--overwrite"]))).toMatchObject({
-    exit: 0,
-  });
+  expect(await world.afterGenerate(["--output", target, "--overwrite"])).toMatchObject({ exit: 0 });
   expect(await readFile(target)).toEqual(PICTURE);
   const isLink = await readlink(target).then(
     () => true,
@@ -276,63 +261,60 @@ it("--overwrite through a link leaves what the link leads to as it is, or replac
 });
 
 it("a folder in the place of an exact path takes the image inside", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   await mkdir(path.join(world.out, "fox.png"));
   const run = await world.generate(["--output", path.join(world.out, "fox.png")]);
   expect(await world.aftermath(run)).toEqual({ ...SAVED, files: ["fox.png/", "fox.png/a-fox-task1.png"] });
 });
 
 it("a file that has the default name is left as it is: the image's name gets a number", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const taken = path.join(world.out, "a-fox-task1.png");
   await writeFile(taken, "mine");
-  const { files, ...rest } = await world.aftermath(await world.generate());
+  const { files, ...rest } = await world.afterGenerate();
   expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
   expect(files).toContain("a-fox-task1-2.png");
   expect(await readFile(taken, "utf8")).toBe("mine");
 });
 
 it("a file that takes the name during the download is not replaced", async () => {
-  const world = await programWorld(
-    await liveService(PICTURE, {
-      file: async (_request, socket) => {
-        await writeFile(path.join(world.out, "fox.png"), "mine");
-        socket.write(response(200, PICTURE));
-      },
-    }),
-  );
+  const { world } = await serviceWorld({
+    file: async (_request, socket) => {
+      await writeFile(path.join(world.out, "fox.png"), "mine");
+      socket.write(response(200, PICTURE));
+    },
+  });
   const run = await world.generate(["--output", path.join(world.out, "fox.png")]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, files: ["fox-2.png", "fox.png (no image)"] });
   expect(await readFile(path.join(world.out, "fox.png"), "utf8")).toBe("mine");
 });
 
 it("a name of more than 255 bytes: an exact path is refused, a template is cut to fit", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const refusal = await world.generate(["--output", path.join(world.out, `${"x".repeat(252)}.png`)]);
   expect(await world.aftermath(refusal)).toMatchObject(REFUSED);
-  const { files } = await world.aftermath(await world.generate(["--name", `${"漢".repeat(200)}.png`]));
+  const { files } = await world.afterGenerate(["--name", `${"漢".repeat(200)}.png`]);
   expect(files).toHaveLength(1);
   expect(files[0]).toMatch(/^漢+\.png$/);
   expect(Buffer.byteLength(files[0] ?? "")).toBeLessThanOrEqual(255);
 });
 
 it('--name "NUL.png", which some systems reserve, becomes a name that all take', async () => {
-  const world = await programWorld(await liveService(PICTURE));
-  const { files } = await world.aftermath(await world.generate(["--name", "NUL.png"]));
+  const { world } = await serviceWorld();
+  const { files } = await world.afterGenerate(["--name", "NUL.png"]);
   expect(files).toEqual(["_NUL.png"]);
 });
 
 it("too many open files: nothing is lost, and resume saves the image", async (test) => {
   if (!hasTool("prlimit")) return test.skip("prlimit is not installed");
   let pid = 0;
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(async (request, socket) => {
       const open = (await readdir(`/proc/${pid}/fd`)).length;
       execFileSync("sh", ["-c", `prlimit --pid ${pid} --nofile=${open}:${open + 100}`]);
       await completedAt("/1.png")(request, socket);
     }, completedAt("/1.png")),
   });
-  const world = await programWorld(server);
   const program = world.start(world.generateArgs());
   pid = program.pid ?? 0;
   const run = await finished(program);
@@ -342,12 +324,11 @@ it("too many open files: nothing is lost, and resume saves the image", async (te
     charged: "yes",
     files: [],
   });
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it("too many open files while the program's own code is loaded: nothing sent, nothing charged", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld();
   const types: unknown[] = [];
   for (let after = 2; server.requests.length === 0; after++) {
     const env = failingDisk({ operation: "load", code: "EMFILE", match: "dist/chunks/", after });
@@ -362,9 +343,9 @@ it("too many open files while the program's own code is loaded: nothing sent, no
 });
 
 it("a file system without hard links (EPERM) still takes the image, replacing nothing", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const env = failingDisk({ operation: "link", code: "EPERM", match: world.out });
-  expect(await world.aftermath(await world.generate([], { env }))).toEqual(SAVED);
+  expect(await world.afterGenerate([], { env })).toEqual(SAVED);
   await truncate(path.join(world.out, "a-fox-task1.png"), 0);
   const again = await world.run(["resume", "task-1", "--json", "-o", `${world.out}/`], { env });
   expect(again.code).toBe(0);
@@ -372,21 +353,21 @@ it("a file system without hard links (EPERM) still takes the image, replacing no
 });
 
 it("nothing that another user or program has put into the output folder makes it unusable", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   await mkdir(path.join(world.out, ".imggen.probe"));
-  const { files, ...rest } = await world.aftermath(await world.generate());
+  const { files, ...rest } = await world.afterGenerate();
   expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
   expect(files).toEqual([".imggen.probe/", "a-fox-task1.png"]);
 });
 
 it("probe files that a killed process left in the output folder are removed", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const env = { NODE_OPTIONS: `--import ${KILLED_AT_PROBE}` };
   for (let round = 0; round < 3; round++) {
     expect((await world.generate([], { env })).signal).toBe("SIGKILL");
     expect(await readdir(world.out)).toHaveLength(1);
   }
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 /** Takes all the room that a disk has left, to the last byte. */

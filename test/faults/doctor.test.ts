@@ -9,7 +9,7 @@ import { selfSigned } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import type { ProgramOptions } from "../support/program.ts";
-import { type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { type ProgramWorld, programWorld, serviceWorld } from "../support/program-world.ts";
 import { failure } from "../support/scripted-server.ts";
 import { replies, silence } from "../support/scripts.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
@@ -40,7 +40,7 @@ async function examined(world: ProgramWorld, options: ProgramOptions = {}, flags
 const healthyService = () => liveService(PICTURE, { poll: replies(UNKNOWN_TASK) });
 
 it("doctor with a service that never answers ends after 5 s, and says so", async () => {
-  const world = await programWorld(await liveService(PICTURE, { poll: silence }));
+  const { world } = await serviceWorld({ poll: silence });
   const { code, check } = await examined(world);
   expect([code, check("service").status]).toEqual([2, "failed"]);
   expect(check("service").message).toMatch(/could not be reached: no answer within 5 s\.$/);

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { type ProgramWorld, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 
 /** Runs the program in a working folder that has just been deleted. */
 const IN_DELETED_FOLDER = ["sh", "-c", 'mkdir gone && cd gone && rmdir "$PWD" && exec "$@"', "sh"];
 
 describe("in a working folder that was deleted,", () => {
   it.each([["--version"], ["resume"]])("imggen %s works", async (command) => {
-    const world = await programWorld(await liveService(PICTURE));
+    const { world } = await serviceWorld();
     const run = await world.run(command.split(" "), { through: IN_DELETED_FOLDER });
     expect({
       code: run.code,
@@ -26,7 +26,7 @@ describe("in a working folder that was deleted,", () => {
     ["a prompt is read from there", ["generate", "--prompt-file", "prompt.txt", "-o", "/tmp/"]],
     ["a manifest is read from there", ["batch", "rows.txt", "-o", "/tmp/"]],
   ])("it is said in one line where %s: exit 8, nothing sent", async (_name, args) => {
-    const world = await programWorld(await liveService(PICTURE));
+    const { world } = await serviceWorld();
     const run = await world.run([...args, "--json"], { through: IN_DELETED_FOLDER });
     const after = await world.aftermath(run);
     expect(after).toMatchObject({
@@ -41,7 +41,7 @@ describe("in a working folder that was deleted,", () => {
   });
 
   it("an absolute output folder works", async () => {
-    const world = await programWorld(await liveService(PICTURE));
+    const { world } = await serviceWorld();
     const run = await world.generate([], { through: IN_DELETED_FOLDER });
     expect(await world.aftermath(run)).toMatchObject({ exit: 0, submits: 1, done: SAVED.done });
   });

@@ -8,7 +8,7 @@ import { jpegBaseline, webpLossy } from "../lib/image/samples.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
-import { NOT_SAVED, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { NOT_SAVED, type ProgramWorld, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
 import { completedAt, cutShort, drips, inTurn, replies, taskIs } from "../support/scripts.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
@@ -36,21 +36,19 @@ it.each(["file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo=", "javascript
   "a result URL of %j is not downloaded: save_failed, and resume asks the service again",
   async (url) => {
     const hostile = taskIs({ status: "completed", resultUrl: url, errorCode: 0 });
-    const server = await liveService(PICTURE, { poll: inTurn(hostile, completedAt("/1.png")) });
-    const world = await programWorld(server);
+    const { world } = await serviceWorld({ poll: inTurn(hostile, completedAt("/1.png")) });
     const run = await world.generate();
     expect(await world.aftermath(run)).toEqual(NOT_SAVED);
     expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
     if (!url.startsWith("file:")) return;
-    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+    expect(await world.afterResume(["task-1"])).toEqual(SAVED);
   },
 );
 
 it("a result URL with a user name in it is not downloaded, and its password is not shown", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(WHOLE));
   const url = `http://user:passw0rd@127.0.0.1:${elsewhere.port}/1.png`;
-  const server = await liveService(PICTURE, { poll: completedAt(url) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: completedAt(url) });
   const run = await world.generate();
   expect(await world.aftermath(run)).toEqual(NOT_SAVED);
   expect(elsewhere.requests).toEqual([]);
@@ -104,25 +102,23 @@ it("five redirects are followed, to other hosts too, and never with the key", as
     const hop = Number(request.target.slice(1));
     socket.write(hop < 4 ? response(302, "", { location: `/${hop + 1}` }) : WHOLE);
   });
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: completedAt("/start.png"),
     file: replies(response(307, "", { location: `${storage.origin}/0` })),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
   expect(storage.requests).toHaveLength(5);
   for (const { headers } of storage.requests) expect(headers).not.toHaveProperty("authorization");
 });
 
 it("six redirects are too many", async () => {
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     poll: completedAt("/0"),
     file: (request, socket) => {
       socket.write(response(302, "", { location: `/${Number(request.target.slice(1)) + 1}` }));
     },
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
+  expect(await world.afterGenerate()).toEqual(NOT_SAVED);
   const targets = server.requests.map(({ target }) => target);
   expect(targets).toContain("/5");
   expect(targets).not.toContain("/6");
@@ -134,40 +130,35 @@ it.each([
   ["with a wrong checksum", replies(response(200, withOneBitChanged(PICTURE)))],
   ["with no image data", replies(response(200, WITHOUT_PIXELS))],
 ])("an image %s is downloaded again", async (_name, trouble) => {
-  const server = await liveService(PICTURE, { file: inTurn(trouble, trouble, replies(WHOLE)) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({ file: inTurn(trouble, trouble, replies(WHOLE)) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it.each([
   ["HTML", HTML],
   ["SVG", SVG],
 ])("%s in place of an image, to the end: six attempts, and no file", async (_name, page) => {
-  const server = await liveService(PICTURE, { file: replies(page) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
+  const { server, world } = await serviceWorld({ file: replies(page) });
+  expect(await world.afterGenerate()).toEqual(NOT_SAVED);
   expect(downloads(server.requests)).toBe(6);
 });
 
 it("an image that stays cut short is never a file", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     file: inTurn(...Array(6).fill(cutShort(WHOLE, WHOLE.length - 1)), replies(WHOLE)),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(NOT_SAVED);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(NOT_SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it("a download that stalls is begun again", async () => {
   const stalls: Behaviour = (_request, socket) => void socket.write(WHOLE.subarray(0, WHOLE.length - 9));
-  const server = await liveService(PICTURE, { file: inTurn(stalls, replies(WHOLE)) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(SAVED);
+  const { world } = await serviceWorld({ file: inTurn(stalls, replies(WHOLE)) });
+  expect(await world.afterGenerate(["--request-timeout", "400ms"])).toEqual(SAVED);
 });
 
 it("a download of a byte now and then is given up after a minute, and begun again", async () => {
-  const server = await liveService(PICTURE, { file: inTurn(drips(WHOLE, 1, 20), replies(WHOLE)) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ file: inTurn(drips(WHOLE, 1, 20), replies(WHOLE)) });
   // For the program, a hundred times as much time goes by.
   const fast = "const now = performance.now.bind(performance); performance.now = () => now() * 100;";
   const quick = "Math.random = () => 0;";
@@ -179,7 +170,7 @@ it("a download of a byte now and then is given up after a minute, and begun agai
 }, 30_000);
 
 it("a wrong MIME type does not matter: the bytes say what the image is", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: completedAt("/1.exe", "/2.png", "/3"),
     file: inTurn(
       replies(response(200, PICTURE, { "content-type": "text/html" })),
@@ -187,14 +178,13 @@ it("a wrong MIME type does not matter: the bytes say what the image is", async (
       replies(response(200, webpLossy)),
     ),
   });
-  const world = await programWorld(server);
-  const { files, ...rest } = await world.aftermath(await world.generate());
+  const { files, ...rest } = await world.afterGenerate();
   expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
   expect(files.map((file) => path.extname(file)).sort()).toEqual([".jpg", ".png", ".webp"]);
 });
 
 it("the 100 MiB cap: a larger file is given up, whatever its Content-Length says, and leaves nothing", async () => {
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     file: (_request, socket) => {
       socket.write("HTTP/1.1 200 OK\r\n\r\n");
       socket.write(PICTURE);
@@ -206,7 +196,6 @@ it("the 100 MiB cap: a larger file is given up, whatever its Content-Length says
       pour();
     },
   });
-  const world = await programWorld(server);
   const run = await world.generate();
   expect(await world.aftermath(run)).toEqual(NOT_SAVED);
   expect(JSON.parse(run.stdout).error.message).toContain("100 MiB");
@@ -215,22 +204,20 @@ it("the 100 MiB cap: a larger file is given up, whatever its Content-Length says
 
 it('a Content-Disposition of "attachment; filename=../../evil.sh" is ignored', async () => {
   const disposition = "attachment; filename=../../evil.sh; filename*=UTF-8''%2e%2e%2fevil.sh";
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     file: replies(response(200, PICTURE, { "content-disposition": disposition })),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("HTTP 410: a fresh URL is asked for, once, and saved from", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(completedAt("/old.png"), completedAt("/new.png")),
     file: (request, socket) => {
       socket.write(request.target === "/new.png" ? WHOLE : response(410, ""));
     },
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("one result URL of four that is gone keeps none of the others from being saved", async () => {
@@ -238,14 +225,13 @@ it("one result URL of four that is gone keeps none of the others from being save
   const pictures = ["/1.png", "/2.png", "/3.png", "/4.png"].map(
     (url, at) => [url, buildPng(64 + at, 48)] as const,
   );
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     poll: completedAt(...pictures.map(([url]) => url)),
     file(request, socket) {
       const picture = new Map<string, Buffer>(pictures).get(request.target) ?? "";
       socket.write(isGone && request.target === "/2.png" ? GONE : response(200, picture));
     },
   });
-  const world = await programWorld(server);
   const run = await world.generate();
   const { files, ...rest } = await world.aftermath(run);
   expect(rest).toMatchObject({ exit: 8, type: "save_failed", charged: "yes", open: ["partly_saved"] });
@@ -256,7 +242,7 @@ it("one result URL of four that is gone keeps none of the others from being save
   expect(error.message).toContain("1 of 4 images");
   isGone = false;
   const before = server.requests.length;
-  const resumed = await world.aftermath(await world.resume(["task-1"]));
+  const resumed = await world.afterResume(["task-1"]);
   expect(resumed).toMatchObject({ exit: 0, submits: 1, open: [], done: ["saved"] });
   expect(resumed.files).toHaveLength(4);
   expect(downloads(server.requests.slice(before))).toBe(1);
@@ -264,8 +250,7 @@ it("one result URL of four that is gone keeps none of the others from being save
 
 it("a task of 20 result URLs: 16 are saved, the others named, and it is finished", async () => {
   const urls = Array.from({ length: 20 }, (_, at) => `/${at + 1}.png`);
-  const server = await liveService(PICTURE, { poll: completedAt(...urls) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: completedAt(...urls) });
   const run = await world.generate();
   const { files, ...rest } = await world.aftermath(run);
   expect(rest).toMatchObject({ exit: 0, charged: "yes", done: ["saved"] });
@@ -312,6 +297,6 @@ async function publicService(poll?: Behaviour, file?: Behaviour) {
 it("an image that comes compressed with gzip, although that was not asked for: saved as it was", async () => {
   const headers = { "content-encoding": "gzip", "content-type": "image/png" };
   const compressed = response(200, gzipSync(PICTURE), headers);
-  const world = await programWorld(await liveService(PICTURE, { file: replies(compressed) }));
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({ file: replies(compressed) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });

@@ -2,15 +2,13 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
-import { programWorld } from "../support/program-world.ts";
+import { serviceWorld } from "../support/program-world.ts";
 import type { ScriptedServer } from "../support/scripted-server.ts";
 
 const REFUSED = { exit: 2, charged: "no", files: [], submits: 0, open: [], done: [] };
 
 it('a prompt of " " is empty: exit 2, nothing sent', async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   expect(await world.aftermath(await world.run(["generate", " ", "--json"]))).toMatchObject(REFUSED);
 });
 
@@ -26,7 +24,7 @@ it.each([
   ["an overlong form", Buffer.from([0xc0, 0xaf]), /UTF-8.*\b0\b/],
   ["UTF-16", Buffer.from("\uFEFFa fox", "utf16le"), /UTF-8.*\b0\b/],
 ])("%s in a file or on standard input is refused: exit 2, nothing sent", async (_name, bytes, message) => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const file = path.join(world.folder, "prompt.txt");
   await writeFile(file, bytes);
   for (const run of [
@@ -39,15 +37,14 @@ it.each([
 });
 
 it("a prompt that begins with - goes after --, and is sent as it is", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld();
   const run = await world.run(["generate", "-o", `${world.out}/`, "--json", "--", "--help me, a fox"]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, submits: 1 });
   expect(sent(server)).toEqual({ prompt: "--help me, a fox", model: "vendor1/alpha-2" });
 });
 
 it("flags after -- are words of the prompt, --json too", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const run = await world.run(["generate", "--dry-run", "--", "--json"]);
   expect(run.code).toBe(0);
   expect(run.stdout).toContain('"prompt": "--json"');
@@ -55,16 +52,16 @@ it("flags after -- are words of the prompt, --json too", async () => {
 });
 
 it.each(["NaN", "1e9"])("%s for a number is refused", async (text) => {
-  const world = await programWorld(await liveService(PICTURE));
-  for (const flag of ["--max-images", "--max-credits", "--timeout"]) {
+  const { world } = await serviceWorld();
+  const flags = ["--max-images", "--max-credits", "--timeout", "--poll-interval", "--request-timeout"];
+  for (const flag of flags) {
     const run = await world.run(["generate", "a fox", "-m", "vendor2/beta-v4", "--json", `${flag}=${text}`]);
     expect(await world.aftermath(run), flag).toMatchObject({ ...REFUSED, type: "usage" });
   }
 });
 
 it("prompt length counts code points: 1000 emoji pass with a warning, 1001 are refused", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { world } = await serviceWorld();
   const fits = await world.generate(["-m", "z-image"], {});
   expect(fits.code).toBe(0);
   const warned = await world.run(["generate", "-", "-m", "z-image", "--json", "-o", `${world.out}/`], {
@@ -77,21 +74,20 @@ it("prompt length counts code points: 1000 emoji pass with a warning, 1001 are r
 });
 
 it("combining marks and rare scripts arrive as they were given", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld();
   const prompt = 'e\u0301 ≠ é, 𝒻ox, "quotes" \\ back, נמר, 狐狸\n\n\ttab';
   expect((await world.run(["generate", prompt, "-o", `${world.out}/`])).code).toBe(0);
   expect(sent(server).prompt).toBe(prompt);
 });
 
 it("a prompt of megabytes is refused, not read to the end", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const run = await world.run(["generate", "-", "--json"], { input: Buffer.alloc(3 * 1024 * 1024, "a") });
   expect(await world.aftermath(run)).toMatchObject({ ...REFUSED, type: "usage" });
 });
 
 it("a manifest on standard input that is one line of 400 MB is refused in less than 200 MB of memory", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const hook = fileURLToPath(new URL("../bench/peak-memory.cjs", import.meta.url));
   const peak = path.join(world.folder, "peak");
   const run = await world.run(["batch", "-", "--json"], {

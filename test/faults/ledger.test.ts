@@ -2,10 +2,8 @@ import { execFileSync } from "node:child_process";
 import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
 import type { ProgramResult } from "../support/program.ts";
-import { PENDING, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { PENDING, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { EVENTS, linesOf } from "../support/records.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
@@ -50,8 +48,8 @@ it.each(ODD)(
 );
 
 it("damage among the finished tasks is named by history, and disturbs nothing else", async () => {
-  const world = await programWorld(await liveService(PICTURE));
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld();
+  expect(await world.afterGenerate()).toEqual(SAVED);
   const done = ledgerFolder(world, "done");
   const [name = ""] = (await readdir(done, { recursive: true })).filter((each) => each.endsWith(".jsonl"));
   const damaged = path.join(done, name);
@@ -114,7 +112,7 @@ it("a foreign file's name is inert on a terminal", async () => {
 it("a read-only state folder: history works, resume says what is wrong in one line, and later finishes", async (test) => {
   const disk = tinyDisk(512);
   if (disk === null) return test.skip("needs permission to mount");
-  const world = await programWorld(await liveService(PICTURE), { IMGGEN_HOME: disk });
+  const { world } = await serviceWorld({}, { IMGGEN_HOME: disk });
   await world.generate(["--no-wait"]);
   execFileSync("mount", ["-o", "remount,ro", disk]);
   const history = await world.run(["history"]);
@@ -125,16 +123,12 @@ it("a read-only state folder: history works, resume says what is wrong in one li
   expect(linesWith(run, disk)).toEqual([expect.stringContaining("read-only")]);
   expect(await world.files()).toEqual([]);
   execFileSync("mount", ["-o", "remount,rw", disk]);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toMatchObject({
-    exit: 0,
-    submits: 1,
-    files: SAVED.files,
-  });
+  expect(await world.afterResume(["task-1"])).toMatchObject({ exit: 0, submits: 1, files: SAVED.files });
 });
 
 /** A world with one paid task that is still to be saved. */
 async function worldWithTask(): Promise<ProgramWorld> {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const run = await world.generate(["--no-wait"]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, open: PENDING.open });
   return world;

@@ -1,9 +1,7 @@
 import { expect, it } from "vitest";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
 import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
-import { programWorld } from "../support/program-world.ts";
+import { serviceWorld } from "../support/program-world.ts";
 import type { Behaviour, SeenRequest } from "../support/scripted-server.ts";
 import { completedAt, pause, stillRunning } from "../support/scripts.ts";
 import { stopped } from "../support/started.ts";
@@ -19,8 +17,7 @@ function onlyCompleted(taskId: string): Behaviour {
 }
 
 it("resume saves a finished task at once that 40 running ones came after", async () => {
-  const server = await liveService(PICTURE, { poll: onlyCompleted("task-0") });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: onlyCompleted("task-0") });
   await plantTasks(world, 41);
   const program = world.start(["resume", "--poll-interval", "60s"]);
   const end = finished(program);
@@ -40,8 +37,7 @@ it("resume saves a finished task at once that 40 running ones came after", async
 });
 
 it("SIGINT while 5,000 tasks are waited for: the first ids at once, a count, the rest by history, exit 130", async () => {
-  const server = await liveService(PICTURE, { poll: stillRunning });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: stillRunning });
   await plantTasks(world, MANY);
   const program = world.start(["resume"]);
   const end = finished(program);
@@ -62,8 +58,7 @@ it("SIGINT while 5,000 tasks are waited for: the first ids at once, a count, the
 });
 
 it("the same with --json: one document with the first 100 ids and the count", async () => {
-  const server = await liveService(PICTURE, { poll: stillRunning });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: stillRunning });
   await plantTasks(world, MANY);
   const program = world.start(["resume", "--json"]);
   const end = finished(program);
@@ -80,8 +75,7 @@ it("the same with --json: one document with the first 100 ids and the count", as
 });
 
 it("status of 40 tasks among 5,000 reads the ledger once", async () => {
-  const server = await liveService(PICTURE, { poll: stillRunning });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: stillRunning });
   await plantTasks(world, MANY);
   const ids = Array.from({ length: 40 }, (_, at) => `task-${100 * at}`);
   const [one, forty] = [await world.run(["status", "task-7"]), await world.run(["status", ...ids])];

@@ -1,15 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
-import { programWorld } from "../support/program-world.ts";
+import { serviceWorld } from "../support/program-world.ts";
 
 const REFUSED = { exit: 2, type: "usage", charged: "no", files: [], submits: 0, open: [], done: [] };
 
 async function matrixWorld(content: string | Buffer) {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const file = path.join(world.folder, "models.json");
   await writeFile(file, content);
   return { world, file, env: { ...world.env, IMGGEN_MATRIX: file } };
@@ -74,22 +72,4 @@ it("a charged task is resumed whatever the model matrix has become", async () =>
   const run = await world.resume(["--output", `${world.out}/`], { env });
   expect(run.code).toBe(0);
   expect(await world.aftermath(first)).toMatchObject({ submits: 1, open: [], files: [expect.any(String)] });
-});
-
-it("a model matrix is what models --json prints, and completion offers its models", async () => {
-  const { world, file, env } = await matrixWorld(
-    '[{"id": "new/one", "ratios": ["5:7"], "defaultRatio": "5:7"}]',
-  );
-  const { stdout } = await world.run(["models", "--json"], { env });
-  await writeFile(file, stdout);
-  expect((await world.run(["models", "--json"], { env })).stdout).toBe(stdout);
-  expect(JSON.parse(await readFile(file, "utf8")).at(-1)).toMatchObject({ id: "new/one", ratios: ["5:7"] });
-  const offered = await world.run(["__complete", "=", "generate", "-m", "new/one", "-r"], { env });
-  expect(offered.stdout).toBe("none\n5:7\n");
-  const broken = { ...env, IMGGEN_MATRIX: world.folder };
-  expect(await world.run(["__complete", "=", "generate", "-m"], { env: broken })).toMatchObject({
-    code: 0,
-    stdout: "",
-    stderr: "",
-  });
 });

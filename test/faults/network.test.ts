@@ -9,7 +9,7 @@ import { selfSigned } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
 import { deadPort, liveService, liveSockets } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { NOT_SENT, PENDING, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { NOT_SENT, PENDING, programWorld, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
 import { failure, json, response, success } from "../support/scripted-server.ts";
 import {
   completedAt,
@@ -35,7 +35,7 @@ it("DNS failure: nothing was sent, and nothing is left to resume", async () => {
   const run = await world.generate();
   expect(await world.aftermath(run)).toEqual(NOT_SENT);
   expect(JSON.parse(run.stdout).error.message).toContain("service.invalid");
-  expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 0, done: ["not_sent"] });
+  expect(await world.afterResume()).toMatchObject({ exit: 0, done: ["not_sent"] });
 });
 
 it("connection refused: tried four times with pauses, then given up as not sent", async () => {
@@ -58,7 +58,7 @@ it("a service that comes up between two tries gets one submit", async () => {
   });
   const world = await programWorld(server, { IMGGEN_BASE_URL: `https://localhost:${admission}/api` });
   const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
-  expect(await world.aftermath(await world.generate([], { env: trusting }))).toEqual(SAVED);
+  expect(await world.afterGenerate([], { env: trusting })).toEqual(SAVED);
 });
 
 it("unreachable: nothing was sent", async (test) => {
@@ -103,10 +103,7 @@ it("bad certificate: not sent, NODE_EXTRA_CA_CERTS is named, and no insecure way
   expect(run.stderr).not.toContain("Next try");
   expect((await world.run(["generate", "--help"])).stdout).not.toMatch(/insecure|skip-verify|no-check/);
   const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
-  expect(await world.aftermath(await world.generate([], { env: trusting }))).toEqual({
-    ...SAVED,
-    done: ["not_sent", "saved"],
-  });
+  expect(await world.afterGenerate([], { env: trusting })).toEqual({ ...SAVED, done: ["not_sent", "saved"] });
 });
 
 it("a certificate for another host is not accepted, trusted or not", async () => {
@@ -114,7 +111,7 @@ it("a certificate for another host is not accepted, trusted or not", async () =>
   const server = await liveService(PICTURE, {}, certificate);
   const world = await programWorld(server);
   const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
-  expect(await world.aftermath(await world.generate([], { env: trusting }))).toEqual(NOT_SENT);
+  expect(await world.afterGenerate([], { env: trusting })).toEqual(NOT_SENT);
 });
 
 it.each([
@@ -124,36 +121,29 @@ it.each([
   ["connection closed without a reply", cutShort("", 0)],
   ["half of the reply's head", cutShort(ACCEPTED, 25)],
 ])("%s at the submit: outcome unknown, and never sent again", async (_name, submit) => {
-  const server = await liveService(PICTURE, { submit });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(UNKNOWN);
-  expect(await world.aftermath(await world.resume())).toMatchObject({
-    ...UNKNOWN,
-    type: null,
-    charged: null,
-  });
+  const { world } = await serviceWorld({ submit });
+  expect(await world.afterGenerate()).toEqual(UNKNOWN);
+  expect(await world.afterResume()).toMatchObject({ ...UNKNOWN, type: null, charged: null });
 });
 
 it.each([
   ["silence", silence],
   ["a slow drip", drips(ACCEPTED, 1, 40)],
 ])("%s at the submit, longer than a request may take: outcome unknown", async (_name, submit) => {
-  const server = await liveService(PICTURE, { submit });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(UNKNOWN);
+  const { world } = await serviceWorld({ submit });
+  expect(await world.afterGenerate(["--request-timeout", "400ms"])).toEqual(UNKNOWN);
 });
 
 it("a reply that drips slowly but comes to its end is accepted like any other", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     submit: drips(ACCEPTED, 8, 20),
     file: drips(response(200, PICTURE), 40, 10),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate(["--request-timeout", "2s"]))).toEqual(SAVED);
+  expect(await world.afterGenerate(["--request-timeout", "2s"])).toEqual(SAVED);
 });
 
 it("no network error ends a wait: reset, silence, cut reply, 5xx, 429, HTML, redirect", async () => {
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     poll: inTurn(
       reset,
       silence,
@@ -166,22 +156,20 @@ it("no network error ends a wait: reset, silence, cut reply, 5xx, 429, HTML, red
       completedAt("/1.png"),
     ),
   });
-  const world = await programWorld(server);
   const run = await world.generate(["--request-timeout", "500ms"]);
   expect(await world.aftermath(run)).toEqual(SAVED);
   expect(server.requests.map(({ target }) => target)).not.toContain("/elsewhere");
 }, 60_000);
 
 it("stale keep-alive: a connection that the service dropped in between costs nothing but a new one", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     submit: (_request, socket) => {
       socket.write(ACCEPTED);
       setTimeout(() => socket.destroy(), 20);
     },
     poll: inTurn(stillRunning, reset, completedAt("/1.png")),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("a service that closes idle connections unannounced: of many submits none is unknown", async () => {
@@ -195,7 +183,7 @@ it("a service that closes idle connections unannounced: of many submits none is 
       setTimeout(() => socket.destroy(), 5),
     );
   };
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     submit: (_request, socket) => {
       // Here it was closed while the submit was on its way.
       if (idle.has(socket)) return void socket.resetAndDestroy();
@@ -208,7 +196,6 @@ it("a service that closes idle connections unannounced: of many submits none is 
       answer(socket, success({ status: "completed", resultUrl }));
     },
   });
-  const world = await programWorld(server);
   const manifest = path.join(world.folder, "p.txt");
   await writeFile(manifest, Array.from({ length: ROWS }, (_, row) => `fox ${row}\n`).join(""));
   const flags = ["-m", "z-image", "--poll-interval", "100ms", "--concurrency", "6", "--yes", "--json"];
@@ -220,15 +207,14 @@ it("a service that closes idle connections unannounced: of many submits none is 
 
 it("a network that stays away ends the wait as still running, and resume saves the image", async () => {
   let isUp = false;
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: (request, socket) => (isUp ? completedAt("/1.png")(request, socket) : reset(request, socket)),
   });
-  const world = await programWorld(server);
   const run = await world.generate(["--timeout", "700ms"]);
   expect(await world.aftermath(run)).toEqual(PENDING);
   expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", resume: "imggen resume task-1" });
   isUp = true;
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it.each(["status", "resume"])(
@@ -242,8 +228,7 @@ it.each(["status", "resume"])(
 );
 
 it("a network that stays away from a task that is charged: status --wait ends as resume does, still running", async () => {
-  const server = await liveService(PICTURE, { poll: reset });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: reset });
   await world.generate(["--no-wait"]);
   for (const command of [["status", "--wait"], ["resume"]]) {
     const run = await world.run([...command, "task-1", "--timeout", "300ms", "--json"]);
@@ -255,9 +240,8 @@ it.each(["refuse", "hang up"] as const)(
   "a proxy that does %s: not sent, and it never sees the key",
   async (behaviour) => {
     const proxy = await tunnelProxy(behaviour);
-    const server = await liveService(PICTURE);
-    const world = await programWorld(server, { HTTP_PROXY: proxy.url });
-    expect(await world.aftermath(await world.generate())).toEqual(NOT_SENT);
+    const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url });
+    expect(await world.afterGenerate()).toEqual(NOT_SENT);
     expect(proxy.heads).toHaveLength(4);
     expect(proxy.heads.join()).not.toMatch(/authorization|sk-canary/i);
   },
@@ -265,16 +249,14 @@ it.each(["refuse", "hang up"] as const)(
 
 it("a proxy that keeps silent: not sent", async () => {
   const proxy = await tunnelProxy("keep silent");
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server, { HTTP_PROXY: proxy.url });
-  expect(await world.aftermath(await world.generate(["--request-timeout", "300ms"]))).toEqual(NOT_SENT);
+  const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url });
+  expect(await world.afterGenerate(["--request-timeout", "300ms"])).toEqual(NOT_SENT);
 });
 
 it("a proxy that works is spoken to with CONNECT only, for http: targets too", async () => {
   const proxy = await tunnelProxy("tunnel");
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server, { HTTP_PROXY: proxy.url });
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url });
+  expect(await world.afterGenerate()).toEqual(SAVED);
   expect(proxy.heads.length).toBeGreaterThan(0);
   for (const head of proxy.heads) expect(head).toMatch(/^CONNECT 127\.0\.0\.1:/);
   expect(proxy.heads.join()).not.toMatch(/authorization|sk-canary/i);
@@ -282,9 +264,8 @@ it("a proxy that works is spoken to with CONNECT only, for http: targets too", a
 
 it("NO_PROXY names what is reached directly", async () => {
   const proxy = await tunnelProxy("refuse");
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server, { HTTP_PROXY: proxy.url, NO_PROXY: "127.0.0.1" });
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url, NO_PROXY: "127.0.0.1" });
+  expect(await world.afterGenerate()).toEqual(SAVED);
   expect(proxy.heads).toEqual([]);
 });
 
@@ -297,8 +278,7 @@ it("the embedded sandbox is never proxied", async () => {
 });
 
 it("laptop sleep: a task that ended meanwhile is saved on waking, over new connections", async () => {
-  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
   const program = world.start(world.generateArgs());
   const end = finished(program);
   while (server.requests.length < 2) await pause(10);
@@ -311,8 +291,7 @@ it("laptop sleep: a task that ended meanwhile is saved on waking, over new conne
 });
 
 it("laptop sleep: one that outlasts the wait still polls once more", async () => {
-  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
   const program = world.start(world.generateArgs(["--timeout", "1s"]));
   const end = finished(program);
   while (server.requests.length < 2) await pause(10);
@@ -323,9 +302,8 @@ it("laptop sleep: one that outlasts the wait still polls once more", async () =>
 });
 
 it("a service that answers late is not asked twice", async () => {
-  const server = await liveService(PICTURE, { submit: late(1500, replies(ACCEPTED)) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({ submit: late(1500, replies(ACCEPTED)) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 async function saved(certificate: string, folder: string): Promise<string> {

@@ -2,10 +2,10 @@ import type { ChildProcess } from "node:child_process";
 import { expect, it } from "vitest";
 import { blackHole } from "../support/black-hole.ts";
 import { PICTURE } from "../support/images.ts";
-import { deadPort, liveService } from "../support/live-server.ts";
+import { deadPort } from "../support/live-server.ts";
 import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
-import { PENDING, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { PENDING, programWorld, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
 import { type Behaviour, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
 import { startedUntil, stopped } from "../support/started.ts";
@@ -25,22 +25,20 @@ const half: Behaviour = (_request, socket) => {
 it.each(SIGNALS)(
   "%s while waiting: the id is printed, exit %i, and resume saves the image",
   async (signal, code) => {
-    const server = await liveService(PICTURE, {
+    const { server, world } = await serviceWorld({
       poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
     });
-    const world = await programWorld(server);
     const { program, end } = await startedUntil(world, server, 2);
     const { run, elapsedMs } = await stopped(program, end, signal);
     expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
     expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", resume: "imggen resume task-1" });
     expect(elapsedMs).toBeLessThan(2_500);
-    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+    expect(await world.afterResume(["task-1"])).toEqual(SAVED);
   },
 );
 
 it("SIGINT while waiting, without --json: the id and the next command are on standard error within 100 ms", async () => {
-  const server = await liveService(PICTURE, { poll: stillRunning });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: stillRunning });
   const { program, end } = await startedUntil(world, server, 2, ["generate", "a fox", "-o", `${world.out}/`]);
   const told = new Promise<number>((resolve) => {
     program.stderr?.on("data", (chunk: Buffer) => {
@@ -55,19 +53,17 @@ it("SIGINT while waiting, without --json: the id and the next command are on sta
 });
 
 it.each(SIGNALS)("%s during the submit: its id is awaited and recorded, exit %i", async (signal, code) => {
-  const server = await liveService(PICTURE, { submit: late(700, replies(ACCEPTED)) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: late(700, replies(ACCEPTED)) });
   const { program, end } = await startedUntil(world, server, 1);
   const { run } = await stopped(program, end, signal);
   expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
   expect(JSON.parse(run.stdout).taskId).toBe("task-1");
   expect(server.requests).toHaveLength(1);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it("SIGINT during a submit that never answers: 10 s, then the outcome is unknown", async () => {
-  const server = await liveService(PICTURE, { submit: silence });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: silence });
   const { program, end } = await startedUntil(world, server, 1);
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   expect(await world.aftermath(run)).toEqual({ ...UNKNOWN, exit: 130, type: "interrupted" });
@@ -116,8 +112,7 @@ it("SIGINT while the connection is still being made: nothing was sent, so there 
 });
 
 it("SIGINT during resume leaves the task to the next one", async () => {
-  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
   await world.generate(["--no-wait"]);
   const program = world.start(["resume", "--json", "--poll-interval", "10s"]);
   const end = finished(program);
@@ -125,12 +120,11 @@ it("SIGINT during resume leaves the task to the next one", async () => {
   await pause(100);
   const { run } = await stopped(program, end, "SIGINT");
   expect(await world.aftermath(run)).toMatchObject({ exit: 130, open: ["accepted"] });
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it("SIGKILL during the submit: the outcome is unknown, and resume says so without sending anything", async () => {
-  const server = await liveService(PICTURE, { submit: silence });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: silence });
   const { program, end } = await startedUntil(world, server, 1);
   const { run } = await stopped(program, end, "SIGKILL");
   expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["intent"], submits: 1 });
@@ -140,28 +134,27 @@ it("SIGKILL during the submit: the outcome is unknown, and resume says so withou
 });
 
 it("SIGKILL while waiting: resume saves the image, once", async () => {
-  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, silence, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({
+    poll: inTurn(stillRunning, silence, completedAt("/1.png")),
+  });
   const { program, end } = await startedUntil(world, server, 3);
   const { run } = await stopped(program, end, "SIGKILL");
   expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["accepted"], files: [] });
-  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
-  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
+  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
 });
 
 it("SIGKILL during the download: resume saves the image and leaves nothing beside it", async () => {
-  const server = await liveService(PICTURE, { file: inTurn(half, replies(response(200, PICTURE))) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ file: inTurn(half, replies(response(200, PICTURE))) });
   const { program, end } = await startedUntil(world, server, 3);
   await pause(100);
   const { run } = await stopped(program, end, "SIGKILL");
   expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["completed"] });
-  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
 });
 
 it("a pipe on standard output that is closed: no stack trace, and the charged image is saved", async () => {
-  const server = await liveService(PICTURE, { poll: late(300, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: late(300, completedAt("/1.png")) });
   for (const json of [["--json"], []]) {
     const program = world.start(["generate", "a fox", ...json, "-o", `${world.out}/`]);
     program.stdout?.destroy();
@@ -174,7 +167,7 @@ it("a pipe on standard output that is closed: no stack trace, and the charged im
 });
 
 it("standard output that was never open: the charged image is saved", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const run = await world.generate([], { through: ["sh", "-c", 'exec "$@" >&-', "sh"] });
   expect(await world.aftermath(run)).toMatchObject({ files: ["a-fox-task1.png"], done: ["saved"] });
 });
@@ -182,7 +175,7 @@ it("standard output that was never open: the charged image is saved", async () =
 it.each([[["--json"]], [[]]])(
   "a full disk behind standard output (%j): not exit 0, and the charged image is saved",
   async (json) => {
-    const world = await programWorld(await liveService(PICTURE));
+    const { world } = await serviceWorld();
     const args = ["generate", "a fox", ...json, "-o", `${world.out}/`];
     const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
     expect(run.code).not.toBe(0);
@@ -200,8 +193,7 @@ it("a full disk behind the standard output of resume: the tasks that are still r
     const isDone = request.target.includes("task-2") || earlier === 3;
     return (isDone ? completedAt("/1.png") : stillRunning)(request, socket);
   };
-  const server = await liveService(PICTURE, { poll });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll });
   await plantTasks(world, 3);
   const args = ["resume", "--poll-interval", "100ms"];
   const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
@@ -211,7 +203,7 @@ it("a full disk behind the standard output of resume: the tasks that are still r
 });
 
 it("a full disk behind `-o -`: not exit 0, and resume saves the image elsewhere", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const args = ["generate", "a fox", "-o", "-"];
   const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
   expect(await world.aftermath(run)).toMatchObject({ exit: 8, files: [], open: ["completed"] });

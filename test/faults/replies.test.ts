@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
-import { liveServer, liveService } from "../support/live-server.ts";
-import { PENDING, programWorld, refused, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { liveServer } from "../support/live-server.ts";
+import { PENDING, refused, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
 import { failure, json, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning, taskIs } from "../support/scripts.ts";
 
@@ -25,8 +25,7 @@ it.each([
   ["of more than 1 MiB", success({ taskId: "task-1", padding: "x".repeat(1024 * 1024) })],
   ["of HTTP 500 with an envelope", failure("image_generation.error.unknown_error", 500)],
 ])("a reply to the submit %s: outcome unknown, never sent again", async (_name, reply) => {
-  const server = await liveService(PICTURE, { submit: replies(reply) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: replies(reply) });
   const run = await world.generate();
   expect(await world.aftermath(run)).toEqual(UNKNOWN);
   expect(server.requests).toHaveLength(1);
@@ -42,7 +41,7 @@ it.each([
   ["100 Continue", "HTTP/1.1 100 Continue\r\n\r\n"],
   ["103 Early Hints", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"],
 ])("%s before every reply, unsolicited, is ignored", async (_what, interim) => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     submit: replies(`${interim}${ACCEPTED}`),
     poll: (request, socket) => {
       socket.write(interim);
@@ -53,43 +52,38 @@ it.each([
       socket.write(response(200, PICTURE));
     },
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it.each([
   ["with a Content-Length beyond it", response(200, ENVELOPE, { "content-length": "500" })],
   ["in chunks without the last", `${CHUNKED}${chunk(ENVELOPE)}`],
 ])("a reply to the submit that is cut after its envelope, %s, is accepted", async (_how, bytes) => {
-  const server = await liveService(PICTURE, { submit: (_request, socket) => void socket.end(bytes) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({ submit: (_request, socket) => void socket.end(bytes) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("a reply to the submit that never ends is accepted after the time that it may take", async () => {
   const endless = replies(`${CHUNKED}${chunk(ENVELOPE)}`);
-  const server = await liveService(PICTURE, { submit: endless });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate(["--request-timeout", "400ms"]))).toEqual(SAVED);
+  const { world } = await serviceWorld({ submit: endless });
+  expect(await world.afterGenerate(["--request-timeout", "400ms"])).toEqual(SAVED);
 });
 
 it("a poll's reply that is cut after its envelope counts", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: (request, socket) => {
       const url = `http://${request.headers.host}/1.png`;
       const body = JSON.stringify({ code: 0, message: "ok", data: { status: "completed", resultUrl: url } });
       socket.end(response(200, body, { "content-length": "500" }));
     },
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("a reply to the submit that is compressed (gzip) without being asked for is read", async () => {
   const compressed = response(200, gzipSync(ENVELOPE), { "content-encoding": "gzip" });
-  const server = await liveService(PICTURE, { submit: replies(compressed) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { server, world } = await serviceWorld({ submit: replies(compressed) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
   const api = server.requests.filter(({ target }) => target.startsWith("/api"));
   expect(api.map(({ headers }) => headers["accept-encoding"])).toEqual(["identity", "identity"]);
 });
@@ -107,8 +101,7 @@ it.each([
 ])(
   "a reply %s: its text goes into the record, and its task id is shown as a hint",
   async (_what, bytes, id) => {
-    const server = await liveService(PICTURE, { submit: (_request, socket) => void socket.end(bytes) });
-    const world = await programWorld(server);
+    const { world } = await serviceWorld({ submit: (_request, socket) => void socket.end(bytes) });
     const run = await world.generate();
     expect(await world.aftermath(run)).toEqual(UNKNOWN);
     expect(JSON.parse(run.stdout).error.hint).toContain(`imggen resume ${id}`);
@@ -123,25 +116,22 @@ it.each([
 
 it("of a reply that cannot be used the record holds the first 4 KiB", async () => {
   const page = `<html>${"x".repeat(100_000)}`;
-  const server = await liveService(PICTURE, { submit: replies(response(502, page)) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(UNKNOWN);
+  const { world } = await serviceWorld({ submit: replies(response(502, page)) });
+  expect(await world.afterGenerate()).toEqual(UNKNOWN);
   const [[, unknown] = []] = await world.records("open");
   expect(unknown?.excerpt).toBe(page.slice(0, 4096));
 });
 
 it("a taskId of 256 characters is accepted like any other", async () => {
   const taskId = `${"t".repeat(255)}1`;
-  const server = await liveService(PICTURE, { submit: replies(success({ taskId })) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual({ ...SAVED, files: ["a-fox-ttttttt1.png"] });
+  const { server, world } = await serviceWorld({ submit: replies(success({ taskId })) });
+  expect(await world.afterGenerate()).toEqual({ ...SAVED, files: ["a-fox-ttttttt1.png"] });
   expect(server.requests[1]?.target).toBe(`/api/generate-image?taskId=${taskId}`);
 });
 
 it("a taskId that means something in a URL or a shell goes back as it came, quoted for the shell", async () => {
   const taskId = "a b/c?d&e=f#g'h$(touch x)";
-  const server = await liveService(PICTURE, { submit: replies(success({ taskId })), poll: stillRunning });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: replies(success({ taskId })), poll: stillRunning });
   const run = await world.generate(["--timeout", "300ms"]);
   expect(await world.aftermath(run)).toEqual(PENDING);
   expect(JSON.parse(run.stdout).resume).toBe(`imggen resume 'a b/c?d&e=f#g'\\''h$(touch x)'`);
@@ -152,8 +142,7 @@ it.each([
   ["an unknown negative code", json({ code: -7, message: "image_generation.error.brand_new" })],
   ["an unknown key", failure("image_generation.error.brand_new")],
 ])("%s is a refusal by the service, with the key shown", async (_name, reply) => {
-  const server = await liveService(PICTURE, { submit: replies(reply) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ submit: replies(reply) });
   const run = await world.generate();
   expect(await world.aftermath(run)).toEqual(refused(5, "service_error"));
   const { key } = JSON.parse(run.stdout).error;
@@ -167,8 +156,7 @@ it.each([
   ["SUBSCRIPTION_REQUIRED", 403, 4, "subscription_required"],
   ["some.new.key", 400, 2, "invalid_request"],
 ])("%s with HTTP %i is a definite no: exit %i, %s, nothing charged", async (key, status, exit, type) => {
-  const server = await liveService(PICTURE, { submit: replies(failure(key, status)) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ submit: replies(failure(key, status)) });
   const run = await world.generate();
   expect(await world.aftermath(run)).toEqual(refused(exit, type));
   expect(JSON.parse(run.stdout)).toMatchObject({
@@ -184,17 +172,15 @@ it.each([
   ["that is empty", response(200, "")],
   ["of more than 1 MiB", success({ status: "failed", padding: "x".repeat(1024 * 1024) })],
 ])("a reply to a poll %s says nothing: it is polled again, and the image saved", async (_name, reply) => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(replies(reply), replies(reply), completedAt("/1.png")),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("HTTP 404 without an envelope is a definite no as well", async () => {
-  const server = await liveService(PICTURE, { submit: replies(response(404, "no")) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toMatchObject({
+  const { world } = await serviceWorld({ submit: replies(response(404, "no")) });
+  expect(await world.afterGenerate()).toMatchObject({
     charged: "no",
     submits: 1,
     open: [],
@@ -205,28 +191,25 @@ it("HTTP 404 without an envelope is a definite no as well", async () => {
 it("a redirect (307) of the submit is never followed", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
   const location = `${elsewhere.origin}/api/generate-image`;
-  const server = await liveService(PICTURE, { submit: replies(response(307, "", { location })) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(UNKNOWN);
+  const { world } = await serviceWorld({ submit: replies(response(307, "", { location })) });
+  expect(await world.afterGenerate()).toEqual(UNKNOWN);
   expect(elsewhere.requests).toEqual([]);
 });
 
 it("a redirect of a poll is never followed: the key stays with the service, and the wait continues", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
   const away = response(307, "", { location: `${elsewhere.origin}/api/generate-image?taskId=task-1` });
-  const server = await liveService(PICTURE, { poll: inTurn(replies(away), completedAt("/1.png")) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({ poll: inTurn(replies(away), completedAt("/1.png")) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
   expect(elsewhere.requests).toEqual([]);
 });
 
 it("429 at the submit is tried again, because nothing was accepted", async () => {
   const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "0.2" });
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     submit: inTurn(replies(busy), replies(busy), replies(ACCEPTED)),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual({ ...SAVED, submits: 3 });
+  expect(await world.afterGenerate()).toEqual({ ...SAVED, submits: 3 });
   const [first, second, third] = server.submits().map(({ atMs }) => atMs);
   expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(190);
   expect((third ?? 0) - (second ?? 0)).toBeGreaterThan(190);
@@ -234,13 +217,12 @@ it("429 at the submit is tried again, because nothing was accepted", async () =>
 
 it("a poll's Retry-After beyond the wait ends it at once, with the command that continues", async () => {
   const busy = response(429, "", { "retry-after": "3600" });
-  const server = await liveService(PICTURE, { poll: inTurn(replies(busy), completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: inTurn(replies(busy), completedAt("/1.png")) });
   const run = await world.generate(["--timeout", "5s"]);
   expect(await world.aftermath(run)).toEqual(PENDING);
   expect(run.elapsedMs).toBeLessThan(3_000);
   expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
-  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
 });
 
 it.each([
@@ -249,36 +231,33 @@ it.each([
   ["missing", {}],
   ["the number 0", { errorCode: 0 }],
 ])("an errorCode that is %s is no error", async (_name, code) => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(
       taskIs({ status: "processing", ...code }),
       taskIs((origin) => ({ status: "completed", resultUrl: `${origin}/1.png`, ...code })),
     ),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("__proto__ beside what is asked for changes nothing", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     submit: replies(
       rawJson(
         '{"code":0,"message":"ok","data":{"taskId":"task-1","__proto__":{"status":"failed","errorCode":5}}}',
       ),
     ),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("of duplicate keys the last counts, for the whole run", async () => {
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     submit: replies(
       rawJson('{"code":-1,"code":0,"message":"ok","data":{"taskId":"task-9","taskId":"task-1"}}'),
     ),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
   const polls = server.requests.filter(({ method, target }) => method === "GET" && target.startsWith("/api"));
   expect(new Set(polls.map(({ target }) => target))).toEqual(new Set(["/api/generate-image?taskId=task-1"]));
 });
@@ -290,20 +269,18 @@ it.each([
 ])(
   "a poll answered with %j and HTTP %i ends the wait, and the task can still be resumed",
   async (key, status, exit, type) => {
-    const server = await liveService(PICTURE, {
+    const { world } = await serviceWorld({
       poll: inTurn(replies(key === "" ? response(status, "") : failure(key, status)), completedAt("/1.png")),
     });
-    const world = await programWorld(server);
     const run = await world.generate();
     expect(await world.aftermath(run)).toEqual({ ...PENDING, exit, type });
     expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
-    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+    expect(await world.afterResume(["task-1"])).toEqual(SAVED);
   },
 );
 
 it("a task that the service does not know right after its submit is waited for", async () => {
   const unknown = replies(failure("image_generation.error.unknown_error"));
-  const server = await liveService(PICTURE, { poll: inTurn(unknown, unknown, completedAt("/1.png")) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({ poll: inTurn(unknown, unknown, completedAt("/1.png")) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });

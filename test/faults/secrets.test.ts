@@ -11,6 +11,7 @@ import {
   type ProgramWorld,
   programWorld,
   SAVED,
+  serviceWorld,
   UNKNOWN,
 } from "../support/program-world.ts";
 import { failure, response, success } from "../support/scripted-server.ts";
@@ -202,8 +203,7 @@ it.each([
   ["no sk- in front", "key-1234"],
   ["nothing after sk-", "sk-"],
 ])("a key with %s is refused: exit 2, nothing sent, nothing stored", async (_name, key) => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server, { IMGGEN_API_KEY: key });
+  const { server, world } = await serviceWorld({}, { IMGGEN_API_KEY: key });
   const run = await world.generate();
   expect(await world.aftermath(run)).toMatchObject({
     exit: 2,
@@ -222,8 +222,7 @@ it.each([
 });
 
 it("the key and a signed query are in no output, --verbose included, and the ledger holds the query whole", async () => {
-  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt(SIGNED)) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt(SIGNED)) });
   const run = await world.run(["generate", "a fox", "--verbose", "-o", `${world.out}/`]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, files: ["a-fox-task1.png"] });
   expect(run.stderr).toContain("/1.png?…");
@@ -232,8 +231,7 @@ it("the key and a signed query are in no output, --verbose included, and the led
 });
 
 it("--json gives files[].url whole, and no error shows a query", async () => {
-  const server = await liveService(PICTURE, { poll: completedAt(SIGNED) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: completedAt(SIGNED) });
   expect(JSON.parse((await world.generate()).stdout).files[0].url).toBe(`${server.origin}${SIGNED}`);
   const failing = await liveService(PICTURE, { poll: completedAt(SIGNED), file: replies(response(404, "")) });
   const other = await programWorld(failing);
@@ -244,16 +242,17 @@ it("--json gives files[].url whole, and no error shows a query", async () => {
 
 it("the key goes to the service alone: no download carries it", async () => {
   const storage = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
-  const server = await liveService(PICTURE, { poll: completedAt(`${storage.origin}/1.png`) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({ poll: completedAt(`${storage.origin}/1.png`) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
   expect(storage.requests).toHaveLength(1);
   expect(JSON.stringify(storage.requests)).not.toMatch(/authorization|sk-canary/i);
 });
 
 it("a key that the service refuses is not shown, not even in part where it is short", async () => {
-  const server = await liveService(PICTURE, { submit: replies(failure("login_required")) });
-  const world = await programWorld(server, { IMGGEN_API_KEY: "sk-short1" });
+  const { world } = await serviceWorld(
+    { submit: replies(failure("login_required")) },
+    { IMGGEN_API_KEY: "sk-short1" },
+  );
   const run = await world.generate();
   expect(run.code).toBe(3);
   expect(run.stdout + run.stderr).not.toMatch(/short1|rt1/);
@@ -262,10 +261,9 @@ it("a key that the service refuses is not shown, not even in part where it is sh
 });
 
 it("a service that echoes the key in its error does not get it shown", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     submit: (request, socket) => void socket.write(failure(`bad header ${request.headers.authorization}`)),
   });
-  const world = await programWorld(server);
   const run = await world.generate();
   expect(run.stdout).not.toContain(CANARY);
   expect(run.stderr).not.toContain(CANARY);
@@ -294,8 +292,7 @@ it.each([
 ])(
   "a task id with the key in it, %s, is no usable id: outcome unknown, the key not stored",
   async (_how, taskId) => {
-    const server = await liveService(PICTURE, { submit: replies(success({ taskId })) });
-    const world = await programWorld(server);
+    const { server, world } = await serviceWorld({ submit: replies(success({ taskId })) });
     const run = await world.generate(["--verbose"]);
     expect(await world.aftermath(run)).toEqual(UNKNOWN);
     expect(await tracesOfKey(world, run)).toEqual([]);
@@ -311,8 +308,7 @@ it.each([
   ["a poll's error key", { poll: replies(failure(CAPITALS)) }],
   ["a reply that cannot be used", { submit: replies(response(500, `{"echo":"${CAPITALS}`)) }],
 ])("%s with the key in it is shown and stored without", async (_what, script) => {
-  const server = await liveService(PICTURE, script);
-  const world = await programWorld(server);
+  const { world } = await serviceWorld(script);
   const run = await world.generate(["--verbose", "--timeout", "300ms"]);
   expect(run.code).toBeGreaterThan(0);
   expect(world.leaks(run)).toEqual([]);
@@ -324,8 +320,7 @@ it.each([
   ["in capitals", CAPITALS],
   ["percent-encoded", ENCODED],
 ])("a result URL with the key in it, %s, is whole but for the key, everywhere", async (_how, written) => {
-  const server = await liveService(PICTURE, { poll: completedAt(`/${written}/1.png?sig=${written}&x=1`) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: completedAt(`/${written}/1.png?sig=${written}&x=1`) });
   const run = await world.generate(["--verbose"]);
   expect(await world.aftermath(run)).toEqual(SAVED);
   expect(await tracesOfKey(world, run)).toEqual([]);
@@ -335,8 +330,7 @@ it.each([
 it("a redirect with the key in it does not carry the key to another host", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
   const location = `${elsewhere.origin}/${CANARY}.png?k=${CAPITALS}`;
-  const server = await liveService(PICTURE, { file: replies(response(302, "", { location })) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ file: replies(response(302, "", { location })) });
   const run = await world.generate(["--verbose"]);
   expect(await world.aftermath(run)).toEqual(SAVED);
   expect(await tracesOfKey(world, run)).toEqual([]);
@@ -347,6 +341,6 @@ it.each(["http://service.example/api", "http://192.168.1.10/api", "ftp://service
   "the key is never sent to %s: exit 2",
   async (baseUrl) => {
     const world = await programWorld(null, { IMGGEN_BASE_URL: baseUrl });
-    expect(await world.aftermath(await world.generate())).toMatchObject({ exit: 2, type: "usage", done: [] });
+    expect(await world.afterGenerate()).toMatchObject({ exit: 2, type: "usage", done: [] });
   },
 );

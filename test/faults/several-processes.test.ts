@@ -5,9 +5,15 @@ import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { accepts } from "../support/batch-world.ts";
 import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
 import { finished, type ProgramResult } from "../support/program.ts";
-import { CANARY, PENDING, type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import {
+  CANARY,
+  PENDING,
+  type ProgramWorld,
+  programWorld,
+  SAVED,
+  serviceWorld,
+} from "../support/program-world.ts";
 import {
   type Behaviour,
   failure,
@@ -31,10 +37,7 @@ import { startedUntil } from "../support/started.ts";
 const WHOLE = response(200, PICTURE);
 
 it("two generations at once in one home and one folder: both saved, neither in the other's way", async () => {
-  const server = await liveService(PICTURE, {
-    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
-  });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")) });
   const runs = await Promise.all([world, world].map((same) => same.generate(["--name", "fox"])));
   for (const run of runs) expect(run.code).toBe(0);
   expect(await world.files()).toEqual(["fox-2.png", "fox.png"]);
@@ -45,8 +48,7 @@ it("two generations at once in one home and one folder: both saved, neither in t
 
 it("two generations of one exact path: one gets it, the other a number, nothing is replaced", async () => {
   // The path is free when either begins: no submit is answered before both have arrived.
-  const server = await liveService(PICTURE, { submit: together(2, accepts) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ submit: together(2, accepts) });
   const target = path.join(world.out, "fox.png");
   const runs = await Promise.all([world, world].map((same) => same.generate(["--output", target])));
   expect(runs.map(({ code }) => code)).toEqual([0, 0]);
@@ -57,8 +59,7 @@ it("two runs at once of a command that was interrupted: one continues its task, 
   const submit = inTurn(replies(success({ taskId: "task-1" })), replies(success({ taskId: "task-2" })));
   // Neither is done with its task before the other has looked for one.
   const poll = inTurn(...Array(8).fill(stillRunning), completedAt("/1.png"));
-  const server = await liveService(PICTURE, { submit, poll });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit, poll });
   await world.generate(["--no-wait"]);
   const runs = await Promise.all([world, world].map((same) => same.generate()));
   expect(runs.map(({ code }) => code)).toEqual([0, 0]);
@@ -68,8 +69,7 @@ it("two runs at once of a command that was interrupted: one continues its task, 
 });
 
 it("four generations with --reuse at once: one submit, and all of them return its image", async () => {
-  const server = await liveService(PICTURE, { submit: late(300, replies(success({ taskId: "task-1" }))) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: late(300, replies(success({ taskId: "task-1" }))) });
   const runs = await Promise.all(
     [world, world, world, world].map((same) => same.generate(["--reuse", "--quiet"])),
   );
@@ -85,10 +85,9 @@ it("four generations with --reuse at once: one submit, and all of them return it
 
 it("--reuse beside a submit that is refused: the request is submitted again", async () => {
   const hasWaited = new Gate();
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     submit: inTurn(hasWaited.before(replies(failure("my_credits.no_credits_description"))), accepts),
   });
-  const world = await programWorld(server);
   const first = world.generate();
   while (server.submits().length === 0) await pause(10);
   const [second] = await waitingGenerations(world, 1);
@@ -99,8 +98,7 @@ it("--reuse beside a submit that is refused: the request is submitted again", as
 });
 
 it("--reuse beside a submit whose process is killed: unknown, and nothing is spent", async () => {
-  const server = await liveService(PICTURE, { submit: silence });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: silence });
   const program = world.start(world.generateArgs());
   const end = finished(program);
   while (server.submits().length === 0) await pause(10);
@@ -127,8 +125,7 @@ it.each([
   ],
 ])("three generations with --reuse at once, %s: all of them return the one image", async (_when, begin) => {
   const poll = inTurn(...Array(8).fill(stillRunning), completedAt("/1.png"));
-  const server = await liveService(PICTURE, { poll });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll });
   await begin(world, server);
   const runs = await Promise.all([world, world, world].map((same) => same.generate(["--reuse"])));
   expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
@@ -139,8 +136,7 @@ it.each([
 it("two generations with --reuse beside one whose task the service cannot finish: one submit", async () => {
   const failed = taskIs({ status: "failed", errorCode: "content_policy" });
   const haveWaited = new Gate();
-  const server = await liveService(PICTURE, { poll: haveWaited.before(failed) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: haveWaited.before(failed) });
   const first = world.generate(["--reuse"]);
   while (server.submits().length === 0) await pause(10);
   const others = await waitingGenerations(world, 2);
@@ -152,8 +148,7 @@ it("two generations with --reuse beside one whose task the service cannot finish
 });
 
 it("Ctrl-C while --reuse waits for another process: the task's id, and what is charged", async () => {
-  const server = await liveService(PICTURE, { poll: stillRunning });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: stillRunning });
   const first = world.start(world.generateArgs());
   const end = finished(first);
   while (server.requests.length < 2) await pause(10);
@@ -204,8 +199,7 @@ async function waitingGenerations(
 }
 
 it("--reuse beside a process that waits for the task's images: pending where the timeout is short", async () => {
-  const server = await liveService(PICTURE, { poll: stillRunning });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: stillRunning });
   const program = world.start(world.generateArgs());
   const end = finished(program);
   while (server.requests.length < 2) await pause(10);
@@ -224,10 +218,7 @@ it("--reuse beside a process that waits for the task's images: pending where the
 });
 
 it("two resumes at once of one task: one file, and neither fails the other", async () => {
-  const server = await liveService(PICTURE, {
-    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
-  });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")) });
   await world.generate(["--no-wait"]);
   const runs = await Promise.all([world.resume(), world.resume()]);
   expect(runs.map(({ code }) => code)).toContain(0);
@@ -237,8 +228,7 @@ it("two resumes at once of one task: one file, and neither fails the other", asy
 });
 
 it("resume leaves a task alone that another process is working on", async () => {
-  const server = await liveService(PICTURE, { poll: inTurn(silence, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: inTurn(silence, completedAt("/1.png")) });
   const program = world.start(world.generateArgs(["--request-timeout", "1500ms"]));
   const end = finished(program);
   while (server.requests.length < 2) await pause(10);
@@ -249,8 +239,7 @@ it("resume leaves a task alone that another process is working on", async () => 
 });
 
 it("the claim of a killed process is released", async () => {
-  const server = await liveService(PICTURE, { poll: inTurn(silence, silence, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: inTurn(silence, silence, completedAt("/1.png")) });
   for (const args of [world.generateArgs(), ["resume", "--json", "--poll-interval", "100ms"]]) {
     const before = server.requests.length;
     const program = world.start(args);
@@ -259,7 +248,7 @@ it("the claim of a killed process is released", async () => {
     program.kill("SIGKILL");
     await end;
   }
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
   expect(await readdir(path.join(world.home, "state/tasks/open"))).toEqual([]);
 });
 
@@ -302,8 +291,7 @@ it("a settings change whose process was killed blocks no later one", async () =>
 
 it("two machines in one folder: resume on one leaves alone what the other may still be downloading", async () => {
   const half = WHOLE.subarray(0, WHOLE.length - 9);
-  const server = await liveService(PICTURE, { file: inTurn(replies(half), replies(WHOLE)) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ file: inTurn(replies(half), replies(WHOLE)) });
   const program = world.start(world.generateArgs());
   const end = finished(program);
   const parts = async () => (await readdir(world.out)).filter((name) => name.endsWith(".part"));
@@ -325,8 +313,7 @@ const CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc"];
 it("two containers on one home and one batch, with the same host name: no row is submitted twice", async (test) => {
   if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
     return test.skip("needs a process namespace");
-  const server = await liveService(PICTURE, { submit: late(3_000, accepts) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: late(3_000, accepts) });
   await writeFile(path.join(world.folder, "rows.txt"), "a fox\nan owl\n");
   const args = ["batch", path.join(world.folder, "rows.txt"), "--yes", "--poll-interval", "100ms"];
   const first = finished(world.start(args, { through: CONTAINER }));
@@ -340,8 +327,7 @@ it("two containers on one home and one batch, with the same host name: no row is
 it("generations with --reuse in several containers on one home: one submit, and all of them return its image", async (test) => {
   if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
     return test.skip("needs a process namespace");
-  const server = await liveService(PICTURE, { submit: late(1_000, accepts) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: late(1_000, accepts) });
   const runs = await Promise.all(
     [1, 2, 3, 4].map(() => world.run(world.generateArgs(["--reuse", "--quiet"]), { through: CONTAINER })),
   );
@@ -355,8 +341,7 @@ it("generations with --reuse in several containers on one home: one submit, and 
 it("a request in a container that is killed during its submit, run again in another one: no second submit, and --again submits", async (test) => {
   if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
     return test.skip("needs a process namespace");
-  const server = await liveService(PICTURE, { submit: inTurn(silence, accepts) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: inTurn(silence, accepts) });
   const inContainer = { through: [...CONTAINER, "--kill-child"] };
   const program = world.start(world.generateArgs(), inContainer);
   const end = finished(program);
@@ -371,8 +356,7 @@ it("a request in a container that is killed during its submit, run again in anot
 });
 
 it("a claim of another machine is respected until it says, and where it says nothing for 150 s", async () => {
-  const server = await liveService(PICTURE, { submit: silence });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: silence });
   const args = world.generateArgs(["--request-timeout", "300s"]);
   const { program, end } = await startedUntil(world, server, 1, args);
   program.kill("SIGKILL");
@@ -400,8 +384,7 @@ const UNWAITED = ["sh", "-c", '"$@" & exec sleep 60', "sh"];
 
 it("the claim of a killed process that its parent has not waited for is released", async (test) => {
   if (!existsSync("/proc/self/stat")) return test.skip("needs /proc");
-  const server = await liveService(PICTURE, { submit: replies(response(429, "", { "retry-after": "60" })) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ submit: replies(response(429, "", { "retry-after": "60" })) });
   const parent = world.start(world.generateArgs(), { through: UNWAITED });
   onTestFinished(() => void parent.kill("SIGKILL"));
   while ((await world.ledger()).open[0] !== "rate_limited") await pause(10);
@@ -421,8 +404,7 @@ const WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec
 it("a process number that is in use again after a reboot, without /proc: the task is not held for ever", async (test) => {
   if (spawnSync("unshare", [...WITHOUT_PROC.slice(1), "true"]).status !== 0)
     return test.skip("needs permission to unmount /proc");
-  const server = await liveService(PICTURE, { poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
   const options = { through: WITHOUT_PROC };
   await world.run(world.generateArgs(["--no-wait"]), options);
   const open = path.join(world.home, "state/tasks/open");

@@ -18,6 +18,7 @@ import {
   type ProgramWorld,
   programWorld,
   SAVED,
+  serviceWorld,
   UNKNOWN,
 } from "../support/program-world.ts";
 import {
@@ -96,8 +97,7 @@ const MOMENTS: [name: string, Moment][] = [
 it.each(MOMENTS)(
   "two SIGINTs %s end it at once, and resume finishes what was charged, once",
   async (_name, { script, begin, resumed }) => {
-    const server = await liveService(PICTURE, script);
-    const world = await programWorld(server);
+    const { server, world } = await serviceWorld(script);
     const { program, end } = await begin(world, server);
     program.kill("SIGINT");
     // Signals that come closer together than a process is woken are one to it.
@@ -109,26 +109,26 @@ it.each(MOMENTS)(
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
     for (const name of await world.files()) expect(name).toMatch(/\.png$|^\.imggen-.*\.(part|claim-1)( |$)/);
     const { files = [] } = resumed;
-    expect(await world.aftermath(await world.resume())).toMatchObject(resumed);
+    expect(await world.afterResume()).toMatchObject(resumed);
     for (const name of files) expect(await readFile(path.join(world.out, name))).toEqual(PICTURE);
-    expect(await world.aftermath(await world.resume())).toMatchObject(resumed);
+    expect(await world.afterResume()).toMatchObject(resumed);
   },
 );
 
 it.each(PUBLISHING)(
   "SIGKILL %s: resume saves it, once, and leaves nothing beside it",
   async (_name, operation, when) => {
-    const world = await programWorld(await liveService(PICTURE));
+    const { world } = await serviceWorld();
     const { program, end } = await publishing(world, operation, when);
     const { run } = await stopped(program, end, "SIGKILL");
     expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", submits: 1, open: ["completed"] });
-    expect(await world.aftermath(await world.resume())).toEqual(RESUMED);
+    expect(await world.afterResume()).toEqual(RESUMED);
     expect(await readFile(path.join(world.out, "a-fox-task1.png"))).toEqual(PICTURE);
   },
 );
 
 it.each(SIGNALS)("%s while the prompt is read: nothing was sent, exit %i", async (signal, code) => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const { program, end } = await readingItsPrompt(world);
   const { run } = await stopped(program, end, signal);
   expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: code, type: "interrupted" });
@@ -139,8 +139,7 @@ it.each(SIGNALS)(
   async (signal, code) => {
     const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "60" });
     const accepted = success({ taskId: "task-1" });
-    const server = await liveService(PICTURE, { submit: inTurn(replies(busy), replies(accepted)) });
-    const world = await programWorld(server);
+    const { server, world } = await serviceWorld({ submit: inTurn(replies(busy), replies(accepted)) });
     const { program, end } = await startedUntil(world, server, 1);
     await pause(200);
     const { run, elapsedMs } = await stopped(program, end, signal);
@@ -149,38 +148,36 @@ it.each(SIGNALS)(
       ...{ exit: code, type: "interrupted", charged: "no", open: [], submits: 1 },
     });
     expect(elapsedMs).toBeLessThan(2_500);
-    expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 0, submits: 1, files: [] });
+    expect(await world.afterResume()).toMatchObject({ exit: 0, submits: 1, files: [] });
   },
 );
 
 it.each(SIGNALS)(
   "%s during the download: no half file, exit %i, and resume saves the image",
   async (signal, code) => {
-    const server = await liveService(PICTURE, { file: inTurn(half, replies(response(200, PICTURE))) });
-    const world = await programWorld(server);
+    const { server, world } = await serviceWorld({ file: inTurn(half, replies(response(200, PICTURE))) });
     const { program, end } = await startedUntil(world, server, 3);
     const { run } = await stopped(program, end, signal);
     expect(await world.aftermath(run)).toEqual({ ...NOT_SAVED, exit: code, type: "interrupted" });
-    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+    expect(await world.afterResume(["task-1"])).toEqual(SAVED);
   },
 );
 
 it.each(SIGNALS)(
   "%s while the last image gets its name: it is saved to the end, so exit 0",
   async (signal) => {
-    const world = await programWorld(await liveService(PICTURE));
+    const { world } = await serviceWorld();
     const { program, end } = await publishing(world, "link", "before", 600);
     const { run } = await stopped(program, end, signal);
     expect(await world.aftermath(run)).toEqual(SAVED);
-    expect(await world.aftermath(await world.resume())).toEqual(RESUMED);
+    expect(await world.afterResume()).toEqual(RESUMED);
   },
 );
 
 it.each(SIGNALS)(
   "%s between two images: exit %i, and resume saves the second beside the first",
   async (signal, code) => {
-    const server = await liveService(PICTURE, { poll: completedAt("/1.png", "/2.png") });
-    const world = await programWorld(server);
+    const { world } = await serviceWorld({ poll: completedAt("/1.png", "/2.png") });
     const { program, end } = await publishing(world, "link", "before", 600);
     const { run } = await stopped(program, end, signal);
     expect(await world.aftermath(run)).toEqual({
@@ -191,14 +188,13 @@ it.each(SIGNALS)(
       open: ["partly_saved"],
     });
     const both = ["a-fox-task1-2.png", "a-fox-task1.png"];
-    expect(await world.aftermath(await world.resume(["task-1"]))).toEqual({ ...SAVED, files: both });
+    expect(await world.afterResume(["task-1"])).toEqual({ ...SAVED, files: both });
   },
 );
 
 it("SIGINT while waiting, then the same command again: it continues the task, and the image is charged once", async () => {
   const poll = inTurn(stillRunning, silence, completedAt("/1.png"));
-  const server = await liveService(PICTURE, { poll });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll });
   const { program, end } = await startedUntil(world, server, 3);
   expect((await stopped(program, end, "SIGINT")).run.code).toBe(130);
   const run = await world.generate();
@@ -208,11 +204,10 @@ it("SIGINT while waiting, then the same command again: it continues the task, an
 });
 
 it("two SIGINTs during resume leave the task to the next one", async () => {
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate(["--timeout", "1ms"]))).toEqual(PENDING);
+  expect(await world.afterGenerate(["--timeout", "1ms"])).toEqual(PENDING);
   const program = world.start(["resume", "--json", "--poll-interval", "10s"]);
   const end = finished(program);
   const before = server.requests.length;
@@ -220,7 +215,7 @@ it("two SIGINTs during resume leave the task to the next one", async () => {
   program.kill("SIGINT");
   const { run } = await stopped(program, end, "SIGINT");
   expect(await world.aftermath(run)).toMatchObject({ exit: 130, open: ["accepted"] });
-  expect(await world.aftermath(await world.resume())).toEqual(RESUMED);
+  expect(await world.afterResume()).toEqual(RESUMED);
 });
 
 /** A generation that has read half a prompt from its standard input, which stays open. */
@@ -321,8 +316,7 @@ it.each([
   ],
 ])("two SIGINTs at once end %s --json with one last document, exit 130", async (_name, argsOf) => {
   const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "60" });
-  const server = await liveService(PICTURE, { submit: replies(busy) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ submit: replies(busy) });
   await writeFile(path.join(world.folder, "rows.txt"), "a fox\na hen\n");
   const program = world.start(argsOf(world));
   const end = finished(program);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { PENDING, programWorld, SAVED, UNKNOWN } from "../support/program-world.ts";
+import { PENDING, programWorld, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
 import { response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../support/scripts.ts";
 
@@ -16,15 +16,14 @@ const FAILED = {
 
 it("status words that the document does not name are a task that still runs", async () => {
   const words = ["processing", "queued", "COMPLETED", "success", "", "error", null, 7, { nested: true }];
-  const server = await liveService(PICTURE, {
+  const { server, world } = await serviceWorld({
     poll: inTurn(
       ...words.map((status) => taskIs({ status, errorCode: 0 })),
       taskIs({}),
       completedAt("/1.png"),
     ),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual(SAVED);
   expect(server.requests).toHaveLength(1 + words.length + 2 + 1);
 });
 
@@ -35,15 +34,12 @@ it.each([
   ["an empty list", { resultUrl: [] }],
 ])("completed with a resultUrl that is %s is not done yet", async (_name, resultUrl) => {
   const incomplete = taskIs({ status: "completed", errorCode: 0, ...resultUrl });
-  const server = await liveService(PICTURE, {
-    poll: inTurn(incomplete, incomplete, completedAt("/1.png")),
-  });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
+  const { world } = await serviceWorld({ poll: inTurn(incomplete, incomplete, completedAt("/1.png")) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 it("completed without a resultUrl to the end of the wait is still running, and resume saves it", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(
       taskIs({ status: "completed" }),
       taskIs({ status: "completed" }),
@@ -51,10 +47,9 @@ it("completed without a resultUrl to the end of the wait is still running, and r
       completedAt("/1.png"),
     ),
   });
-  const world = await programWorld(server);
   const run = await world.generate(["--timeout", "250ms"]);
   expect(await world.aftermath(run)).toEqual(PENDING);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it.each([
@@ -63,23 +58,21 @@ it.each([
   ["an errorCode that is not 0 while it runs", { status: "processing", errorCode: 1001 }],
   ["an errorCode as text", { status: "processing", errorCode: "E17" }],
 ])("%s is a failed task: nothing is downloaded, nothing submitted again", async (_name, state) => {
-  const server = await liveService(PICTURE, { poll: taskIs(state) });
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld({ poll: taskIs(state) });
   const run = await world.generate();
   expect(await world.aftermath(run)).toEqual(FAILED);
   expect(JSON.parse(run.stdout)).toMatchObject({ ok: false, taskId: "task-1", resume: null });
   if (state.errorCode !== 0) expect(JSON.parse(run.stdout).error.message).toContain(String(state.errorCode));
   expect(server.requests.filter(({ target }) => !target.startsWith("/api"))).toEqual([]);
-  expect(await world.aftermath(await world.resume())).toMatchObject({ exit: 0, submits: 1 });
+  expect(await world.afterResume()).toMatchObject({ exit: 0, submits: 1 });
 });
 
 it("a finished task that regresses is waited for again", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(completedAt("/gone.png"), stillRunning, stillRunning, completedAt("/1.png")),
     file: (request, socket) =>
       void socket.write(request.target === "/gone.png" ? response(404, "") : response(200, PICTURE)),
   });
-  const world = await programWorld(server);
   const run = await world.generate();
   expect(await world.aftermath(run)).toMatchObject({
     exit: 8,
@@ -87,28 +80,26 @@ it("a finished task that regresses is waited for again", async () => {
     charged: "yes",
     files: [],
   });
-  expect(await world.aftermath(await world.resume())).toEqual({ ...SAVED, charged: null });
+  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
 });
 
 it("a finished task that fails after all is told as failed", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(completedAt("/gone.png"), taskIs({ status: "failed", errorCode: 9 })),
     file: replies(response(404, "")),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toMatchObject({ exit: 8, charged: "yes" });
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(FAILED);
+  expect(await world.afterGenerate()).toMatchObject({ exit: 8, charged: "yes" });
+  expect(await world.afterResume(["task-1"])).toEqual(FAILED);
 });
 
 it.each([
   ["resume", ["resume", "task-1", "--json"]],
   ["status --output", ["status", "task-1", "--json", "--output", "./"]],
 ])("a failed task that the service completes after all: %s saves it", async (_name, command) => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(taskIs({ status: "failed", errorCode: 9 }), completedAt("/1.png")),
   });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(FAILED);
+  expect(await world.afterGenerate()).toEqual(FAILED);
   const status = await world.run(["status", "task-1", "--json"]);
   expect(status.code).toBe(0);
   const told = JSON.parse(status.stdout);
@@ -124,10 +115,9 @@ it.each([
 });
 
 it("a failed task that the service says is running again is waited for by resume, and stays in the ledger", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: inTurn(taskIs({ status: "failed", errorCode: 9 }), stillRunning),
   });
-  const world = await programWorld(server);
   await world.generate();
   const run = await world.resume(["task-1", "--timeout", "150ms"]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 6, type: "pending", charged: "yes" });
@@ -135,10 +125,9 @@ it("a failed task that the service says is running again is waited for by resume
 });
 
 it("the same taskId twice: two requests, two files, two records", async () => {
-  const server = await liveService(PICTURE, { submit: replies(success({ taskId: "task-1" })) });
-  const world = await programWorld(server);
-  expect(await world.aftermath(await world.generate())).toEqual(SAVED);
-  expect(await world.aftermath(await world.generate())).toEqual({
+  const { world } = await serviceWorld({ submit: replies(success({ taskId: "task-1" })) });
+  expect(await world.afterGenerate()).toEqual(SAVED);
+  expect(await world.afterGenerate()).toEqual({
     ...SAVED,
     submits: 2,
     files: ["a-fox-task1-2.png", "a-fox-task1.png"],
@@ -152,32 +141,27 @@ it("another base URL at resume is refused with what is needed, and asked nothing
     liveService(PICTURE),
   ]);
   const world = await programWorld(own);
-  expect(await world.aftermath(await world.generate(["--no-wait"]))).toMatchObject({
-    exit: 0,
-    open: ["accepted"],
-  });
+  expect(await world.afterGenerate(["--no-wait"])).toMatchObject({ exit: 0, open: ["accepted"] });
   const run = await world.resume(["task-1"], { env: { IMGGEN_BASE_URL: other.baseUrl } });
   expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: 2, type: "usage" });
   const { message, hint } = JSON.parse(run.stdout).error;
   expect(message + hint).toContain(own.baseUrl);
   expect(other.requests).toEqual([]);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it("another key at resume is refused with what is needed, and asked nothing", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { server, world } = await serviceWorld();
   await world.generate(["--no-wait"]);
   const run = await world.resume(["task-1"], { env: { IMGGEN_API_KEY: "sk-canary-another-key" } });
   expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: 2, type: "usage" });
   expect(run.stdout + run.stderr).toMatch(/key/);
   expect(server.requests).toHaveLength(1);
-  expect(await world.aftermath(await world.resume(["task-1"]))).toEqual(SAVED);
+  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
 it("resume leaves one task of another account alone, and finishes the others", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { world } = await serviceWorld();
   await world.generate(["--no-wait"]);
   await world.generate(["--no-wait"], { env: { IMGGEN_API_KEY: "sk-canary-another-key" } });
   const run = await world.resume();
@@ -186,8 +170,7 @@ it("resume leaves one task of another account alone, and finishes the others", a
 });
 
 it("an id that the ledger lacks is polled at the service and saved", async () => {
-  const server = await liveService(PICTURE);
-  const world = await programWorld(server);
+  const { world } = await serviceWorld();
   const run = await world.resume(["task-77"]);
   const { files, ...rest } = await world.aftermath(run);
   expect(rest).toMatchObject({ exit: 0, submits: 0, open: [], done: [] });
@@ -195,10 +178,7 @@ it("an id that the ledger lacks is polled at the service and saved", async () =>
 });
 
 it("a task of unknown outcome is named by resume, and never sent again", async () => {
-  const server = await liveService(PICTURE, {
-    submit: inTurn(reset, replies(success({ taskId: "task-1" }))),
-  });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ submit: inTurn(reset, replies(success({ taskId: "task-1" }))) });
   await world.generate();
   await world.generate(["--again"]);
   const run = await world.resume();

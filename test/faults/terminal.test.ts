@@ -1,8 +1,6 @@
 import path from "node:path";
 import { expect, it } from "vitest";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
-import { type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
 import { failure, success } from "../support/scripted-server.ts";
 import { completedAt, replies, stillRunning } from "../support/scripts.ts";
 import { hasTool } from "../support/tools.ts";
@@ -24,7 +22,7 @@ const HOSTILE = {
 };
 
 it.each(Object.entries(HOSTILE))("%s in an error key is inert on a terminal", async (_name, text) => {
-  const world = await programWorld(await liveService(PICTURE, { submit: replies(failure(text)) }));
+  const { world } = await serviceWorld({ submit: replies(failure(text)) });
   const run = await world.run(["generate", "a fox", "--verbose"]);
   expectInert(run.stdout, run.stderr);
   expect(run.code).toBe(5);
@@ -32,7 +30,7 @@ it.each(Object.entries(HOSTILE))("%s in an error key is inert on a terminal", as
 
 it("all of it in an error key is inert in JSON, which holds the very same text", async () => {
   const text = Object.values(HOSTILE).join(" ");
-  const world = await programWorld(await liveService(PICTURE, { submit: replies(failure(text)) }));
+  const { world } = await serviceWorld({ submit: replies(failure(text)) });
   const run = await world.generate();
   expectInert(run.stdout, run.stderr);
   expect(JSON.parse(run.stdout).error.key).toBe(text);
@@ -40,8 +38,7 @@ it("all of it in an error key is inert in JSON, which holds the very same text",
 
 it("what may stand in a task id is inert wherever the id is shown", async () => {
   const taskId = `task-${HOSTILE["bidi overrides"]}${HOSTILE["zero-width characters"]}${HOSTILE.tags}`;
-  const server = await liveService(PICTURE, { submit: replies(success({ taskId })), poll: stillRunning });
-  const world = await programWorld(server);
+  const { world } = await serviceWorld({ submit: replies(success({ taskId })), poll: stillRunning });
   for (const args of [
     ["generate", "a fox", "--no-wait"],
     ["generate", "a fox", "--no-wait", "--json"],
@@ -59,10 +56,9 @@ it("what may stand in a task id is inert wherever the id is shown", async () => 
 });
 
 it("a result URL of all of it is inert wherever it is shown", async () => {
-  const server = await liveService(PICTURE, {
+  const { world } = await serviceWorld({
     poll: completedAt(`javascript:${Object.values(HOSTILE).join(" ")}`),
   });
-  const world = await programWorld(server);
   for (const args of [
     ["generate", "a fox", "--verbose"],
     ["generate", "a fox", "--json"],
@@ -76,7 +72,7 @@ it("a result URL of all of it is inert wherever it is shown", async () => {
 });
 
 it("hostile text in the prompt reaches neither the terminal nor a file's name raw", async () => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const prompt = `${HOSTILE.CSI}${HOSTILE["OSC 52"]}${HOSTILE["bidi overrides"]} fox`;
   for (const args of [
     ["generate", prompt, "--dry-run"],
@@ -92,7 +88,7 @@ it("hostile text in the prompt reaches neither the terminal nor a file's name ra
 });
 
 it("control characters in a saved path are inert for a person, and the path is as it is for a script", async (test) => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const folder = path.join(world.out, `a${HOSTILE.CSI}${HOSTILE["bidi overrides"]}\u200bb`);
   const file = path.join(folder, "a-fox-task1.png");
   const made = await world.run(["generate", "a fox", "-o", `${folder}/`]);
@@ -127,7 +123,7 @@ it.each([
   ["an output path", ["generate", "a fox", "--output", "/dev/null/no\u001b[31mwhere/x.png"]],
   ["a prompt file", ["generate", "--prompt-file", "no\u001b[31mwhere"]],
 ])("hostile text in %s is inert in the error", async (_name, args) => {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   for (const json of [[], ["--json"]]) {
     const run = await world.run([...args, ...json]);
     expect(run.code).not.toBe(0);
@@ -140,7 +136,7 @@ const XTERM = { NO_COLOR: undefined, TERM: "xterm-256color" };
 
 it("NO_COLOR and TERM=dumb keep a real terminal free of colour; TERM=dumb of any control", async (test) => {
   if (!hasScript) return test.skip("script is not installed");
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   expect((await onTerminal(world, 80, XTERM)).stdout).toMatch(/\u001b\[3[16]m/);
   expect((await onTerminal(world, 80, { ...XTERM, NO_COLOR: "1" })).stdout).not.toMatch(/\u001b\[[\d;]*m/);
   expect((await onTerminal(world, 80, { ...XTERM, TERM: "dumb" })).stdout).not.toContain("\u001b");
@@ -149,7 +145,7 @@ it("NO_COLOR and TERM=dumb keep a real terminal free of colour; TERM=dumb of any
 
 it("a terminal that says it is 0 columns wide, as some recorders do, holds nothing up", async (test) => {
   if (!hasScript) return test.skip("script is not installed");
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const run = await onTerminal(world, 0, XTERM);
   expect(run.stdout.length).toBeLessThan(10_000);
   expect(await world.ledger()).toEqual({ open: [], done: ["saved"] });

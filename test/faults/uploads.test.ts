@@ -3,9 +3,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { type ProgramWorld, programWorld, SAVED } from "../support/program-world.ts";
+import { type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { pause } from "../support/scripts.ts";
 import { handlesSignals, stopped } from "../support/started.ts";
 import { PRINTS_URL, type Uploader, uploader } from "../support/uploader.ts";
@@ -15,7 +14,7 @@ const NOTHING_CHARGED = { charged: "no", files: [], submits: 0, open: [], done: 
 
 /** A world whose upload command runs this shell script, and the flags for an image that it is to upload. */
 async function uploadWorld(body: string) {
-  const world = await programWorld(await liveService(PICTURE));
+  const { world } = await serviceWorld();
   const up = await uploader(world.folder, body);
   const file = path.join(world.folder, "fox.png");
   await writeFile(file, PICTURE);

@@ -57,10 +57,7 @@ it("Ctrl-C at the question for the key ends login with exit 130, even where a pr
   const { server, world } = await windowsWorld();
   const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
   const command = `"${process.execPath}" "${BIN}" login --base-url ${server.origin}/api`;
-  const program = world.start([], {
-    env,
-    through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command],
-  });
+  const program = world.start([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command] });
   program.stdout?.once("data", () => pause(300).then(() => program.stdin?.write("\x03")));
   const run = await finished(program);
   expect(run.code).toBe(130);

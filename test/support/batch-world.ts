@@ -27,6 +27,9 @@ export interface BatchWorld extends CommandWorld {
 export const PRICED = "gamma-image-2";
 export const TWO_CREDITS = ["-m", PRICED, "-q", "1K"];
 
+/** So many prompts: `fox 0`, `fox 1`, … */
+export const foxes = (count: number): string[] => Array.from({ length: count }, (_, index) => `fox ${index}`);
+
 export async function batchWorld(script: ServiceScript = {}): Promise<BatchWorld> {
   const world = await commandWorld(script);
   return {

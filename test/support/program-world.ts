@@ -5,6 +5,8 @@ import { expect } from "vitest";
 import { FOLDER_ID_FILE } from "../../src/store/folder-id.ts";
 import { inspect } from "../lib/image/builders.ts";
 import { CANARY, filesWithKey } from "./canary.ts";
+import { PICTURE } from "./images.ts";
+import { liveService } from "./live-server.ts";
 import {
   type ProgramOptions,
   type ProgramResult,
@@ -14,7 +16,7 @@ import {
   startProgram,
 } from "./program.ts";
 import { ProgramHost } from "./program-host.ts";
-import type { ScriptedServer } from "./scripted-server.ts";
+import type { ScriptedServer, ServiceScript } from "./scripted-server.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export { CANARY };
@@ -56,14 +58,14 @@ function canShare(args: readonly string[], { env = {}, input, through }: Program
 }
 
 /** A home, an output folder, and the built program between them and one service. */
-export class ProgramWorld {
+export class ProgramWorld<Service extends ScriptedServer | null = ScriptedServer | null> {
   readonly folder: string;
   readonly home: string;
   readonly out: string;
-  readonly server: ScriptedServer | null;
+  readonly server: Service;
   readonly env: Record<string, string | undefined>;
 
-  constructor(folder: string, server: ScriptedServer | null, env: Record<string, string | undefined>) {
+  constructor(folder: string, server: Service, env: Record<string, string | undefined>) {
     this.folder = folder;
     this.home = path.join(folder, "home");
     this.out = path.join(folder, "out");
@@ -106,6 +108,16 @@ export class ProgramWorld {
 
   resume(flags: readonly string[] = [], options: ProgramOptions = {}): Promise<ProgramResult> {
     return this.run(["resume", "--json", "--poll-interval", "100ms", ...flags], options);
+  }
+
+  /** The state after `generate` with these flags. */
+  async afterGenerate(flags?: readonly string[], options?: ProgramOptions): Promise<Aftermath> {
+    return this.aftermath(await this.generate(flags, options));
+  }
+
+  /** The state after `resume` with these flags. */
+  async afterResume(flags?: readonly string[], options?: ProgramOptions): Promise<Aftermath> {
+    return this.aftermath(await this.resume(flags, options));
   }
 
   #options(options: ProgramOptions): ProgramOptions {
@@ -189,14 +201,23 @@ async function describeFile(folder: string, name: string): Promise<string> {
 }
 
 /** A world of its own for one test, gone after it. */
-export async function programWorld(
-  server: ScriptedServer | null,
+export async function programWorld<Service extends ScriptedServer | null>(
+  server: Service,
   env: Record<string, string | undefined> = {},
-): Promise<ProgramWorld> {
+): Promise<ProgramWorld<Service>> {
   const world = new ProgramWorld(await temporaryFolder(), server, env);
   await mkdir(world.home);
   await mkdir(world.out);
   return world;
+}
+
+/** A world of its own for one test, with a service that does as its script says. */
+export async function serviceWorld(
+  script: ServiceScript = {},
+  env: Record<string, string | undefined> = {},
+): Promise<{ server: ScriptedServer; world: ProgramWorld<ScriptedServer> }> {
+  const server = await liveService(PICTURE, script);
+  return { server, world: await programWorld(server, env) };
 }
 
 /** After a successful run: one image, charged once, its task file in `done`. */

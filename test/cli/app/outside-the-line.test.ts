@@ -141,11 +141,3 @@ describe("a charged task whose poll is refused", () => {
     expect(document.error?.hint).toBe("It was charged. Resume with: imggen resume task-1");
   });
 });
-
-describe("generate --dry-run --json", () => {
-  it("says in its warnings that a price is an estimate", async () => {
-    const { json } = await commandWorld();
-    const { document } = await json(["generate", "a fox", "-m", "gamma-image-2", "--dry-run"]);
-    expect(document).toMatchObject({ credits: 2, warnings: [expect.stringContaining("estimate")] });
-  });
-});

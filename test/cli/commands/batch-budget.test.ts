@@ -1,14 +1,20 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { accepts, type BatchWorld, batchWorld, byPrompt, TWO_CREDITS } from "../../support/batch-world.ts";
+import {
+  accepts,
+  type BatchWorld,
+  batchWorld,
+  byPrompt,
+  foxes,
+  TWO_CREDITS,
+} from "../../support/batch-world.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
-import { completedAt, late, reset, stillRunning } from "../../support/scripts.ts";
+import { completedAt, late, reset } from "../../support/scripts.ts";
 
 const BATCH = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out"];
 /** Without a spinner, which would need more of a terminal than there is. */
 const TERMINAL = { terminal: true, env: { TERM: "dumb" } };
-const foxes = (count: number) => Array.from({ length: count }, (_, index) => `fox ${index}`);
 
 async function stateOf(world: BatchWorld): Promise<string[]> {
   return (await readdir(path.join(world.home), { recursive: true })).filter((name) =>
@@ -29,18 +35,6 @@ describe("--max-credits", () => {
     expect((await world.run([...BATCH, "--max-credits", "6"])).code).toBe(0);
   });
 
-  it("counts what earlier runs were charged, and says both figures", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", ...foxes(3));
-    await world.run(BATCH);
-    await world.manifest("p.txt", ...foxes(5));
-    const refused = await world.json([...BATCH, "--max-credits", "9"]);
-    expect([refused.code, refused.document.error?.type]).toEqual([2, "budget_exceeded"]);
-    expect(String(refused.document.error?.message)).toMatch(/\b4 credits\b.*\b6\b.*\b9\b/);
-    expect(world.server.submits()).toHaveLength(3);
-    expect((await world.run([...BATCH, "--max-credits", "10"])).code).toBe(0);
-  });
-
   it("counts what may have been charged: rows of unknown outcome, and their second submit", async () => {
     const world = await batchWorld({ submit: byPrompt({ "fox 0": reset }) });
     await world.manifest("p.txt", ...foxes(2));
@@ -54,41 +48,6 @@ describe("--max-credits", () => {
     expect(summary).toMatchObject({ credits: 2, creditsBefore: 4 });
   });
 
-  it("lets a batch continue that has used up its budget, where nothing is left to submit", async () => {
-    const world = await batchWorld({ submit: accepts, poll: stillRunning });
-    await world.manifest("p.txt", ...foxes(2));
-    expect((await world.run([...BATCH, "--max-credits", "4", "--timeout", "50ms"])).code).toBe(10);
-    const { code, summary } = await world.batchJson([
-      ...BATCH.slice(1),
-      "--max-credits",
-      "4",
-      "--timeout",
-      "50ms",
-    ]);
-    expect(code).toBe(10);
-    expect(summary).toMatchObject({ pending: 2 });
-    expect(world.server.submits()).toHaveLength(2);
-  });
-
-  it("counts rows that were edited out of the manifest since, and a shard's own alone", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", ...foxes(4));
-    await world.run(BATCH);
-    await world.manifest("p.txt", "a hen");
-    const refused = await world.json([...BATCH, "--max-credits", "9"]);
-    expect(refused.code).toBe(2);
-    expect(String(refused.document.error?.message)).toMatch(/\b2 credits\b.*\b8\b.*\b9\b/);
-    expect(world.server.submits()).toHaveLength(4);
-    const shards = await Promise.all(
-      [1, 2].map((i) => world.json([...BATCH, "--shard", `${i}/2`, "--max-credits", "1"])),
-    );
-    const before = shards.map(({ document }) =>
-      Number(/, (\d+) may/.exec(String(document.error?.message))?.[1] ?? 0),
-    );
-    expect(Math.max(...before)).toBeLessThan(8);
-    expect((await world.run([...BATCH, "--max-credits", "10"])).code).toBe(0);
-  });
-
   it("of a comparison counts its own cells, and not what else went into the folder", async () => {
     const world = await batchWorld();
     const compare = (prompt: string) => world.run(["compare", prompt, ...TWO_CREDITS, "--max-credits", "2"]);
@@ -96,16 +55,6 @@ describe("--max-credits", () => {
     expect((await compare("a hen")).code).toBe(0);
     expect((await compare("a hen")).code).toBe(0);
     expect(world.server.submits()).toHaveLength(2);
-  });
-
-  it("keeps no cap where a cost is not documented, but with --no-validate", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", "a fox");
-    const args = ["batch", "p.txt", "-m", "z-image", "--max-credits", "5"];
-    const { code, document } = await world.json(args);
-    expect([code, document.error?.type]).toEqual([2, "budget_exceeded"]);
-    expect(world.server.requests).toEqual([]);
-    expect((await world.run([...args, "--no-validate"])).code).toBe(0);
   });
 });
 
@@ -120,12 +69,6 @@ describe("confirmAbove", () => {
   });
 
   const COSTLY = 51;
-
-  it("does not ask for 100 credits or less", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", ...foxes(2));
-    expect((await world.run(BATCH)).code).toBe(0);
-  });
 
   it("needs --yes or a budget above that, off a terminal: else exit 2, nothing sent", async () => {
     const world = await batchWorld();
@@ -173,25 +116,6 @@ describe("confirmAbove", () => {
     expect((await world.run([...BATCH, "--yes"], terminal)).code).toBe(0);
   });
 
-  it("counts a cost that is not documented as the highest that is, and the plan says so", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", ...foxes(13));
-    const batch = ["batch", "p.txt", "-m", "z-image", "-o", "out"];
-    const { code, stderr } = await world.run(batch, { input: "" });
-    expect(code).toBe(2);
-    expect(stderr).toContain(
-      "13 to submit: cost unknown. A row of unknown cost counts as 8 credits for confirmAbove, so 104 in all.",
-    );
-    expect(stderr).toMatch(/may cost 104 credits, more than 100 \(confirmAbove\)/);
-    const { document } = await world.json(batch, { input: "" });
-    expect(document).toMatchObject({ charged: "no", error: { type: "budget_exceeded", exitCode: 2 } });
-    expect(world.server.requests).toEqual([]);
-    const asked = await world.run(batch, { ...TERMINAL, typed: "n\n" });
-    expect(asked.stderr).toContain("Spend an estimated 104 credits? [y/N] ");
-    await world.manifest("p.txt", ...foxes(12));
-    expect((await world.run(batch, { input: "" })).code).toBe(0);
-  });
-
   it("says how many rows repeat an earlier one", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox", "a hen", "a fox", "a fox", "a hen");
@@ -234,14 +158,6 @@ describe("dailyCredits", () => {
     expect((await world.run(["generate", "a cat", ...TWO_CREDITS])).code).toBe(2);
   });
 
-  it("is for one key: another one has a day of its own", async () => {
-    const world = await limited(2);
-    expect((await world.run(["generate", "a hen", ...TWO_CREDITS])).code).toBe(0);
-    const env = { IMGGEN_API_KEY: "sk-canary-another0000000000" };
-    expect((await world.run(["generate", "a hen", ...TWO_CREDITS])).code).toBe(2);
-    expect((await world.run(["generate", "a hen", ...TWO_CREDITS], { env })).code).toBe(0);
-  });
-
   it("is never passed by batches and single commands that run at once", async () => {
     const world = await limited(20, late(10, accepts));
     await world.manifest("p.txt", ...foxes(8));
@@ -266,28 +182,5 @@ describe("dailyCredits", () => {
       expect(summary).toMatchObject({ saved: 24, credits: 48 });
       expect(code).toBe(0);
     }
-  });
-
-  it("that is used up by others meanwhile ends the batch: exit 10, and the rest is not sent", async () => {
-    const world = await limited(8, async (request, socket) => {
-      if (world.server.submits().length === 1) await world.run(["generate", "a hen", ...TWO_CREDITS]);
-      return accepts(request, socket);
-    });
-    await world.manifest("p.txt", ...foxes(4));
-    const { code, rows, summary, stderr } = await world.batchJson([...BATCH.slice(1), "--concurrency", "1"]);
-    expect(code, stderr).toBe(10);
-    expect(summary).toMatchObject({ saved: 3, failed: 1, notSent: 1, credits: 6 });
-    expect(rows.at(-1)).toMatchObject({ line: 4, charged: "no", error: { type: "budget_exceeded" } });
-    expect(world.server.submits()).toHaveLength(4);
-  });
-
-  it("lets what was charged be finished", async () => {
-    const world = await batchWorld({ submit: accepts, poll: stillRunning });
-    await world.manifest("p.txt", ...foxes(2));
-    await world.run([...BATCH, "--timeout", "50ms"]);
-    await world.run(["config", "set", "dailyCredits", "1"]);
-    const { code, summary } = await world.batchJson([...BATCH.slice(1), "--timeout", "50ms"]);
-    expect(code).toBe(10);
-    expect(summary).toMatchObject({ pending: 2 });
   });
 });

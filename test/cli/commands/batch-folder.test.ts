@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { accepts, type BatchWorld, batchWorld, imagesIn, TWO_CREDITS } from "../../support/batch-world.ts";
@@ -24,19 +24,7 @@ async function savedBatch(): Promise<{ world: BatchWorld; at: (name: string) => 
   return { world, at: (name) => path.join(world.cwd, name) };
 }
 
-const idOf = (folder: string) => readFile(path.join(folder, ID_FILE), "utf8");
-
 describe("a batch's folder", () => {
-  it("gets an id of its own with the first rows, which stays", async () => {
-    const { world, at } = await savedBatch();
-    const id = await idOf(at("out"));
-    expect(id).toMatch(/^[0-9a-f]{32}\n$/);
-    await world.run(batchInto("out"));
-    expect(await idOf(at("out"))).toBe(id);
-    await world.run(batchInto("other"));
-    expect(await idOf(at("other"))).not.toBe(id);
-  });
-
   it("gets none by --dry-run, nor where the cost is refused", async () => {
     const world = await batchWorld();
     await world.manifest("p.txt", ...PROMPTS);
@@ -44,23 +32,6 @@ describe("a batch's folder", () => {
     expect((await world.run(batchInto("out", "--max-credits", "1"))).code).toBe(2);
     expect(await readdir(world.cwd)).toEqual(["p.txt"]);
     expect((await world.listing()).filter((name) => name.includes("folders"))).toEqual([]);
-  });
-
-  it("is agreed on by runs that begin at once", async () => {
-    for (let round = 0; round < 5; round++) {
-      const world = await batchWorld();
-      await world.manifest("p.txt", ...PROMPTS);
-      const runs = await Promise.all([1, 2, 3].map(() => world.run(batchInto("out"))));
-      expect(runs.map(({ code, stderr }) => [code, stderr.includes("another machine")])).toEqual([
-        [0, false],
-        [0, false],
-        [0, false],
-      ]);
-      expect(world.server.submits()).toHaveLength(3);
-      expect((await readdir(path.join(world.cwd, "out"))).filter((name) => name.startsWith("."))).toEqual([
-        ID_FILE,
-      ]);
-    }
   });
 });
 
@@ -125,16 +96,6 @@ describe("a batch whose folder is reached in another way", () => {
     expect((await world.batchJson(batchInto("new").slice(1))).summary).toMatchObject({ skipped: 3 });
     expect(world.server.submits()).toHaveLength(3);
   });
-
-  it("is another batch at another service", async () => {
-    const { world, at } = await savedBatch();
-    const id = await idOf(at("out"));
-    const other = await batchWorld();
-    const env = { IMGGEN_BASE_URL: other.server.baseUrl };
-    expect((await world.run(batchInto("out"), { env })).code).toBe(0);
-    expect(other.server.submits()).toHaveLength(3);
-    expect(await idOf(at("out"))).toBe(id);
-  });
 });
 
 describe("a folder whose id this ledger does not know", () => {
@@ -148,31 +109,6 @@ describe("a folder whose id this ledger does not know", () => {
     return { world, at, home, run };
   }
 
-  it("is refused with the number of rows: exit 2, nothing sent; a budget is no answer to it", async () => {
-    const { world, home, run } = await foreign();
-    for (const flags of [[], ["--max-credits", "100"]]) {
-      const { code, stderr } = await run(flags, { input: "" });
-      expect(code).toBe(2);
-      expect(stderr).toMatch(/another machine or IMGGEN_HOME.*cannot know whether 3 rows/);
-      expect(stderr).toContain("--yes");
-    }
-    const { document } = await world.json(batchInto("out"), { home, input: "" });
-    expect(document).toMatchObject({ ok: false, charged: "no", error: { type: "usage", exitCode: 2 } });
-    expect(world.server.submits()).toHaveLength(3);
-  });
-
-  it("is used with --yes, and known from then on", async () => {
-    const { world, at, run } = await foreign();
-    const id = await idOf(at("out"));
-    const { code, stderr } = await run(["--yes"]);
-    expect([code, stderr.includes("another machine")]).toEqual([0, true]);
-    expect(world.server.submits()).toHaveLength(6);
-    expect(await idOf(at("out"))).toBe(id);
-    await world.manifest("p.txt", ...PROMPTS, "a cat");
-    expect((await run([], { input: "" })).code).toBe(0);
-    expect(world.server.submits()).toHaveLength(7);
-  });
-
   it.each([
     ["y\n", 0, 6],
     ["n\n", 2, 3],
@@ -181,21 +117,6 @@ describe("a folder whose id this ledger does not know", () => {
     const { code, stderr } = await run([], { terminal: true, env: terminalOf(world), typed });
     expect([code, world.server.submits().length]).toEqual([exit, submits]);
     expect(stderr).toContain("Submit all 3? [y/N] ");
-  });
-
-  it("is only reported with --shard, and later asked about without it", async () => {
-    const { world, at, run } = await foreign();
-    const shard = await run(["--shard", "1/1"], { input: "" });
-    expect([shard.code, shard.stderr.includes("another machine")]).toEqual([0, true]);
-    expect(world.server.submits()).toHaveLength(6);
-    // It is this ledger's batch too now, wherever the folder goes.
-    await rename(at("out"), at("new"));
-    await symlink("new", at("out"));
-    expect((await run(["--shard", "1/1"], { input: "" })).code).toBe(0);
-    expect(world.server.submits()).toHaveLength(6);
-    await world.manifest("p.txt", ...PROMPTS, "a cat");
-    expect((await run([], { input: "" })).code).toBe(2);
-    expect(world.server.submits()).toHaveLength(6);
   });
 
   it("is refused where the id cannot be read: it is not known which batch it is", async () => {

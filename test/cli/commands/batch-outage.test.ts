@@ -1,13 +1,10 @@
 import { connect, createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { InterruptedError } from "../../../src/core/errors.ts";
-import { accepts, batchWorld } from "../../support/batch-world.ts";
+import { accepts, batchWorld, foxes } from "../../support/batch-world.ts";
 import { deadPort } from "../../support/live-server.ts";
-import { quickClock, quickMs } from "../../support/quick-clock.ts";
-import { late, pause, reset } from "../../support/scripts.ts";
+import { quickClock } from "../../support/quick-clock.ts";
 
 const BATCH = ["batch", "p.txt", "-m", "z-image", "-o", "out", "--yes"];
-const foxes = (count: number) => Array.from({ length: count }, (_, index) => `fox ${index}`);
 
 /** Listens on a port until the test is over, and passes everything on to another. */
 async function bridge(port: number, to: number): Promise<void> {
@@ -49,25 +46,5 @@ describe("a service that is down", () => {
     expect(summary).toMatchObject({ rows: 30, failed: 30, notSent: 30, unknown: 0 });
     for (const row of rows)
       expect(row).toMatchObject({ ok: false, charged: "no", error: { type: "network" } });
-  });
-
-  it("and loses every submit gets no more than a few of them", async () => {
-    const world = await batchWorld({ submit: late(50, reset) });
-    await world.manifest("p.txt", ...foxes(40));
-    const controller = new AbortController();
-    const running = world.batchJson([...BATCH.slice(1), "--concurrency", "8"], { signal: controller.signal });
-    await expect
-      .poll(() => world.server.submits().length, { interval: 5, timeout: 20_000 })
-      .toBeGreaterThan(8);
-    // Whatever were sent without a pause would have arrived by then; the next one that may be sent has to wait longer.
-    await pause(quickMs(1_000));
-    controller.abort(new InterruptedError("SIGINT"));
-    const { code, summary } = await running;
-    expect(code).toBe(130);
-    // Eight at once, at most two that began before the third was lost, and one to try after 2 s.
-    const sent = world.server.submits().length;
-    expect(sent).toBeGreaterThanOrEqual(8 + 1);
-    expect(sent).toBeLessThanOrEqual(8 + 2 + 1);
-    expect(summary).toMatchObject({ unknown: sent, notSent: 40 - sent });
   });
 });

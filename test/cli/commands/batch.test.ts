@@ -1,22 +1,13 @@
-import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { rowDigest } from "../../../src/core/batch/shard.ts";
 import { accepts, batchWorld, imagesIn, PRICED, TWO_CREDITS } from "../../support/batch-world.ts";
-import { commandWorld, submitted } from "../../support/command-world.ts";
+import { submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
 
 const MODEL = ["-m", "z-image"];
-
-describe("a manifest", () => {
-  it("that is a folder is refused as one", async () => {
-    const world = await commandWorld();
-    const { code, stderr } = await world.run(["batch", "."]);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/^error: \. is a folder, not a manifest\.\n/);
-  });
-});
 
 describe("a batch", () => {
   it("submits each line of a .txt, and prints the path of each image on standard output alone", async () => {
@@ -52,30 +43,6 @@ describe("a batch", () => {
     );
     const fox = rows.find(({ taskId }) => String(taskId) === "task-a-fox");
     expect(fox?.files?.[0]?.path).toBe(path.join(world.cwd, "animals", "red fox.png"));
-  });
-
-  it("takes .csv, whose reference images are separated by spaces", async () => {
-    const world = await batchWorld();
-    await world.manifest(
-      "p.csv",
-      "prompt,model,image,maxImages,output",
-      '"a fox, red",vendor2/beta-v4,https://images.test/1.png https://images.test/2.png,2,fox',
-      "a hen,z-image,,,",
-    );
-    const { code, stderr } = await world.run(["batch", "p.csv"]);
-    expect(code, stderr).toBe(0);
-    expect(submitted(world)).toEqual(
-      expect.arrayContaining([
-        {
-          prompt: "a fox, red",
-          model: "vendor2/beta-v4",
-          image: ["https://images.test/1.png", "https://images.test/2.png"],
-          maxImages: 2,
-        },
-        { prompt: "a hen", model: "z-image" },
-      ]),
-    );
-    expect(await readdir(world.cwd)).toContain("fox.png");
   });
 
   it.each([
@@ -133,16 +100,9 @@ describe("a batch", () => {
     expect(await world.listing()).not.toContain("home/state");
   });
 
-  it("says of a bad value whether the row or a flag set it", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.jsonl", { prompt: "a fox" }, { prompt: "a hen", ratio: "8:1" });
-    const { stderr } = await world.run(["batch", "p.jsonl", ...MODEL, "--ratio", "21:9"]);
-    expect(stderr).toMatch(/line 1: .*--ratio.*21:9/);
-    expect(stderr).toMatch(/line 2: Ratio 8:1/);
-  });
-
   it.each([
     ["a manifest of no known kind", ["p.docx"], "p.docx"],
+    ["a folder in place of a manifest", ["."], ". is a folder, not a manifest."],
     ["a manifest that is not there", ["missing.txt"], "missing.txt"],
     ["an output that is no folder", ["p.txt", "--output", "-"], "--output"],
     ["a name that makes no sense", ["p.txt", "--name", "{colour}"], "--name"],
@@ -159,45 +119,6 @@ describe("a batch", () => {
     }
     expect(world.server.requests).toEqual([]);
   });
-
-  it("refuses an empty manifest", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", "# nothing here");
-    expect(await world.run(["batch", "p.txt"])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("no rows"),
-    });
-  });
-
-  it("has no more rows under way at once than it is told", async () => {
-    let underWay = 0;
-    let most = 0;
-    const world = await batchWorld({
-      submit: (request, socket) => {
-        underWay += 1;
-        most = Math.max(most, underWay);
-        return accepts(request, socket);
-      },
-      poll: (request, socket) => {
-        underWay -= 1;
-        return completedAt("/1.png")(request, socket);
-      },
-    });
-    await world.manifest("p.txt", ...Array.from({ length: 12 }, (_, index) => `fox ${index}`));
-    expect((await world.run(["batch", "p.txt", ...MODEL, "--concurrency", "3"])).code).toBe(0);
-    expect(most).toBe(3);
-  });
-
-  it("warns where what came is of another shape than what was asked for", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.jsonl", { prompt: "a fox", ratio: "16:9" }, { prompt: "a hen", ratio: "4:3" });
-    const { code, rows, summary } = await world.batchJson(["p.jsonl", ...MODEL]);
-    expect(code).toBe(0);
-    const warnings = (row: number) => rows.find((each) => Number(each.row) === row)?.warnings;
-    expect(warnings(1)).toEqual([expect.stringContaining("16:9")]);
-    expect(warnings(2)).toEqual([]);
-    expect(summary.warnings).toEqual([expect.stringContaining("16:9")]);
-  });
 });
 
 describe("where a batch's images go", () => {
@@ -212,13 +133,6 @@ describe("where a batch's images go", () => {
     expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["a", "a/b", "a/b/fox.png", "hen.png"]);
   });
 
-  it("is the template's name otherwise, numbered where it is taken", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", "a fox", "a fox", "a hen");
-    expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "out", "--name", "{slug}"])).code).toBe(0);
-    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["a-fox-2.png", "a-fox.png", "a-hen.png"]);
-  });
-
   it("is no file that exists already: exit 2, its line named, nothing sent; --overwrite replaces it", async () => {
     const world = await batchWorld();
     await writeFile(path.join(world.cwd, "fox.png"), "mine");
@@ -231,35 +145,6 @@ describe("where a batch's images go", () => {
     expect(world.server.requests).toEqual([]);
     expect((await world.run(["batch", "p.jsonl", ...MODEL, "--overwrite"])).code).toBe(0);
     expect(await readFile(path.join(world.cwd, "fox.png"))).toEqual(PICTURE);
-  });
-
-  it("is not a folder that a link leads to from inside: exit 2, nothing sent, nothing written there", async () => {
-    const world = await batchWorld();
-    await Promise.all(["out", "elsewhere"].map((name) => mkdir(path.join(world.cwd, name))));
-    await symlink("../elsewhere", path.join(world.cwd, "out", "link"));
-    await world.manifest("p.jsonl", { prompt: "a fox", output: "link/deeper/fox.png" });
-    const run = await world.run(["batch", "p.jsonl", ...MODEL, "-o", "out"]);
-    expect(run).toMatchObject({ code: 2, stderr: expect.stringMatching(/line 1: .*is outside/) });
-    expect(world.server.requests).toEqual([]);
-    expect(await readdir(path.join(world.cwd, "elsewhere"))).toEqual([]);
-  });
-
-  it("may be a link itself, and is the same batch by either name", async () => {
-    const world = await batchWorld();
-    await mkdir(path.join(world.cwd, "real"));
-    await symlink("real", path.join(world.cwd, "link"));
-    await world.manifest("p.txt", "a fox");
-    await world.run(["batch", "p.txt", ...MODEL, "-o", "link"]);
-    expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "real/"])).code).toBe(0);
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
-  it("is refused where nothing can be written: exit 8, nothing sent", async () => {
-    const world = await batchWorld();
-    await writeFile(path.join(world.cwd, "file"), "");
-    await world.manifest("p.txt", "a fox");
-    expect(await world.run(["batch", "p.txt", ...MODEL, "-o", "file/out"])).toMatchObject({ code: 8 });
-    expect(world.server.requests).toEqual([]);
   });
 });
 
@@ -279,18 +164,6 @@ describe("--shard", () => {
     expect(world.prompts().toSorted()).toEqual(prompts.toSorted());
     expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "out"])).code).toBe(0);
     expect(world.server.submits()).toHaveLength(12);
-  });
-});
-
-describe("a prompt line with blanks around it", () => {
-  it("is the same row without them", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", "  a fox ", "a hen\t");
-    expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "out"])).code).toBe(0);
-    expect(world.prompts().toSorted()).toEqual(["a fox", "a hen"]);
-    await world.manifest("p.txt", "a fox", "a hen");
-    expect((await world.run(["batch", "p.txt", ...MODEL, "-o", "out"])).code).toBe(0);
-    expect(world.prompts()).toHaveLength(2);
   });
 });
 
@@ -408,20 +281,6 @@ describe("--dry-run", () => {
       "z-image        -        1     ?",
     ]);
   });
-
-  it("holds it to --max-credits", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", "a fox", "a hen");
-    const { code, document } = await world.json([
-      "batch",
-      "p.txt",
-      ...TWO_CREDITS,
-      "--dry-run",
-      "--max-credits",
-      "3",
-    ]);
-    expect([code, document.error?.type]).toEqual([2, "budget_exceeded"]);
-  });
 });
 
 describe("--json", () => {
@@ -459,20 +318,5 @@ describe("--json", () => {
       credits: 4,
     });
     expect(stderr).toContain("2 rows, 2 to submit: 4 credits.");
-  });
-
-  it("shows the whole result URL, which standard error does not", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", "a fox");
-    const { rows, stderr } = await world.batchJson(["p.txt", ...MODEL, "--verbose"]);
-    expect(rows[0]?.files?.[0]?.url).toContain("signature=s3cret");
-    expect(stderr).not.toContain("s3cret");
-  });
-
-  it("under --quiet leaves standard error empty where all went well", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", "a fox");
-    const { code, stderr } = await world.batchJson(["p.txt", ...MODEL, "--quiet"]);
-    expect([code, stderr]).toEqual([0, ""]);
   });
 });

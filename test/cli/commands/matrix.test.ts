@@ -97,23 +97,6 @@ describe("with a matrix file,", () => {
     expect(world.server.submits()).toHaveLength(2);
   });
 
-  it("compare knows added models and their ratios", async () => {
-    const world = await matrixWorld();
-    const { document } = await world.json([
-      "compare",
-      "a fox",
-      "-m",
-      "model-9,z-image",
-      "-r",
-      "5:7",
-      "--dry-run",
-    ]);
-    expect(document).toMatchObject({
-      cells: [{ request: { model: NEW.id, ratio: "5:7" } }],
-      skipped: [{ model: "z-image", ratio: "5:7" }],
-    });
-  });
-
   it("the sandbox has the added models, with their prices", async () => {
     const world = await matrixWorld();
     const { code, document } = await world.json([
@@ -126,12 +109,6 @@ describe("with a matrix file,", () => {
       "--sandbox",
     ]);
     expect({ code, credits: document.credits }).toEqual({ code: 0, credits: 30 });
-  });
-
-  it("history finds tasks by the short name of an added model", async () => {
-    const world = await matrixWorld();
-    await world.json(["generate", "a fox", "-m", "model-9", "-q", "2K"]);
-    expect((await world.json(["history", "--model", "model-9"])).document).toHaveLength(1);
   });
 });
 

@@ -103,14 +103,6 @@ describe("rerun", () => {
     expect(world.server.submits()).toEqual([]);
   });
 
-  it("--dry-run shows the request and submits nothing", async () => {
-    const world = await commandWorld();
-    await world.json(FOX);
-    const { document } = await world.json(["rerun", "task-1", "--dry-run"]);
-    expect(document).toEqual({ ok: true, dryRun: true, request: FOX_REQUEST, credits: 4 });
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
   it("of a request of unknown outcome settles it: resume no longer asks about it", async () => {
     const world = await lostReply();
     expect((await world.json(FOX)).code).toBe(9);
@@ -128,12 +120,6 @@ describe("rerun", () => {
 
 describe("generate --reuse", () => {
   const reuse = [...FOX, "--reuse"];
-
-  it("submits what was never submitted", async () => {
-    const world = await commandWorld();
-    expect(await world.json(reuse)).toMatchObject({ code: 0, document: { taskId: "task-1" } });
-    expect(world.server.submits()).toHaveLength(1);
-  });
 
   it("returns what is saved, even where its exact name is given again, and spends nothing", async () => {
     const world = await commandWorld();
@@ -247,16 +233,6 @@ describe("generate --reuse", () => {
       error: { type: "outcome_unknown", hint: expect.stringContaining("imggen rerun") },
     });
     expect(world.server.submits()).toHaveLength(1);
-  });
-
-  it.each([
-    ["another prompt", ["generate", "a hare", ...FOX.slice(2)]],
-    ["another quality", [...FOX.slice(0, -1), "1K"]],
-  ])("%s is another request", async (_what, args) => {
-    const world = await commandWorld();
-    await world.json(FOX);
-    await world.json([...args, "--reuse"]);
-    expect(world.server.submits()).toHaveLength(2);
   });
 
   it("what failed, or was refused, is submitted again", async () => {

@@ -8,18 +8,6 @@ import { commandWorld } from "../../support/command-world.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-it("--sandbox in place of a service: no key, no base URL, and the account's own server sees nothing", async () => {
-  const world = await commandWorld();
-  const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
-  const args = ["generate", "a fox", "-m", "z-image", "--sandbox", "--poll-interval", "100ms"];
-  expect((await world.json(args, { env })).document).toMatchObject({
-    ok: true,
-    files: [{ mediaType: "image/png" }],
-  });
-  expect((await world.json(args)).document).toMatchObject({ ok: true });
-  expect(world.server.requests).toEqual([]);
-});
-
 it("a first image of the embedded sandbox is polled for once, when it is ready", async () => {
   const waits: number[] = [];
   const clock: Clock = {
@@ -35,19 +23,6 @@ it("a first image of the embedded sandbox is polled for once, when it is ready",
   expect(stderr.match(/^GET .*generate-image/gm)).toHaveLength(1);
   expect(waits).toHaveLength(1);
   expect(waits[0]).toBeLessThanOrEqual(300);
-});
-
-it("sandbox serves until it is stopped, and shows where and with which key", async () => {
-  const world = await commandWorld();
-  const stop = new AbortController();
-  setTimeout(() => stop.abort(new InterruptedError("SIGINT")), 100);
-  const { code, document } = await world.json(["sandbox"], { signal: stop.signal });
-  expect(code).toBe(130);
-  expect(document).toMatchObject({
-    ok: true,
-    baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/api$/),
-    apiKey: "sk-sandbox",
-  });
 });
 
 it.each([

@@ -60,12 +60,6 @@ describe("the beginning of a task's id", () => {
     }
     expect(world.server.requests).toHaveLength(requests);
   });
-
-  it("names the same task as its whole id", async () => {
-    const world = await longIds();
-    const args = ["resume", "task_8", "task_81ab02cc", "-o", "owl.png"];
-    expect(await world.run(args)).toMatchObject({ code: 0, stdout: `${world.cwd}/owl.png\n` });
-  });
 });
 
 describe("an image of a task", () => {

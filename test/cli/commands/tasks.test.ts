@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld } from "../../support/command-world.ts";
-import { type Behaviour, failure, success } from "../../support/scripted-server.ts";
+import { type Behaviour, failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
 
 /** Answers each look by the task it asks for. */
@@ -99,75 +99,14 @@ describe("resume", () => {
     expect(await world.run(["resume"])).toMatchObject({ code: 0, stdout: "" });
     expect(world.server.requests).toHaveLength(requests);
   });
-
-  it("saves where it is told to, or where the task was to be saved", async () => {
-    const world = await commandWorld();
-    await world.run(["generate", "a fox", "--no-wait", "-o", "first/"]);
-    await world.run(["generate", "a cat", "--no-wait", "-o", "first/"]);
-    expect((await world.run(["resume", "task-1", "-o", "cat.png"])).stdout).toBe(`${world.cwd}/cat.png\n`);
-    expect((await world.run(["resume", "task-2"])).stdout).toBe(`${world.cwd}/first/a-cat-task2.png\n`);
-  });
-
-  it("exits 9 while a task of unknown outcome is left, and names it", async () => {
-    const world = await commandWorld({ submit: reset });
-    expect((await world.run(["generate", "a fox"])).code).toBe(9);
-    const { code, stderr, stdout } = await world.run(["resume"]);
-    expect([code, stdout]).toEqual([9, ""]);
-    expect(stderr).toMatch(/\d{8}T\d{9}-[0-9a-f]{8}/);
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
-  it("polls an id that the ledger lacks at the service, and saves it", async () => {
-    const world = await commandWorld();
-    const { code, document } = await world.json(["resume", "task-elsewhere"]);
-    expect([code, document]).toMatchObject([0, { ok: true, taskId: "task-elsewhere", status: "completed" }]);
-  });
-
-  it("exits as status does while a task is still running", async () => {
-    const world = await commandWorld({ poll: stillRunning });
-    await world.run(["generate", "a fox", "--no-wait"]);
-    expect((await world.run(["resume", "--timeout", "100ms"])).code).toBe(6);
-  });
 });
 
 describe("history", () => {
-  it("shows what this machine was charged for, newest first, and not what was refused", async () => {
-    let submits = 0;
-    const world = await commandWorld({
-      submit: (_request, socket) => {
-        submits += 1;
-        socket.write(
-          submits === 2
-            ? failure("my_credits.no_credits_description")
-            : success({ taskId: `task-${submits}` }),
-        );
-      },
-    });
-    for (const prompt of ["a fox", "refused", "a cat"]) {
-      await world.run(["generate", prompt]);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    const { code, document } = await world.json(["history"]);
-    expect(code).toBe(0);
-    expect(document).toMatchObject([
-      { taskId: "task-3", status: "completed", request: { prompt: "a cat" }, charged: "yes" },
-      { taskId: "task-1", status: "completed", request: { prompt: "a fox" } },
-    ]);
-    expect((await world.json(["history", "--limit", "1"])).document).toHaveLength(1);
-    expect((await world.run(["history"])).stdout).toMatch(/task-3[\s\S]*task-1/);
-  });
-
   it("shows 20 by default, and all with --all", async () => {
     const world = await commandWorld();
     for (let at = 0; at < 22; at++) await world.run(["generate", "a fox", "--no-wait", "--again"]);
     expect((await world.json(["history"])).document).toHaveLength(20);
     expect((await world.json(["history", "--all"])).document).toHaveLength(22);
-  });
-
-  it("is an empty list where nothing was charged", async () => {
-    const world = await commandWorld();
-    expect((await world.json(["history"])).document).toEqual([]);
-    expect(await world.run(["history"])).toMatchObject({ code: 0, stdout: "" });
   });
 });
 
@@ -212,17 +151,6 @@ describe("models", () => {
     );
     expect(await ids("--references", "16")).toContain("gamma-image-2");
     expect(await ids("--references", "1")).not.toContain("z-image");
-  });
-
-  it.each([
-    ["text", "text-to-image"],
-    ["Edit", "image-to-image"],
-  ])("--kind %s is the same as --kind %s", async (short, long) => {
-    const found = await ids("--kind", short);
-    expect(found.length).toBeGreaterThan(3);
-    expect(found).toEqual(await ids("--kind", long));
-    const world = await commandWorld();
-    expect((await world.run(["models", "--kind", "video"])).code).toBe(2);
   });
 
   it("shows one model, by any of its names, and names the nearest to an unknown one", async () => {

@@ -46,28 +46,6 @@ it.each([
   expect(world.server.requests).toEqual([]);
 });
 
-it("an unquoted prompt is told to be quoted", async () => {
-  const world = await commandWorld();
-  const { code, document } = await world.json(["generate", "a", "red", "fox"]);
-  expect(code).toBe(2);
-  expect(document.error?.type).toBe("usage");
-  expect(`${document.error?.message} ${document.error?.hint}`).toMatch(/quot/);
-});
-
-it("invalid UTF-8 is refused with the place where it begins, NUL with its own", async () => {
-  const world = await commandWorld();
-  const invalid = await world.json(["generate", "-"], { input: Buffer.from([0x66, 0x6f, 0x78, 0xff]) });
-  expect([invalid.code, invalid.document.error?.message]).toEqual([2, expect.stringMatching(/UTF-8.*\b3\b/)]);
-  const nul = await world.json(["generate", "a\0fox"]);
-  expect([nul.code, nul.document.error?.message]).toEqual([2, expect.stringMatching(/NUL.*\b2\b/)]);
-});
-
-it("a lone surrogate is refused", async () => {
-  const world = await commandWorld();
-  expect((await world.json(["generate", "a \ud800 fox"])).code).toBe(2);
-  expect(world.server.requests).toEqual([]);
-});
-
 it("is asked for on a terminal, where none is given and nothing is piped in", async () => {
   const world = await commandWorld();
   const terminal = { terminal: true, env: { NO_COLOR: "1" } };

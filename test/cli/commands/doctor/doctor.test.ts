@@ -2,11 +2,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { OLDEST_NODE } from "../../../../src/cli/commands/doctor/installation.ts";
-import { InterruptedError } from "../../../../src/core/errors.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { type CommandWorld, commandWorld, TEST_KEY } from "../../../support/command-world.ts";
 import type { RunOptions } from "../../../support/in-process.ts";
-import { deadPort } from "../../../support/live-server.ts";
 import { failure, json, response } from "../../../support/scripted-server.ts";
 import { replies, reset, stillRunning } from "../../../support/scripts.ts";
 
@@ -23,9 +21,6 @@ interface Checked {
 
 /** A world whose service knows no task, as it is asked. */
 const healthy = (reply = UNKNOWN_TASK) => commandWorld({ poll: replies(reply) });
-
-/** A line without the mark and name that it may begin with. */
-const textOf = (line: string) => line.replace(/^\S \w+ +/, "").trim();
 
 /** The document of `imggen doctor --json`, its checks by name. */
 async function examined(world: CommandWorld, options: Partial<RunOptions> = {}, flags: string[] = []) {
@@ -87,13 +82,6 @@ describe("imggen doctor", () => {
     expect((await world.run(["doctor"], { env })).stdout).toMatch(/\n1 warning\.\n$/);
   });
 
-  it("ends with a signal as every command does", async () => {
-    const controller = new AbortController();
-    const world = await commandWorld({ poll: () => controller.abort(new InterruptedError("SIGINT")) });
-    const { code, document } = await examined(world, { signal: controller.signal });
-    expect([code, document.error.type]).toEqual([130, "interrupted"]);
-  });
-
   it("needs no service for the embedded sandbox, and starts none", async () => {
     const world = await healthy();
     const { code, check } = await examined(world, { env: NO_ACCOUNT }, ["--sandbox"]);
@@ -101,16 +89,6 @@ describe("imggen doctor", () => {
     expect(check("proxy")?.message).toBe("none for the embedded sandbox");
     expect(world.server.requests).toEqual([]);
     expect(await world.listing()).toEqual(["home", "work"]);
-  });
-
-  it.each([100, 60, 40])("fits a terminal of %d columns", async (columns) => {
-    const world = await healthy();
-    const env = { ...NO_ACCOUNT, NO_COLOR: "1" };
-    const { stdout } = await world.run(["doctor"], { env, terminal: "stdout", columns });
-    const tooLong = stdout.split("\n").filter((line) => line.length > columns && / /.test(textOf(line)));
-    expect(tooLong).toEqual([]);
-    expect(stdout).toMatch(/^✓ imggen {5}\d+\.\d+\.\d+$/m);
-    expect(stdout).toMatch(columns >= 60 ? /^✗ key {8}No API key/m : /^✗ key\n {4}No API key/m);
   });
 
   it("says in words what its marks mean where a terminal has no other characters", async () => {
@@ -153,26 +131,6 @@ describe("the service", () => {
     expect(result.check("service")?.message).toMatch(message);
     expect(result.check("key")?.status).toBe(status === "ok" ? "ok" : "skipped");
   });
-
-  it("that cannot be reached is told with the next step, and the key is left undecided", async () => {
-    const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
-    const { code, check } = await examined(await healthy(), { env });
-    expect(code).toBe(2);
-    expect(check("service")).toMatchObject({
-      status: "failed",
-      message: expect.stringMatching(/could not be reached: the connection was refused\.$/),
-      hint: expect.stringMatching(/^Check the network, the base URL/),
-    });
-    expect([check("key")?.status, check("clock")?.status]).toEqual(["skipped", "skipped"]);
-  });
-
-  it.each(["not a url", "http://example.com/api", "https://example.com/api?key=1"])(
-    "with the base URL %j is refused, and nothing is sent",
-    async (baseUrl) => {
-      const { code, check } = await examined(await healthy(), { env: { IMGGEN_BASE_URL: baseUrl } });
-      expect([code, check("service")?.status]).toEqual([2, "failed"]);
-    },
-  );
 });
 
 describe("the key", () => {
