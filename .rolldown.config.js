@@ -10,12 +10,12 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 // what submits; and what is loaded once the submit is sent. Each takes along what it imports and no file before it has
 // taken.
 const TOGETHER = {
-  start: "cli/(app/(main|words)|output/fit)",
-  session: "(cli/app/session|models/(find|known-values|labels|errors)|lib/whole-number)",
+  start: "cli/(app/main|session/command|text/fit)",
+  session: "(cli/session/session|models/(find|known-values|labels|errors)|lib/whole-number)",
   // What a dry run needs.
-  command: "cli/(commands/generate/(generate|run-request)|flags/generate-flags|output/text)",
+  command: "cli/(commands/generate/(generate|run-request)|flags/generate-flags|text/phrases)",
   early: "(client/(open-early|account|failure|report-json)|lib/redact)",
-  ledger: "(cli/app/client-context|client/open-ledger|core/(use-cases/history|task/report))",
+  ledger: "(client/open-ledger|core/(use-cases/history|task/report))",
   wire: "cli/(commands/generate/submit-shown|output/render)",
   // What an accepted task needs; and undici.
   finish: "(core/task/finish|api/public-address)",
@@ -26,7 +26,7 @@ const TOGETHER = {
   // What the API's own file holds would be exported from it beside the API.
   library: "client/create-client",
   // Only for terminals: how wide a text is on one takes longer to load than the program itself.
-  terminal: "cli/output/(columns|live-line|saved-lines)",
+  terminal: "cli/(text/columns|output/(live-line|saved-lines))",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,

@@ -65,6 +65,19 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   lib: { layers: [] },
 };
 
+/** Which rooms of `cli` each of them may import from, itself aside, types included. */
+const ROOMS_OF_CLI: Record<string, string[]> = {
+  app: ["commands", "completion", "help", "flags", "input", "output", "session", "text"],
+  commands: ["completion", "help", "flags", "input", "output", "session", "text"],
+  completion: ["help", "session", "text"],
+  help: ["flags", "session", "text"],
+  flags: ["output", "session", "text"],
+  input: ["session", "text"],
+  output: ["session", "text"],
+  session: ["text"],
+  text: [],
+};
+
 function isAllowed(from: SourceFile, { to }: Import): boolean {
   const [own, other] = [layerOf(from.name), layerOf(to)];
   const rule = MAY_IMPORT[own];
@@ -88,6 +101,16 @@ describe("the source", () => {
 
   it("imports in one direction: cli → mcp → client → core → models, api, store → task → lib, and sandbox → painter, models, task, lib", () => {
     expect(importsWhere((file, each) => each.ours && !isAllowed(file, each))).toEqual([]);
+  });
+
+  it("imports in one direction within cli: app → commands → flags, input, output → session → text", () => {
+    const roomOf = (name: string) => name.split("/")[1] ?? "";
+    const isUpward = ({ name }: SourceFile, { to }: Import) =>
+      roomOf(name) !== roomOf(to) && !ROOMS_OF_CLI[roomOf(name)]?.includes(roomOf(to));
+    const isOfCli = (name: string) => layerOf(name) === "cli";
+    expect(
+      importsWhere((file, each) => isOfCli(file.name) && isOfCli(each.to) && isUpward(file, each)),
+    ).toEqual([]);
   });
 
   it("imports its own files by their whole names", () => {
@@ -129,9 +152,9 @@ const OWNERS: Record<string, string[]> = {
   "ipaddr.js": ["api/public-address.ts"],
   conf: ["store/settings-store.ts"],
   ora: ["cli/output/live-line.ts"],
-  chalk: ["cli/output/colors.ts"],
+  chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
-  "string-width": ["cli/output/columns.ts"],
+  "string-width": ["cli/text/columns.ts"],
   "zod/mini": ["store/task-lines.ts", "models/matrix-file/schema.ts", "sandbox/"],
   sharp: ["graphics/decoder.ts"],
   sixel: ["graphics/sixel.ts"],
@@ -181,9 +204,9 @@ describe("text that goes out", () => {
   it("is escaped by the console and the spinner; tables measure it and hints quote it escaped", () => {
     const escaping = FILES.filter(({ imports }) => imports.some(({ to }) => to === "lib/escape.ts"));
     const owners = [
-      "cli/output/console.ts",
       "cli/output/live-line.ts",
-      "cli/output/table.ts",
+      "cli/text/console.ts",
+      "cli/text/table.ts",
       "lib/shell-word.ts",
     ];
     expect(escaping.map(({ name }) => name).sort()).toEqual(owners);
@@ -219,7 +242,7 @@ describe("the process", () => {
       (file) => namesProcess(file) || file.imports.some(({ to }) => /^(node:)?process$/.test(to)),
     );
     expect(touching.map(({ name }) => name).sort()).toEqual([
-      "cli/app/context.ts",
+      "cli/app/process-context.ts",
       "cli/app/signals.ts",
       "client/this-process.ts",
       "lib/processes.ts",

@@ -2,7 +2,6 @@ import { UsageError } from "../lib/error-types.ts";
 import { findModels } from "../models/find.ts";
 import { Calls } from "./calls.ts";
 import type { Batch, Client } from "./client.ts";
-import type { ClientContext } from "./context.ts";
 import { Handover } from "./handover.ts";
 import { orFailure } from "./imggen-failure.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
@@ -10,21 +9,22 @@ import type { Operations } from "./operations.ts";
 import { type CallOptions, checkOptions, type OPTIONS } from "./options.ts";
 import { checkedFrom } from "./request.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
+import type { ClientSession } from "./session.ts";
 
-/** A client for a context, which is the command line's or that of a program that uses the package. */
-export function clientOf(context: ClientContext, requestTimeoutMs?: number): Client {
-  const { optionNames } = context;
+/** A client for a session, which is a command's or that of a program that uses the package. */
+export function clientOf(session: ClientSession, requestTimeoutMs?: number): Client {
+  const { optionNames } = session;
   const calls = new Calls(optionNames);
-  const matrix = () => matrixInEffect(context);
+  const matrix = () => matrixInEffect(session);
   /** A login or a setting that has changed since the last call counts. */
   const refreshed = () => {
-    context.settings.forget();
+    session.settings.forget();
     return matrix();
   };
   let operations: Promise<Operations> | null = null;
   const open = () => {
     operations ??= import("./operations.ts").then(
-      (loaded) => new loaded.Operations(context, matrix, requestTimeoutMs),
+      (loaded) => new loaded.Operations(session, matrix, requestTimeoutMs),
       (error) => {
         // Too many open files now may be few enough at the next call.
         operations = null;
@@ -41,7 +41,7 @@ export function clientOf(context: ClientContext, requestTimeoutMs?: number): Cli
     leaving?: AbortSignal,
   ) => {
     orFailure(() => checkOptions(name, options), optionNames);
-    context.settings.forget();
+    session.settings.forget();
     return calls.run([options.signal, leaving], async (signal) => work(await open(), signal));
   };
   const close = async () => {

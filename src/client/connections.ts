@@ -10,7 +10,7 @@ import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
-import type { ClientContext } from "./context.ts";
+import type { ClientSession } from "./session.ts";
 import { storedAccount } from "./stored-account.ts";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
@@ -29,14 +29,14 @@ interface Account {
   apiKey: string;
 }
 
-async function configuredAccount(context: ClientContext): Promise<Account> {
-  const { baseUrl, apiKey } = await configuredService(context);
+async function configuredAccount(session: ClientSession): Promise<Account> {
+  const { baseUrl, apiKey } = await configuredService(session);
   return { baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } };
 }
 
 /** Connections to accounts, made when they are first needed and closed together. */
 export class Connections {
-  readonly #context: ClientContext;
+  readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   #early: EarlyConnection | null;
   readonly #closers: (() => Promise<void>)[] = [];
@@ -44,8 +44,8 @@ export class Connections {
   readonly #accounts = new Map<string, Connection>();
 
   /** @param early what the first submit to the configured service goes over; closed with the others */
-  constructor(context: ClientContext, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
-    this.#context = context;
+  constructor(session: ClientSession, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
+    this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#early = early;
     if (early) this.#closers.push(async () => early.close());
@@ -53,13 +53,13 @@ export class Connections {
 
   /** The current account: the embedded sandbox under `--sandbox`, else the configured one. */
   current(): Promise<Connection> {
-    return this.#context.isSandbox ? this.#sandboxConnection() : this.#configuredConnection();
+    return this.#session.isSandbox ? this.#sandboxConnection() : this.#configuredConnection();
   }
 
   /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError */
   async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
-    if (this.#context.isSandbox) {
+    if (this.#session.isSandbox) {
       throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
         hint: ({ sandbox }) => `Omit ${sandbox}.`,
       });
@@ -82,14 +82,14 @@ export class Connections {
 
   /** Asked for again each time: a login or a key may have changed, or come, since. */
   async #configuredConnection(): Promise<Connection> {
-    const connection = this.#connectionTo(await configuredAccount(this.#context), this.#early);
+    const connection = this.#connectionTo(await configuredAccount(this.#session), this.#early);
     this.#early = null;
     return connection;
   }
 
   /** To the account of another profile; null if no profile has it. */
   #storedConnection(identity: ServiceIdentity): Connection | null {
-    const account = storedAccount(identity, this.#context.folders.config);
+    const account = storedAccount(identity, this.#session.folders.config);
     return account && this.#connectionTo({ ...account, identity });
   }
 
@@ -97,7 +97,11 @@ export class Connections {
     const key = `${account.identity.baseUrl} ${account.identity.keyId}`;
     const known = this.#accounts.get(key);
     if (known) return known;
-    const connection = this.#connect(account, { proxies: proxiesFromEnvironment(this.#context.env) }, early);
+    const connection = this.#connect(
+      account,
+      { proxies: proxiesFromEnvironment(this.#session.context.env) },
+      early,
+    );
     this.#accounts.set(key, connection);
     return connection;
   }
@@ -114,15 +118,16 @@ export class Connections {
     const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
     const { matrixInEffect } = await import("./matrix-in-effect.ts");
     const { startInSandboxFolder } = await import("./sandbox-folder.ts");
-    const matrix = matrixInEffect(this.#context);
-    const { onRefill, onUnknownSubject, drawPicture: draw, clock } = this.#context;
-    const sandbox = await startInSandboxFolder(this.#context, (folder) =>
+    const session = this.#session;
+    const matrix = matrixInEffect(session);
+    const { drawPicture: draw, clock } = session.context;
+    const sandbox = await startInSandboxFolder(session, (folder) =>
       startSandbox({
         folder,
         latencyMs: EMBEDDED_LATENCY_MS,
         matrix,
-        onRefill,
-        onUnknownSubject,
+        onRefill: (credits) => session.onRefill(credits),
+        onUnknownSubject: session.onUnknownSubject,
         draw,
         clock,
       }),
@@ -140,7 +145,7 @@ export class Connections {
     early: EarlyConnection | null = null,
   ): Connection {
     const serviceUrl = new URL(baseUrl);
-    const { onExchange } = this.#context;
+    const { onExchange } = this.#session;
     const http = new HttpClient({ ...options, onExchange, early });
     const lookup = guardedLookup(serviceUrl.hostname);
     const downloads = new HttpClient({ ...options, onExchange, lookup });
@@ -151,7 +156,7 @@ export class Connections {
     const timeoutMs = this.#requestTimeoutMs;
     const service = new HttpImageService({
       http,
-      clock: this.#context.clock,
+      clock: this.#session.context.clock,
       baseUrl,
       apiKey,
       submitTimeoutMs: timeoutMs,

@@ -1,39 +1,38 @@
-import { systemClock } from "../lib/clock.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { systemProcesses } from "../lib/processes.ts";
 import { readMatrix } from "../models/matrix-file/read.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import type { Client } from "./client.ts";
 import { clientOf } from "./client-of.ts";
-import type { ClientContext } from "./context.ts";
 import { EffectiveSettings } from "./effective-settings.ts";
 import { foldersOf } from "./folders.ts";
 import { orFailure } from "./imggen-failure.ts";
 import { MATRIX_FORM } from "./matrix-in-effect.ts";
 import { PACKAGE_NAMES } from "./option-names.ts";
 import { type ClientOptions, checkOptions } from "./options.ts";
+import type { ClientSession } from "./session.ts";
 import { thisProcess } from "./this-process.ts";
 
 /** Makes a client. Nothing is connected or written before its first call. @throws ImggenFailure for options it cannot use */
 export function createClient(options: ClientOptions = {}): Client {
   return orFailure(() => {
     checkOptions("createClient", options);
-    return clientOf(contextOf(options), options.requestTimeoutMs);
+    return clientOf(sessionOf(options), options.requestTimeoutMs);
   }, PACKAGE_NAMES);
 }
 
-/** The context of a client: this process, with the options in place of its environment. */
-function contextOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): ClientContext {
+/** The session of a client: this process, with the options in place of its environment. */
+function sessionOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): ClientSession {
   if (sandbox && (baseUrl !== undefined || apiKey !== undefined))
     throw new UsageError("createClient: sandbox takes neither baseUrl nor apiKey.");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
   if (apiKey !== undefined) checkApiKey(apiKey, "apiKey");
-  const { fileMode, resolvePath, ...own } = thisProcess();
+  const own = thisProcess();
   const env = home === undefined ? own.env : { ...own.env, IMGGEN_HOME: home };
-  const folders = foldersOf({ env, resolvePath });
+  const context = { ...own, env };
+  const folders = foldersOf(context);
   // Read again when it is needed; here, so that the message is about the option.
-  if (matrix !== undefined) readMatrix(resolvePath(matrix), MATRIX_FORM);
+  if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_FORM);
   const overridden = {
     ...env,
     ...given("IMGGEN_BASE_URL", baseUrl),
@@ -41,17 +40,11 @@ function contextOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): C
     ...given("IMGGEN_MATRIX", matrix),
   };
   return {
-    env,
-    fileMode,
-    resolvePath,
-    clock: systemClock,
-    processes: systemProcesses(),
-    random: Math.random,
+    context,
     folders,
     settings: new EffectiveSettings(overridden, () => readSettings(settingsFile(folders.config))),
     optionNames: PACKAGE_NAMES,
     isSandbox: sandbox === true,
-    onExchange: undefined,
     onRefill() {},
   };
 }

@@ -4,17 +4,19 @@ import type { Effective, EffectiveSettings } from "./effective-settings.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** What the models of a run depend on. */
-export interface MatrixSource extends Pick<ProcessContext, "resolvePath"> {
+export interface MatrixSource {
+  context: Pick<ProcessContext, "resolvePath">;
   settings: Pick<EffectiveSettings, "matrixFile">;
   /** The profile that the settings are of; null for those without a name. */
   profile?: { name: string } | null;
 }
 
 /** The models that apply: the built-in ones, changed by the matrix file if there is one. @throws UsageError, SettingsError */
-export function matrixInEffect({ settings, resolvePath, profile = null }: MatrixSource): Matrix {
+export function matrixInEffect({ settings, context, profile = null }: MatrixSource): Matrix {
   const setting = settings.matrixFile();
   if (setting === undefined) return MODELS;
-  return readMatrix(resolvePath(setting.value), `${MATRIX_FORM}\n${withoutMatrixFile(setting, profile)}`);
+  const advice = `${MATRIX_FORM}\n${withoutMatrixFile(setting, profile)}`;
+  return readMatrix(context.resolvePath(setting.value), advice);
 }
 
 /** How to do without a matrix file, as a sentence. */

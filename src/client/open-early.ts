@@ -1,7 +1,7 @@
 import { EarlyConnection } from "../api/early-connection.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { configuredService } from "./account.ts";
-import type { ClientContext } from "./context.ts";
+import type { ClientSession } from "./session.ts";
 
 /**
  * Begins to connect to the configured service, for a request that is checked. None where there is nothing to reach
@@ -9,11 +9,11 @@ import type { ClientContext } from "./context.ts";
  */
 export async function openEarly({
   settings,
-  env,
+  context,
   isSandbox,
-}: Pick<ClientContext, "settings" | "env" | "isSandbox">): Promise<EarlyConnection | null> {
+}: Pick<ClientSession, "settings" | "context" | "isSandbox">): Promise<EarlyConnection | null> {
   if (isSandbox) return null;
   const { baseUrl } = await configuredService({ settings });
-  if (proxiesFromEnvironment(env)) return null;
+  if (proxiesFromEnvironment(context.env)) return null;
   return new EarlyConnection(new URL(baseUrl));
 }

@@ -1,11 +1,7 @@
 import { Ledger } from "../store/ledger.ts";
-import type { ClientContext } from "./context.ts";
+import type { ClientSession } from "./session.ts";
 
 /** The ledger of this machine. Apart from the connections, so that what only reads it does not load them. */
-export function openLedger({
-  folders,
-  clock,
-  processes,
-}: Pick<ClientContext, "folders" | "clock" | "processes">): Ledger {
-  return new Ledger(folders.state, clock, processes);
+export function openLedger({ folders, context }: Pick<ClientSession, "folders" | "context">): Ledger {
+  return new Ledger(folders.state, context.clock, context.processes);
 }

@@ -14,7 +14,6 @@ import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
-import type { ClientContext } from "./context.ts";
 import { ImggenFailure } from "./imggen-failure.ts";
 import { Listener } from "./listener.ts";
 import type {
@@ -38,18 +37,19 @@ import type {
   TaskSuccess,
 } from "./results.ts";
 import { type BatchRows, runBatch } from "./run-batch.ts";
+import type { ClientSession } from "./session.ts";
 import { Workspace } from "./workspace.ts";
 
 /** What a client's calls do. A module of its own, so that a client is created without loading any of it. */
 export class Operations {
-  readonly #context: ClientContext;
+  readonly #session: ClientSession;
   readonly #matrix: () => Matrix;
   readonly #workspace: Workspace;
 
-  constructor(context: ClientContext, matrix: () => Matrix, requestTimeoutMs: number | undefined) {
-    this.#context = context;
+  constructor(session: ClientSession, matrix: () => Matrix, requestTimeoutMs: number | undefined) {
+    this.#session = session;
     this.#matrix = matrix;
-    this.#workspace = new Workspace(context, { requestTimeoutMs });
+    this.#workspace = new Workspace(session, { requestTimeoutMs });
   }
 
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
@@ -87,10 +87,10 @@ export class Operations {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { settings, optionNames } = this.#context;
+    const { settings, optionNames, context } = this.#session;
     const surroundings = {
       matrix: this.#matrix(),
-      resolvePath: this.#context.resolvePath,
+      resolvePath: context.resolvePath,
       confirmAbove: () => settings.confirmAbove(),
       names: optionNames,
     };
@@ -104,16 +104,16 @@ export class Operations {
     const deps = this.#depsFor(options, signal);
     const named = { id: taskId, record: await deps.ledger.find(taskId) };
     const [report = reportOfId(taskId)] = await status([named], { wait, destination }, deps);
-    return statusJson(deps.noted(report), this.#context.optionNames);
+    return statusJson(deps.noted(report), this.#session.optionNames);
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
     const wait = waitFrom("resume", options);
     const destination = options.output === undefined ? null : await this.#destination(options);
     const { overwrite = false } = options;
-    const { isSandbox, resolvePath, optionNames } = this.#context;
+    const { isSandbox, optionNames, context } = this.#session;
     const fallback = () =>
-      ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite }) as const;
+      ({ kind: "folder", folder: context.resolvePath("."), template: DEFAULT_TEMPLATE, overwrite }) as const;
     const deps = this.#depsFor(options, signal);
     const spec = { ids, isSandbox, wait, destination, fallback };
     const { reports, unreadable } = await resume(spec, deps);
@@ -124,10 +124,10 @@ export class Operations {
 
   async history(options: HistoryOptions): Promise<HistoryResult> {
     const { limit = HISTORY_LIMIT } = options;
-    const { clock, isSandbox } = this.#context;
+    const { context, isSandbox } = this.#session;
     const filter = await historyFilter(options, {
       matrix: this.#matrix,
-      nowMs: clock.now(),
+      nowMs: context.clock.now(),
       isSandbox,
       labelOf: (name) => `history: ${name}`,
     });
@@ -140,14 +140,14 @@ export class Operations {
   }
 
   #succeeded(report: TaskReport): TaskSuccess {
-    const result = reportJson(report, this.#context.optionNames);
+    const result = reportJson(report, this.#session.optionNames);
     if (result.ok) return result;
     throw new ImggenFailure(result, report.error);
   }
 
   #depsFor(options: CallOptions, signal: AbortSignal): UseCaseDeps & Pick<Listener, "noted"> {
     const { onProgress, noted } = new Listener(options.onProgress);
-    const published = new RunFileNames(this.#context.clock.now());
+    const published = new RunFileNames(this.#session.context.clock.now());
     const writeOut = () => Promise.reject(new InterruptedError(null));
     return { ...this.#workspace.depsFor({ signal, onProgress, published, writeOut }), noted };
   }
@@ -156,7 +156,7 @@ export class Operations {
     { output, name, overwrite = false }: OutputOptions,
     how: { mayExist?: boolean } = {},
   ): Promise<Destination> {
-    const { resolvePath } = this.#context;
+    const { resolvePath } = this.#session.context;
     if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
     return resolveDestination({ output, name, overwrite, resolvePath, ...how });
   }

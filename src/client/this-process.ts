@@ -1,7 +1,10 @@
 import path from "node:path";
 import { SaveFailedError } from "../core/errors.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { type Processes, systemProcesses } from "../lib/processes.ts";
+import type { SandboxOptions } from "../sandbox/server.ts";
 
 export type Environment = Record<string, string | undefined>;
 
@@ -15,6 +18,12 @@ export interface ProcessContext {
   resolvePath: (file: string) => string;
   /** Mode of saved files: what the umask leaves of rw-rw-rw-. */
   fileMode: number;
+  clock: Clock;
+  readonly processes: Processes;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  /** Draws the embedded sandbox's images; where it is absent, the sandbox's own painter does. */
+  readonly drawPicture?: SandboxOptions["draw"];
 }
 
 /** A path that was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
@@ -24,7 +33,14 @@ export function requirePath(file: string, label: string): string {
 }
 
 export function thisProcess(): ProcessContext {
-  return { env: process.env, resolvePath, fileMode: 0o666 & ~process.umask() };
+  return {
+    env: process.env,
+    resolvePath,
+    fileMode: 0o666 & ~process.umask(),
+    clock: systemClock,
+    processes: systemProcesses(),
+    random: Math.random,
+  };
 }
 
 function resolvePath(file: string): string {

@@ -6,8 +6,8 @@ import { coalescingClock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";
-import type { ClientContext } from "./context.ts";
 import { openLedger } from "./open-ledger.ts";
+import type { ClientSession } from "./session.ts";
 
 export interface WorkspaceOptions {
   /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */
@@ -25,17 +25,17 @@ export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut" | "publ
  */
 export class Workspace {
   readonly ledger: Ledger;
-  readonly #context: ClientContext;
+  readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   readonly #connections: Connections;
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
-  constructor(context: ClientContext, { requestTimeoutMs, early = null }: WorkspaceOptions = {}) {
-    this.ledger = openLedger(context);
-    this.#context = context;
+  constructor(session: ClientSession, { requestTimeoutMs, early = null }: WorkspaceOptions = {}) {
+    this.ledger = openLedger(session);
+    this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
-    this.#connections = new Connections(context, requestTimeoutMs, early);
+    this.#connections = new Connections(session, requestTimeoutMs, early);
   }
 
   /** What one caller's tasks need: the same for every task of an account. */
@@ -57,7 +57,8 @@ export class Workspace {
   }
 
   async #deps(connection: Connection, caller: Caller): Promise<TaskDeps> {
-    const { clock, fileMode, random, settings } = this.#context;
+    const { settings, context } = this.#session;
+    const { clock, fileMode, random } = context;
     const { identity, taskMs } = connection;
     const schedules = this.#schedules.get(connection) ?? new PollingSchedules(this.ledger, identity, taskMs);
     this.#schedules.set(connection, schedules);

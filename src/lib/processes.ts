@@ -26,8 +26,18 @@ export interface Processes {
 
 /** @param proc where the kernel describes processes; does not exist on macOS and Windows */
 export function systemProcesses(proc = "/proc"): Processes {
-  const self = identify(proc);
-  return { self, isAlive: (other) => isAlive(other, self, proc) };
+  let known: ProcessIdentity | undefined;
+  // It takes some reads, which most commands do without.
+  const self = () => {
+    known ??= identify(proc);
+    return known;
+  };
+  return {
+    get self() {
+      return self();
+    },
+    isAlive: (other) => isAlive(other, self(), proc),
+  };
 }
 
 /** Kills every process of a group, whose id is that of the process that leads it. One that is gone is no error. */

@@ -117,3 +117,11 @@ function partsLike(name: string, id: string): string[] {
 function tail(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
+
+/** By what users call them: the table's words, and the service's. */
+export const KIND_WORDS: ReadonlyMap<string, Kind> = new Map([
+  ["text", "text-to-image"],
+  ["text-to-image", "text-to-image"],
+  ["edit", "edit"],
+  ["image-to-image", "edit"],
+]);

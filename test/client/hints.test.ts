@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NetworkError, OutcomeUnknownError } from "../../src/api/errors.ts";
-import { failureLines } from "../../src/cli/output/text.ts";
+import { failureLines } from "../../src/cli/text/phrases.ts";
 import { requireApiKey } from "../../src/client/account.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { describeFailure } from "../../src/client/failure.ts";

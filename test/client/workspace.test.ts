@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { clientContext } from "../../src/cli/app/client-context.ts";
-import { Session } from "../../src/cli/app/session.ts";
+import { Session } from "../../src/cli/session/session.ts";
 import { Workspace } from "../../src/client/workspace.ts";
 import { steppedClock } from "../support/fake-clock.ts";
 import { testContext } from "../support/in-process.ts";
@@ -9,7 +8,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 it("tasks that wait at once wake together", async () => {
   const clock = steppedClock();
   const session = new Session(testContext({ home: await temporaryFolder(), clock }), { sandbox: true }, []);
-  const workspace = new Workspace(clientContext(session));
+  const workspace = new Workspace(session);
   const { published } = session;
   const { signal } = session.context;
   const caller = { signal, published, onProgress() {}, writeOut: async () => {} };

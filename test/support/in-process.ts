@@ -1,7 +1,7 @@
 import path from "node:path";
-import type { Context } from "../../src/cli/app/context.ts";
 import { run } from "../../src/cli/app/run.ts";
-import type { OutputStream } from "../../src/cli/output/output-stream.ts";
+import type { Context } from "../../src/cli/session/context.ts";
+import type { OutputStream } from "../../src/cli/text/output-stream.ts";
 import type { NamedGraphics } from "../../src/graphics/terminal.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";

@@ -1,5 +1,5 @@
-import type { CommandModule } from "./command.ts";
-import type { GlobalOptions } from "./session.ts";
+import type { CommandModule } from "../session/command.ts";
+import type { GlobalOptions } from "../session/session.ts";
 
 interface CommandEntry {
   group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox" | "Agents" | "Setup";

@@ -1,8 +1,8 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import { OPTION_GROUPS } from "../flags/option-groups.ts";
-import { wrapWords } from "../output/fit.ts";
-import type { OutputStream } from "../output/output-stream.ts";
-import { wordsOf } from "./command.ts";
+import { wordsOf } from "../session/command.ts";
+import { wrapWords } from "../text/fit.ts";
+import type { OutputStream } from "../text/output-stream.ts";
 import { refusedGlobals } from "./commands.ts";
 
 const COLUMNS_OF_A_PIPE = 100;

@@ -1,6 +1,6 @@
 import { foldersOf } from "../../client/folders.ts";
 import { enableCompileCache } from "./compile-cache.ts";
-import { effectiveUserId, processContext } from "./context.ts";
+import { effectiveUserId, processContext } from "./process-context.ts";
 import { run } from "./run.ts";
 import { leaveSoon } from "./signals.ts";
 

@@ -1,9 +1,9 @@
 import { type Command, CommanderError } from "commander";
 import type { Description } from "../help/describe.ts";
 import { MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
-import type { Console } from "../output/console.ts";
-import { isCommand } from "./commands.ts";
-import type { Context } from "./context.ts";
+import type { Context } from "../session/context.ts";
+import type { Console } from "../text/console.ts";
+import { isCommand, refusedGlobals } from "./commands.ts";
 import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
 import { buildProgram, namedCommand } from "./program.ts";
 
@@ -59,7 +59,7 @@ async function describeProgram(
   words: readonly string[],
 ): Promise<Description> {
   const { describe } = await import("../help/describe.ts");
-  return describe(await build(true), words);
+  return describe(await build(true), words, refusedGlobals);
 }
 
 async function topicText(topic: TopicName, context: Context): Promise<string[]> {

@@ -2,12 +2,11 @@ import { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
-import { describeBriefly, type RunWith, wordsOf } from "./command.ts";
+import { describeBriefly, plainWords, type RunWith, wordsOf } from "../session/command.ts";
+import type { Context } from "../session/context.ts";
+import type { GlobalOptions } from "../session/session.ts";
 import { COMMANDS, refusedGlobals } from "./commands.ts";
-import type { Context } from "./context.ts";
 import { GLOBAL_OPTIONS, helpColumns, helpLayout } from "./help-layout.ts";
-import type { GlobalOptions } from "./session.ts";
-import { plainWords } from "./words.ts";
 
 /** What the parser answers by itself. */
 const BUILT_IN: readonly string[] = ["help", "version"];
@@ -106,7 +105,7 @@ function runWith(argv: readonly string[], context: Context, outcome: { exitCode:
     async (...args) => {
       const command = args.at(-1);
       const options: GlobalOptions = command instanceof Command ? command.optsWithGlobals() : {};
-      const { Session } = await import("./session.ts");
+      const { Session } = await import("../session/session.ts");
       try {
         if (command instanceof Command) {
           refuseGlobals(command, options);

@@ -3,10 +3,10 @@ import path from "node:path";
 import { InterruptedError } from "../../core/errors.ts";
 import { VERSION } from "../../lib/version.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
-import { Console } from "../output/console.ts";
-import type { OutputStream } from "../output/output-stream.ts";
-import type { Context } from "./context.ts";
-import { ASK } from "./words.ts";
+import { ASK } from "../session/command.ts";
+import type { Context } from "../session/context.ts";
+import { Console } from "../text/console.ts";
+import type { OutputStream } from "../text/output-stream.ts";
 
 const VERSION_WORDS: ReadonlySet<string | undefined> = new Set(["--version", "-V", "version"]);
 const HELP_WORDS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]);
@@ -62,7 +62,7 @@ export async function run(
 
 async function reportFailure(error: unknown, json: boolean, console: Console): Promise<number> {
   const { describeFailure } = await import("../../client/failure.ts");
-  const { failureLines } = await import("../output/text.ts");
+  const { failureLines } = await import("../text/phrases.ts");
   const failure = describeFailure(error, FLAG_NAMES);
   if (json) {
     const { failureJson } = await import("../../client/report-json.ts");

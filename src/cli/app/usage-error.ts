@@ -1,7 +1,7 @@
 import type { Command, CommanderError } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { plainWords } from "./words.ts";
+import { plainWords } from "../session/command.ts";
 
 /** The parser's error as one of ours. @param words of `argv` before `--` */
 export function usageError(

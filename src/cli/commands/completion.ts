@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
-import { SCRIPTS, SHELLS } from "../completion/scripts.ts";
+import { SCRIPTS } from "../completion/scripts.ts";
+import { SHELLS } from "../help/value-types.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
 To load it in every new shell:

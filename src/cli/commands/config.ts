@@ -4,10 +4,10 @@ import { checkSetting } from "../../client/setting-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
-import { describeBriefly, type RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
-import type { TableColumn } from "../output/table.ts";
-import { showTable } from "../output/table.ts";
+import { describeBriefly, type RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import type { TableColumn } from "../text/table.ts";
+import { showTable } from "../text/table.ts";
 
 const EXAMPLES = `
 Examples:

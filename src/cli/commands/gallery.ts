@@ -2,11 +2,10 @@ import path from "node:path";
 import type { Command } from "commander";
 import { openLedger } from "../../client/open-ledger.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
-import { clientContext } from "../app/client-context.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
 import { addOpenOption, openImages } from "../flags/view-flags.ts";
 import { createStatusLine } from "../output/status-line.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
 
 interface GalleryFlags {
   output?: string;
@@ -43,7 +42,7 @@ async function runGallery(session: Session, dir = ".", flags: GalleryFlags): Pro
     page,
     inline: flags.inline === true,
     overwrite: flags.overwrite === true,
-    ledger: openLedger(clientContext(session)),
+    ledger: openLedger(session),
     signal: context.signal,
     onProgress: (done, of) => line.set(`${done} of ${of} images`),
   }).finally(() => line.stop());

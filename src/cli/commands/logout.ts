@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
 Examples:

@@ -6,10 +6,9 @@ import { openLedger } from "../../client/open-ledger.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
-import { clientContext } from "../app/client-context.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
 import { readRequestFlags } from "../flags/request-flags.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
 
 interface McpFlags {
   output?: string;
@@ -45,18 +44,16 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
-  const tasksContext = clientContext(session);
-  const ledger = openLedger(tasksContext);
-  const matrixSource = { ...tasksContext, profile: session.profile };
+  const ledger = openLedger(session);
   await serve({
-    client: clientOf(tasksContext),
+    client: clientOf(session),
     findTask: (id) => ledger.find(id),
     budget,
     async settings() {
       session.settings.forget();
       const { values: defaults } = await readRequestFlags({}, session);
       const output = await folderOf(flags, session);
-      return { matrix: matrixInEffect(matrixSource), defaults, output };
+      return { matrix: matrixInEffect(session), defaults, output };
     },
     clock,
     signal,

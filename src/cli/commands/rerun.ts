@@ -8,9 +8,6 @@ import { UsageError } from "../../lib/error-types.ts";
 import { checkRequest } from "../../models/check.ts";
 import { inputOf } from "../../models/wire.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
-import { clientContext } from "../app/client-context.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
 import {
   addGenerateOptions,
   addOutputOptions,
@@ -25,6 +22,8 @@ import {
   type RequestFlags,
   valuesOf,
 } from "../flags/request-flags.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
 import { runRequest } from "./generate/run-request.ts";
 
 const EXAMPLES = `
@@ -58,7 +57,7 @@ interface RerunFlags extends RequestFlags, GenerateFlags {
 }
 
 async function runRerun(session: Session, what: string, flags: RerunFlags): Promise<number> {
-  const ledger = openLedger(clientContext(session));
+  const ledger = openLedger(session);
   const values = valuesOf(flags);
   const replacesImages = values.image !== undefined;
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);

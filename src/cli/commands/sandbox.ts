@@ -10,9 +10,9 @@ import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { type RequestLine, SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
-import type { Paint, TextStyle } from "../output/colors.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import type { Paint, TextStyle } from "../text/colors.ts";
 
 interface SandboxFlags {
   port?: string;

@@ -6,11 +6,10 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
-import { clientContext } from "../app/client-context.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
 import { addOpenOption, openImages, previewImages, showsPictures } from "../flags/view-flags.ts";
-import { creditsText, shortPath } from "../output/text.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { creditsText, shortPath } from "../text/phrases.ts";
 
 const EXAMPLES = `
 Examples:
@@ -51,7 +50,7 @@ async function findImages(
   what: string,
   session: Session,
 ): Promise<{ origin: ImageOrigin | null; paths: string[] }> {
-  const ledger = openLedger(clientContext(session));
+  const ledger = openLedger(session);
   const file = session.context.resolvePath(what);
   const isTask = await namesTask(what, ledger);
   const stats = isTask ? null : await promises.stat(file).catch(() => null);

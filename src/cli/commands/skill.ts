@@ -6,9 +6,9 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { readText } from "../../lib/read-file.ts";
 import { replaceWhole } from "../../lib/write-whole.ts";
-import type { RunWith } from "../app/command.ts";
-import type { Session } from "../app/session.ts";
 import { SKILL_HEAD, SKILL_NAME, skillText } from "../help/skill.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
 
 /** Where Claude Code looks for the skills of a project. */
 const DEFAULT_FOLDER = ".claude/skills";

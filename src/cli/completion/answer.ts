@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { foldersOf } from "../../client/folders.ts";
-import type { Context } from "../app/context.ts";
 import type { Description } from "../help/describe.ts";
-import type { Console } from "../output/console.ts";
+import type { Context } from "../session/context.ts";
+import type { Console } from "../text/console.ts";
 import { among, NOTHING, type Offer } from "./candidates.ts";
 import { type CommandLine, readCommandLine, readFlag } from "./command-line.ts";
 import { commandNames, type Sources, valuesOf } from "./values.ts";
@@ -29,7 +29,7 @@ export async function answerShell(
       return profileNames(foldersOf(context).config);
     };
     const findModels: Sources["findModels"] = async (profile) => {
-      const { Session } = await import("../app/session.ts");
+      const { Session } = await import("../session/session.ts");
       return new Session(context, profile === undefined ? {} : { profile }, []).matrix();
     };
     const { paths, candidates } = await offer(words, at.slice(1), {

@@ -1,7 +1,7 @@
 import { foldersOf } from "../../client/folders.ts";
 import { openLedger } from "../../client/open-ledger.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { Context } from "../app/context.ts";
+import type { Context } from "../session/context.ts";
 import type { Candidate } from "./candidates.ts";
 
 /** The most task ids that are offered: about a screen of them. Each is a file to read. */
@@ -10,8 +10,7 @@ const MOST_PROMPT_CHARACTERS = 40;
 
 /** The latest tasks of the ledger, newest first. */
 export async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
-  const { clock, processes } = context;
-  const ledger = openLedger({ folders: foldersOf(context), clock, processes });
+  const ledger = openLedger({ folders: foldersOf(context), context });
   const found: Candidate[] = [];
   const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
   for await (const entry of entries) {

@@ -1,10 +1,6 @@
 import { MANIFEST_EXTENSIONS } from "../../core/manifest/format.ts";
-import { ASK } from "../app/words.ts";
-
-/** The shells that there is a script for. */
-export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
-
-export type Shell = (typeof SHELLS)[number];
+import type { SHELLS } from "../help/value-types.ts";
+import { ASK } from "../session/command.ts";
 
 const MANIFESTS = MANIFEST_EXTENSIONS.map((extension) => extension.slice(1)).join("|");
 
@@ -115,7 +111,7 @@ Register-ArgumentCompleter -Native -CommandName imggen -ScriptBlock {
 `;
 
 /** What each shell runs to complete imggen's command lines. */
-export const SCRIPTS: Readonly<Record<Shell, string>> = {
+export const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
   bash: BASH,
   zsh: ZSH,
   fish: FISH,

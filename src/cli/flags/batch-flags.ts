@@ -6,8 +6,7 @@ import { DEFAULT_TEMPLATE, PLACEHOLDER_LIST, templateProblem } from "../../core/
 import { UsageError } from "../../lib/error-types.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { worded } from "../../lib/wording.ts";
-import type { Session } from "../app/session.ts";
-import type { Allowance } from "../commands/batch/costs.ts";
+import type { Session } from "../session/session.ts";
 import { SIDECAR_HELP } from "./generate-flags.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
 import { addWaitOptions, type WaitFlags } from "./wait-flags.ts";
@@ -63,6 +62,15 @@ export function againOf({
   resubmitUnknown,
 }: BatchFlags): Record<"retryFailed" | "resubmitUnknown", boolean> {
   return { retryFailed: retryFailed === true, resubmitUnknown: resubmitUnknown === true };
+}
+
+/** What a person allows a batch to cost. */
+export interface Allowance {
+  /** `--max-credits`; null for no cap. */
+  cap: number | null;
+  yes: boolean;
+  /** Whether requests without a documented cost may pass under a cap. */
+  allowUndocumented: boolean;
 }
 
 /** The cap in credits; null if there is none. @throws UsageError */

@@ -12,7 +12,7 @@ import {
   isFieldName,
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
-import type { Session } from "../app/session.ts";
+import type { Session } from "../session/session.ts";
 import { collect, OPTION_GROUPS } from "./option-groups.ts";
 
 type FlagName = Exclude<FieldName, "prompt">;

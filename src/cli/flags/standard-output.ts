@@ -1,7 +1,7 @@
 import { UsageError } from "../../lib/error-types.ts";
 import { resolveModel } from "../../models/find.ts";
 import type { CheckedRequest } from "../../task/request.ts";
-import type { Session } from "../app/session.ts";
+import type { Session } from "../session/session.ts";
 
 /**
  * Standard output carries the bytes of one image, and nothing else.

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { SavedFile } from "../../task/saved-file.ts";
-import type { Session } from "../app/session.ts";
+import type { Session } from "../session/session.ts";
 
 /** Flags of every command that saves images a person may want to see. */
 export interface ViewFlags {

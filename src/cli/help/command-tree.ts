@@ -1,7 +1,6 @@
 import { type Argument, type Command, Help, type Option } from "commander";
-import { wordsOf } from "../app/command.ts";
-import { refusedGlobals } from "../app/commands.ts";
 import { collect } from "../flags/option-groups.ts";
+import { wordsOf } from "../session/command.ts";
 import { ARGUMENT_VALUES, FLAG_VALUES, type ValueKind, type ValueType } from "./value-types.ts";
 
 export interface OptionNode {
@@ -45,8 +44,11 @@ export interface CommandNode {
 
 const HELP = new Help();
 
-/** Describes a command and its subcommands. Global options, those of the root, are described separately. */
-export function describeCommand(command: Command): CommandNode {
+/**
+ * Describes a command and its subcommands. Global options, those of the root, are described separately.
+ * @param refusedBy the global options, in their long form, that a command of this name refuses
+ */
+export function describeCommand(command: Command, refusedBy: (name: string) => string[]): CommandNode {
   const isRoot = command.parent === null;
   const subcommands = HELP.visibleCommands(command).filter((each) => each.name() !== "help" || isRoot);
   return {
@@ -57,8 +59,8 @@ export function describeCommand(command: Command): CommandNode {
     usage: HELP.commandUsage(command),
     arguments: command.registeredArguments.map(describeArgument),
     options: isRoot ? [] : ownOptions(command).filter(({ long }) => long !== "--help"),
-    refuses: refusedGlobals(wordsOf(command)[0] ?? ""),
-    commands: subcommands.map(describeCommand),
+    refuses: refusedBy(wordsOf(command)[0] ?? ""),
+    commands: subcommands.map((each) => describeCommand(each, refusedBy)),
     examples: examplesOf(command),
   };
 }

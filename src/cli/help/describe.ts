@@ -19,14 +19,21 @@ export interface Description {
   environment: readonly Variable[];
 }
 
-/** @param words of a command line: the command that they name is described, or the whole program */
-export function describe(program: Command, words: readonly string[]): Description {
+/**
+ * @param words of a command line: the command that they name is described, or the whole program
+ * @param refusedBy as of `describeCommand`
+ */
+export function describe(
+  program: Command,
+  words: readonly string[],
+  refusedBy: (name: string) => string[],
+): Description {
   const command = commandNamed(program, words);
   return {
     ok: true,
     schemaVersion: SCHEMA_VERSION,
     version: VERSION,
-    command: describeCommand(command),
+    command: describeCommand(command, refusedBy),
     globalOptions: ownOptions(program),
     exitCodes: exitCodeTable(),
     environment: environmentTable(),

@@ -1,4 +1,4 @@
-import { besideTerm, wrapWords } from "../output/fit.ts";
+import { besideTerm, wrapWords } from "../text/fit.ts";
 import type { Topic, TopicName } from "./topic-names.ts";
 
 const TOPICS: Readonly<Record<TopicName, () => Promise<{ TOPIC: Topic }>>> = {

@@ -1,4 +1,4 @@
-import { plainWords } from "../app/words.ts";
+import { plainWords } from "../session/command.ts";
 
 /** What `imggen help` explains besides commands. `batch` and `sandbox` are commands too: their help comes first. */
 export const TOPIC_NAMES = [

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { STATUSES } from "../../core/use-cases/history-filter.ts";
+import { KIND_WORDS } from "../../models/find.ts";
 import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-table.ts";
-import { KIND_WORDS } from "../commands/models/models.ts";
-import { SHELLS } from "../completion/scripts.ts";
 import { PROGRESS_FORMATS } from "../flags/wait-flags.ts";
 import { TOPIC_NAMES } from "./topic-names.ts";
 
@@ -34,6 +33,9 @@ export interface ValueKind {
   /** One word holds several, separated by commas. */
   commaSeparated?: true;
 }
+
+/** The shells that there is a completion script for. */
+export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
 const MODEL: ValueKind = { type: "model", values: MODELS.map(({ id }) => id) };
 const RATIO: ValueKind = { type: "ratio", values: RATIOS };

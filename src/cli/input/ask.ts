@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { foldQuestion } from "../output/fit.ts";
+import { foldQuestion } from "../text/fit.ts";
 
 export interface AskingTerminal {
   input: NodeJS.ReadStream;

@@ -1,4 +1,4 @@
-import type { Session } from "../app/session.ts";
+import type { Session } from "../session/session.ts";
 import { readLine } from "./input-stream.ts";
 
 /** Whether there is a person at a terminal who can be asked. */

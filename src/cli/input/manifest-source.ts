@@ -4,7 +4,7 @@ import { readManifest } from "../../core/manifest/read.ts";
 import { isFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { openInput } from "../../lib/open-input.ts";
-import type { Context } from "../app/context.ts";
+import type { Context } from "../session/context.ts";
 import { inputChunks } from "./input-stream.ts";
 
 /** The manifest at a path, or `-` for standard input. @throws UsageError if its format is not known */

@@ -1,7 +1,7 @@
 import { UsageError } from "../../lib/error-types.ts";
 import { openInput } from "../../lib/open-input.ts";
 import { firstInvalidByte } from "../../lib/utf8.ts";
-import type { Context } from "../app/context.ts";
+import type { Context } from "../session/context.ts";
 import { inputChunks } from "./input-stream.ts";
 
 /** Asks the user for a prompt. @returns null where there is no terminal */

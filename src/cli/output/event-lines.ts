@@ -1,8 +1,8 @@
 import type { RowResult } from "../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { reportStatus } from "../../core/task/report.ts";
-import type { Console } from "./console.ts";
-import { claimedText, continuingText } from "./text.ts";
+import type { Console } from "../text/console.ts";
+import { claimedText, continuingText } from "../text/phrases.ts";
 
 /** A line of `--progress json`, as `imggen help json` documents it. Fields may be added, none is changed or removed. */
 export type EventLine =

@@ -1,6 +1,6 @@
 import { interruptedError } from "../../core/errors.ts";
 import type { TaskReport } from "../../core/task/report.ts";
-import type { Session } from "../app/session.ts";
+import type { Session } from "../session/session.ts";
 
 const FIRST_IDS = 20;
 /** In characters. A longer command would fill the screen with the ids of its tasks. */

@@ -1,9 +1,9 @@
 import type { Ora } from "ora";
 import { printable } from "../../lib/escape.ts";
-import type { Context } from "../app/context.ts";
-import { type Paint, PLAIN, TEXT_STYLES } from "./colors.ts";
-import { columnsOf, cutTo } from "./columns.ts";
-import type { Console } from "./console.ts";
+import type { Context } from "../session/context.ts";
+import { type Paint, PLAIN, TEXT_STYLES } from "../text/colors.ts";
+import { columnsOf, cutTo } from "../text/columns.ts";
+import type { Console } from "../text/console.ts";
 
 /** A line, or lines made for so many columns. */
 export type StatusText = string | ((columns: number) => readonly string[]);

@@ -2,8 +2,8 @@ import { STILL_RUNNING } from "../../client/exit-codes.ts";
 import { describeFailure, resumeCommand } from "../../client/failure.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
-import type { Session } from "../app/session.ts";
-import { costsOf, creditsText, failureLines, savedWord } from "./text.ts";
+import type { Session } from "../session/session.ts";
+import { costsOf, creditsText, failureLines, savedWord } from "../text/phrases.ts";
 
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {

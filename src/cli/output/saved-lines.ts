@@ -1,10 +1,10 @@
 import type { TaskReport } from "../../core/task/report.ts";
-import type { Session } from "../app/session.ts";
-import { hasSymbols, SAVED_MARK } from "./colors.ts";
-import { columnsOf } from "./columns.ts";
-import type { WholeLine } from "./fit.ts";
-import { roomOn } from "./fit.ts";
-import { costsOf, savedWord, shortPath } from "./text.ts";
+import type { Session } from "../session/session.ts";
+import { hasSymbols, SAVED_MARK } from "../text/colors.ts";
+import { columnsOf } from "../text/columns.ts";
+import type { WholeLine } from "../text/fit.ts";
+import { roomOn } from "../text/fit.ts";
+import { costsOf, savedWord, shortPath } from "../text/phrases.ts";
 
 /** What was saved, for a person at a terminal: each image, and for several what they cost together. */
 export function savedLines(report: TaskReport, { context }: Session, which: string): (string | WholeLine)[] {

@@ -8,7 +8,7 @@ import { pictureOf, type Shown } from "../../graphics/picture.ts";
 import { type Screen, screenOf } from "../../graphics/terminal.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
-import type { Session } from "../app/session.ts";
+import type { Session } from "../session/session.ts";
 
 /** One question to the terminal is enough for all pictures of a run. */
 const screens = new WeakMap<Session, Promise<Screen>>();

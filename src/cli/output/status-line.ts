@@ -1,6 +1,6 @@
-import type { Context } from "../app/context.ts";
-import type { Paint } from "./colors.ts";
-import type { Console } from "./console.ts";
+import type { Context } from "../session/context.ts";
+import type { Paint } from "../text/colors.ts";
+import type { Console } from "../text/console.ts";
 import type { StatusLine } from "./live-line.ts";
 
 export interface StatusLineOptions {

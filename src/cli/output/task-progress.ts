@@ -1,12 +1,12 @@
 import { resumeCommand } from "../../client/failure.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { Context } from "../app/context.ts";
-import type { Console } from "./console.ts";
+import type { Context } from "../session/context.ts";
+import type { Console } from "../text/console.ts";
+import { claimedText, continuingText } from "../text/phrases.ts";
 import { eventProgress } from "./event-lines.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
-import { claimedText, continuingText } from "./text.ts";
 
 /** Shows the progress of a task: a spinner on a terminal, a few plain lines elsewhere. */
 export interface Progress {

@@ -1,7 +1,7 @@
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { creditsText } from "./text.ts";
+import { creditsText } from "../text/phrases.ts";
 
 /** What the spinner says of the request that a task is for. */
 export interface RequestFacts {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { ASK } from "../../../src/cli/app/words.ts";
-import { SHELLS } from "../../../src/cli/completion/scripts.ts";
+import { SHELLS } from "../../../src/cli/help/value-types.ts";
+import { ASK } from "../../../src/cli/session/command.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -4,12 +4,12 @@ import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { formatDuration } from "../../../lib/duration.ts";
-import type { Session } from "../../app/session.ts";
-import type { Paint, TextStyle } from "../../output/colors.ts";
-import { hasSymbols } from "../../output/colors.ts";
-import type { Console } from "../../output/console.ts";
 import { eventProgress, rowLine } from "../../output/event-lines.ts";
 import { createStatusLine } from "../../output/status-line.ts";
+import type { Session } from "../../session/session.ts";
+import type { Paint, TextStyle } from "../../text/colors.ts";
+import { hasSymbols } from "../../text/colors.ts";
+import type { Console } from "../../text/console.ts";
 import { BAR, type BatchView, batchLines } from "./bar.ts";
 import { RowNotes } from "./row-notes.ts";
 

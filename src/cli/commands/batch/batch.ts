@@ -10,8 +10,6 @@ import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts
 import type { ManifestEntry } from "../../../core/manifest/entry.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { RunWith } from "../../app/command.ts";
-import type { Session } from "../../app/session.ts";
 import {
   addBatchOptions,
   addBatchOutputOptions,
@@ -24,7 +22,9 @@ import {
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { manifestSource } from "../../input/manifest-source.ts";
-import { shortPath } from "../../output/text.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
+import { shortPath } from "../../text/phrases.ts";
 import { showRow } from "./row-output.ts";
 import { runShown } from "./run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "./summary.ts";

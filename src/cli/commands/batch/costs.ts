@@ -4,18 +4,10 @@ import { BudgetExceededError } from "../../../core/errors.ts";
 import { likelyCredits } from "../../../core/limits/budget.ts";
 import { highestCost } from "../../../models/cost.ts";
 import type { Matrix } from "../../../models/matrix.ts";
-import type { Session } from "../../app/session.ts";
+import type { Allowance } from "../../flags/batch-flags.ts";
 import { canAsk, confirmed } from "../../input/confirm.ts";
-import { creditsText } from "../../output/text.ts";
-
-/** What a person allows a batch to cost. */
-export interface Allowance {
-  /** `--max-credits`; null for no cap. */
-  cap: number | null;
-  yes: boolean;
-  /** Whether requests without a documented cost may pass under a cap. */
-  allowUndocumented: boolean;
-}
+import type { Session } from "../../session/session.ts";
+import { creditsText } from "../../text/phrases.ts";
 
 /** `1160 credits`, with the undocumented costs. */
 export function costText({ rows, credits, undocumented }: TotalCost): string {

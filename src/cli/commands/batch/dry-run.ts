@@ -16,9 +16,8 @@ import { BatchClaims } from "../../../store/batch-claims.ts";
 import { BatchFolders } from "../../../store/batch-folders.ts";
 import { SANDBOX_SERVICE } from "../../../task/intent.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
-import { clientContext } from "../../app/client-context.ts";
-import type { Session } from "../../app/session.ts";
-import { showTable } from "../../output/table.ts";
+import type { Session } from "../../session/session.ts";
+import { showTable } from "../../text/table.ts";
 import { estimateText, planText } from "./costs.ts";
 
 /** Shows what the rows cost that a run would submit now. Needs no key, connects to nothing and writes nothing. */
@@ -61,7 +60,7 @@ async function planWithoutKey(spec: BatchSpec, session: Session): Promise<BatchP
   const { settings, options, context } = session;
   const setting = options.sandbox ? undefined : await settings.get("baseUrl");
   const configured = setting ? checkBaseUrl(setting.value, setting.label) : "";
-  const ledger = openLedger(clientContext(session));
+  const ledger = openLedger(session);
   const { origin } = await findBatch(spec.output.folder, new BatchFolders(ledger.folder));
   const id = batchId(options.sandbox ? SANDBOX_SERVICE : configured, origin);
   const claims = new BatchClaims(ledger.folder, id, context.clock);

@@ -1,8 +1,8 @@
 import type { BatchSpec, BatchWatcher } from "../../../core/batch/execute-batch.ts";
 import { foreignFolder } from "../../../core/batch/foreign-folder.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import type { Session } from "../../app/session.ts";
 import { canAsk, confirmed } from "../../input/confirm.ts";
+import type { Session } from "../../session/session.ts";
 
 /**
  * Warns that rows may have been submitted from elsewhere, and asks whether to continue, once for each folder id.

@@ -1,7 +1,7 @@
 import { rowJson } from "../../../client/batch-json.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { Session } from "../../app/session.ts";
+import type { Session } from "../../session/session.ts";
 
 /**
  * A row's result on standard output: its object, or the paths of its images. A script gets those of earlier runs too; a

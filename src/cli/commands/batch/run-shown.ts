@@ -1,8 +1,8 @@
 import { type BatchResult, type BatchSpec, executeBatch } from "../../../core/batch/execute-batch.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import type { Session } from "../../app/session.ts";
-import { withTasksShown } from "../../app/with-tasks.ts";
+import type { Session } from "../../session/session.ts";
+import { withTasksShown } from "../../session/with-tasks.ts";
 import { createBatchProgress } from "./batch-progress.ts";
 import { agreeOnCosts } from "./costs.ts";
 import { foreignFolderQuestion } from "./foreign-folder.ts";

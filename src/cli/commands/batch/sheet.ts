@@ -10,10 +10,10 @@ import { removeIfPossible } from "../../../lib/durable.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { publish } from "../../../lib/publish.ts";
 import { randomDigits } from "../../../lib/random-digits.ts";
-import type { Session } from "../../app/session.ts";
-import { roomOn } from "../../output/fit.ts";
 import { withFacts } from "../../output/saved-lines.ts";
-import { creditsText } from "../../output/text.ts";
+import type { Session } from "../../session/session.ts";
+import { roomOn } from "../../text/fit.ts";
+import { creditsText } from "../../text/phrases.ts";
 import { rowWord } from "./row-word.ts";
 import { layOutSheet, type SheetEntry } from "./sheet-layout.ts";
 

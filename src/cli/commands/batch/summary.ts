@@ -3,7 +3,7 @@ import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
-import type { Session } from "../../app/session.ts";
+import type { Session } from "../../session/session.ts";
 import { costText } from "./costs.ts";
 import { MOST_SHOWN } from "./row-notes.ts";
 

@@ -9,9 +9,8 @@ import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { GivenFields } from "../../../task/request-fields.ts";
-import type { RunWith } from "../../app/command.ts";
-import type { Session } from "../../app/session.ts";
 import {
+  type Allowance,
   addBatchOptions,
   addBatchOutputOptions,
   againOf,
@@ -23,8 +22,10 @@ import {
 import { collect, OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
-import { showTable } from "../../output/table.ts";
-import { type Allowance, costText } from "../batch/costs.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
+import { showTable } from "../../text/table.ts";
+import { costText } from "../batch/costs.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
 import { skippedLines } from "./skipped.ts";

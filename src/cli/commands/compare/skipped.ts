@@ -1,7 +1,7 @@
 import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare.ts";
 import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
-import type { Session } from "../../app/session.ts";
+import type { Session } from "../../session/session.ts";
 
 /** Up to this many are listed one by one. */
 const MOST_LISTED = 2;

@@ -2,7 +2,7 @@ import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { Comparison } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
-import type { TableCell, TableColumn } from "../../output/table.ts";
+import type { TableCell, TableColumn } from "../../text/table.ts";
 import { rowWord } from "../batch/row-word.ts";
 
 export const PLAN_COLUMNS: readonly TableColumn[] = [

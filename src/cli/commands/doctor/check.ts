@@ -3,7 +3,7 @@ import type { TransportError } from "../../../api/transport.ts";
 import { errorCode } from "../../../lib/error-code.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
-import type { Session } from "../../app/session.ts";
+import type { Session } from "../../session/session.ts";
 
 /** `failed` must be fixed; what is `skipped` depends on something that is missing, which another check reports. */
 export type CheckStatus = "ok" | "warning" | "failed" | "skipped";

@@ -9,7 +9,7 @@ import { ImggenError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { StateFolderError } from "../../../store/errors.ts";
 import { isUnknown, mayBeCharged } from "../../../task/record.ts";
-import type { Session } from "../../app/session.ts";
+import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, needed, ok, warning } from "./check.ts";
 import { bytesText, folderFacts, modeText } from "./folder-facts.ts";
 
@@ -108,9 +108,8 @@ export async function checkFolder({ context }: Session): Promise<CheckResult> {
 
 /** What the ledger has left to do. */
 export async function checkTasks(session: Session): Promise<CheckResult> {
-  const { clock, processes } = session.context;
-  const isSandbox = session.options.sandbox === true;
-  const ledger = openLedger({ folders: await knownFolders(session), clock, processes });
+  const { context, isSandbox } = session;
+  const ledger = openLedger({ folders: await knownFolders(session), context });
   const { targets, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && mayBeCharged(record) ? record : []));
   const left = records.filter((record) => !ledger.isClaimed(record));

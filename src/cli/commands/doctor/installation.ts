@@ -1,9 +1,9 @@
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import type { Protocol, Screen } from "../../../graphics/terminal.ts";
 import { errorCode } from "../../../lib/error-code.ts";
-import type { Session } from "../../app/session.ts";
-import { hasSymbols } from "../../output/colors.ts";
 import { findScreen } from "../../output/show-images.ts";
+import type { Session } from "../../session/session.ts";
+import { hasSymbols } from "../../text/colors.ts";
 import { type CheckResult, failed, ok, warning } from "./check.ts";
 
 /** The oldest Node that imggen is tested with, as package.json says too. */

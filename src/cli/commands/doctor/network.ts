@@ -4,7 +4,7 @@ import { createServer, type LookupFunction } from "node:net";
 import { proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
-import type { Session } from "../../app/session.ts";
+import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, NotChecked, ok, warning } from "./check.ts";
 import { settingOf } from "./settings.ts";
 

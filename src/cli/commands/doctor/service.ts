@@ -7,8 +7,7 @@ import { apiKeyFor, requireApiKey, requireBaseUrl } from "../../../client/accoun
 import { formatDuration } from "../../../lib/duration.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
-import type { Session } from "../../app/session.ts";
-import { traceOf } from "../../output/text.ts";
+import type { Session } from "../../session/session.ts";
 import { type Asked, type CheckResult, failed, NotChecked, ok, skipped, warning } from "./check.ts";
 import { checkLoopback, lookupIfAnswered, proxyInUse } from "./network.ts";
 import { settingOf, storeKey } from "./settings.ts";
@@ -31,7 +30,7 @@ export async function askService(session: Session): Promise<Asked> {
     throw error;
   });
   const proxies = proxiesFromEnvironment(env);
-  const http = new HttpClient({ proxies, lookup: lookupIfAnswered, onExchange: traceOf(session) });
+  const http = new HttpClient({ proxies, lookup: lookupIfAnswered, onExchange: session.onExchange });
   const url = new URL(baseUrl);
   try {
     const reply = await probe({ http, baseUrl, apiKey, timeoutMs: TIMEOUT_MS, signal });

@@ -8,7 +8,7 @@ import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { readSettings, type Settings } from "../../../store/settings-file.ts";
 import { SETTING_NAMES } from "../../../store/settings-table.ts";
-import type { Session } from "../../app/session.ts";
+import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, needed, ok, warning } from "./check.ts";
 import { folderFacts, modeOf, modeText } from "./folder-facts.ts";
 import { knownFolders } from "./folders.ts";

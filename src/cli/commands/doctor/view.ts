@@ -2,10 +2,10 @@ import { describeFailure } from "../../../client/failure.ts";
 import { failureJson } from "../../../client/report-json.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { Session } from "../../app/session.ts";
-import type { Paint, TextStyleName } from "../../output/colors.ts";
-import { hasSymbols } from "../../output/colors.ts";
-import { besideTerm, pieces, roomOn } from "../../output/fit.ts";
+import type { Session } from "../../session/session.ts";
+import type { Paint, TextStyleName } from "../../text/colors.ts";
+import { hasSymbols } from "../../text/colors.ts";
+import { besideTerm, pieces, roomOn } from "../../text/fit.ts";
 import type { CheckResult, CheckStatus } from "./check.ts";
 
 /** A check's result under its name. */

@@ -1,8 +1,6 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../lib/error-types.ts";
 import { checkRequest } from "../../../models/check.ts";
-import type { RunWith } from "../../app/command.ts";
-import type { Session } from "../../app/session.ts";
 import {
   addGenerateOptions,
   addOutputOptions,
@@ -19,6 +17,8 @@ import {
 } from "../../flags/request-flags.ts";
 import { canAsk } from "../../input/confirm.ts";
 import { editPrompt, readPrompt } from "../../input/prompt.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
 import { runRequest } from "./run-request.ts";
 
 interface GenerateOptions extends RequestFlags, GenerateFlags {

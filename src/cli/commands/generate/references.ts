@@ -4,8 +4,8 @@ import { parseUploadCommand } from "../../../core/references/upload-command.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import { UploadCache } from "../../../store/uploads.ts";
-import type { Session } from "../../app/session.ts";
 import type { ReferenceFlags } from "../../flags/generate-flags.ts";
+import type { Session } from "../../session/session.ts";
 
 /**
  * Reads the files among a checked request's reference images; uploads nothing yet. Without an upload command there are

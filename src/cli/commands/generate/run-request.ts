@@ -5,12 +5,12 @@ import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { CheckedRequest } from "../../../task/request.ts";
-import type { Session } from "../../app/session.ts";
 import type { GenerateFlags, ReferenceFlags } from "../../flags/generate-flags.ts";
 import { requireOneImageOut } from "../../flags/standard-output.ts";
 import { viewingOf } from "../../flags/view-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
-import { creditsText } from "../../output/text.ts";
+import type { Session } from "../../session/session.ts";
+import { creditsText } from "../../text/phrases.ts";
 
 /**
  * Submits one request and shows the result.
@@ -23,7 +23,7 @@ export async function runRequest(
   session: Session,
   repeated: TaskRecord | null = null,
 ): Promise<number> {
-  const { settings, options, context } = session;
+  const { settings, context } = session;
   const { references, checked } = await withReferences(given, flags, session);
   const requestTimeoutMs = requestTimeout(flags);
   const wait = await waitSettings(flags, session);
@@ -42,10 +42,9 @@ export async function runRequest(
   if (flags.dryRun) await requireFree(destination);
   for (const warning of checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(checked, references, flags, session);
-  const connecting = { settings, env: context.env, isSandbox: options.sandbox === true };
   const { openEarly } = await import("../../../client/open-early.ts");
   // An upload may take longer than the service keeps a connection that asks nothing.
-  const early = references === null && !flags.reuse ? await openEarly(connecting) : null;
+  const early = references === null && !flags.reuse ? await openEarly(session) : null;
   const { submitShown } = await import("./submit-shown.ts");
   const spec = {
     checked,

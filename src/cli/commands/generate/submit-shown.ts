@@ -4,11 +4,11 @@ import type { WorkspaceOptions } from "../../../client/workspace.ts";
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
 import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { Session } from "../../app/session.ts";
-import { withTasksShown } from "../../app/with-tasks.ts";
 import { openImages, previewImages, type Viewing } from "../../flags/view-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { createProgress } from "../../output/task-progress.ts";
+import type { Session } from "../../session/session.ts";
+import { withTasksShown } from "../../session/with-tasks.ts";
 
 interface Showing {
   viewing: Viewing;

@@ -15,9 +15,8 @@ import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
 import type { Ledger } from "../../../store/ledger.ts";
-import { clientContext } from "../../app/client-context.ts";
-import type { RunWith } from "../../app/command.ts";
-import type { Session } from "../../app/session.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
 
 interface HistoryFlags extends HistoryQuery {
   limit?: string;
@@ -50,7 +49,7 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
     if (tasks === 0) await showNone(elsewhere, flags, session);
     return 0;
   }
-  const ledger = openLedger(clientContext(session));
+  const ledger = openLedger(session);
   if (session.options.json) return listJson(ledger, limit, filter, flags, session);
   const { showTasks, taskRow } = await import("./task-table.ts");
   const { records, unreadable, elsewhere, matching } = await recentOf(
@@ -117,7 +116,7 @@ const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox
 
 /** Says why there is nothing to show, and where the tasks are that there are. */
 async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
-  const isSandbox = session.options.sandbox === true;
+  const { isSandbox } = session;
   const here = isSandbox ? "in the sandbox" : "at a real service";
   const none = isFiltered(flags) ? `No task ${here} matches` : `No tasks ${here} yet`;
   const [there, how] = isSandbox
@@ -139,11 +138,11 @@ function addFilterOptions(command: Command): Command {
 
 /** @throws UsageError */
 function filterOf(flags: HistoryQuery, session: Session): Promise<HistoryFilter> {
-  const { options, context } = session;
+  const { context } = session;
   return historyFilter(flags, {
     matrix: () => session.matrix(),
     nowMs: context.clock.now(),
-    isSandbox: options.sandbox === true,
+    isSandbox: session.isSandbox,
     labelOf: (name) => `--${name}`,
   });
 }

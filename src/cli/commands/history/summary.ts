@@ -3,10 +3,9 @@ import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import { chargedTasks } from "../../../core/use-cases/history.ts";
 import type { HistoryFilter } from "../../../core/use-cases/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
-import { clientContext } from "../../app/client-context.ts";
-import type { Session } from "../../app/session.ts";
-import type { TableColumn } from "../../output/table.ts";
-import { showTable } from "../../output/table.ts";
+import type { Session } from "../../session/session.ts";
+import type { TableColumn } from "../../text/table.ts";
+import { showTable } from "../../text/table.ts";
 
 const COLUMNS: readonly TableColumn[] = [
   { heading: "DAY", whole: true },
@@ -26,7 +25,7 @@ export async function showSummary(
 ): Promise<{ tasks: number; elsewhere: number }> {
   const summary = new HistorySummary();
   let elsewhere = 0;
-  for await (const found of chargedTasks(openLedger(clientContext(session)), filter)) {
+  for await (const found of chargedTasks(openLedger(session), filter)) {
     if (found === "elsewhere") elsewhere += 1;
     else if ("kind" in found) await session.console.warn(describeUnreadable(found));
     else summary.add(found);

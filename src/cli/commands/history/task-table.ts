@@ -2,11 +2,11 @@ import type { TaskReport } from "../../../core/task/report.ts";
 import { historyStatus } from "../../../core/use-cases/history-filter.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
-import type { Session } from "../../app/session.ts";
-import type { TextStyleName } from "../../output/colors.ts";
-import type { TableCell, TableColumn } from "../../output/table.ts";
-import { type CellStyle, showTable } from "../../output/table.ts";
-import { shortPath } from "../../output/text.ts";
+import type { Session } from "../../session/session.ts";
+import type { TextStyleName } from "../../text/colors.ts";
+import { shortPath } from "../../text/phrases.ts";
+import type { TableCell, TableColumn } from "../../text/table.ts";
+import { type CellStyle, showTable } from "../../text/table.ts";
 
 const STATUS: TableColumn = { heading: "STATUS", whole: true };
 const COLUMNS: readonly TableColumn[] = [

@@ -4,8 +4,7 @@ import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/erro
 import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
-import type { Session } from "../../app/session.ts";
-import { traceOf } from "../../output/text.ts";
+import type { Session } from "../../session/session.ts";
 
 const TIMEOUT_MS = 15_000;
 const UNCHECKED = "To store the key unchecked, add --no-verify.";
@@ -35,7 +34,7 @@ async function replyTo(
   session: Session,
 ): Promise<ProbeReply> {
   const { env, signal } = session.context;
-  const http = new HttpClient({ proxies: proxiesFromEnvironment(env), onExchange: traceOf(session) });
+  const http = new HttpClient({ proxies: proxiesFromEnvironment(env), onExchange: session.onExchange });
   try {
     return await probe({ http, ...account, timeoutMs: TIMEOUT_MS, signal });
   } catch (error) {

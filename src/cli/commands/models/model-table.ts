@@ -1,9 +1,9 @@
 import { groupedDigits } from "../../../lib/whole-number.ts";
 import { MAX_IMAGES, type Model, NEEDS_SUBSCRIPTION } from "../../../models/matrix.ts";
-import type { Session } from "../../app/session.ts";
-import { besideTerm, pieces, roomOn, wrapWords } from "../../output/fit.ts";
-import type { TableColumn } from "../../output/table.ts";
-import { showTable } from "../../output/table.ts";
+import type { Session } from "../../session/session.ts";
+import { besideTerm, pieces, roomOn, wrapWords } from "../../text/fit.ts";
+import type { TableColumn } from "../../text/table.ts";
+import { showTable } from "../../text/table.ts";
 
 const REFERENCES: TableColumn = { heading: "REFS" };
 const IMAGES: TableColumn = { heading: "IMAGES" };

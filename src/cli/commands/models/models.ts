@@ -2,13 +2,13 @@ import type { Command } from "commander";
 import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
-import { findModels, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
+import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
 import { malformedRatio, unknownQuality } from "../../../models/known-values.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { Kind, Matrix, Model } from "../../../models/matrix.ts";
 import type { Refusal } from "../../../models/rules/rule.ts";
-import type { RunWith } from "../../app/command.ts";
-import type { Session } from "../../app/session.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
 
 interface ModelsOptions {
   kind?: string;
@@ -23,14 +23,6 @@ Examples:
   $ imggen models gamma-image-2
   $ imggen models --kind edit --ratio 16:9
   $ imggen models --quality 4K --json | jq -r '.[].id'`;
-
-/** By what users call them: the table's words, and the service's. */
-export const KIND_WORDS: ReadonlyMap<string, Kind> = new Map([
-  ["text", "text-to-image"],
-  ["text-to-image", "text-to-image"],
-  ["edit", "edit"],
-  ["image-to-image", "edit"],
-]);
 
 export function register(command: Command, runWith: RunWith): void {
   command

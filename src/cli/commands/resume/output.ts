@@ -4,8 +4,8 @@ import { interruptedError } from "../../../core/errors.ts";
 import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import type { Resumed } from "../../../core/use-cases/resume.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { Session } from "../../app/session.ts";
 import { isInterrupted } from "../../output/interrupted.ts";
+import type { Session } from "../../session/session.ts";
 
 const MOST_IDS = 100;
 

@@ -1,8 +1,8 @@
 import type { TaskReport } from "../../../core/task/report.ts";
-import type { Session } from "../../app/session.ts";
 import { renderReport } from "../../output/render.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "../../output/task-progress.ts";
+import type { Session } from "../../session/session.ts";
 
 /** Shows how tasks are being finished: one as everywhere, several on one line together. */
 export interface ResumeProgress extends Shown {

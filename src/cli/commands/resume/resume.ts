@@ -17,10 +17,6 @@ import {
 } from "../../../core/use-cases/resume.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { clientContext } from "../../app/client-context.ts";
-import type { RunWith } from "../../app/command.ts";
-import type { Session } from "../../app/session.ts";
-import { withTasksShown } from "../../app/with-tasks.ts";
 import {
   addPreviewOption,
   previewImages,
@@ -31,6 +27,9 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport } from "../../output/render.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
+import { withTasksShown } from "../../session/with-tasks.ts";
 import { resumedJson } from "./output.ts";
 import { createResumeProgress, type ResumeProgress } from "./resume-progress.ts";
 
@@ -62,7 +61,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
   const viewing = await viewingOf(flags, session);
-  const spec = { ...(await resumeSpec(flags, session)), ids, isSandbox: session.options.sandbox === true };
+  const spec = { ...(await resumeSpec(flags, session)), ids, isSandbox: session.isSandbox };
   const progress = createResumeProgress(session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
   const resumed = await withTasksShown(session, timeouts, progress, (deps) =>
@@ -75,7 +74,7 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
 
 async function runDismiss(session: Session, ids: string[]): Promise<number> {
   if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
-  const deps = { ledger: openLedger(clientContext(session)), clock: session.context.clock };
+  const deps = { ledger: openLedger(session), clock: session.context.clock };
   const reports: TaskReport[] = [];
   const records = await deps.ledger.findEach(ids);
   for (const { id, record } of distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })))) {

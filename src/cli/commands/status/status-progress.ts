@@ -1,8 +1,8 @@
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
-import type { Session } from "../../app/session.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "../../output/task-progress.ts";
+import type { Session } from "../../session/session.ts";
 
 /** Shows how tasks are waited for: one as everywhere, several together. */
 export interface StatusProgress extends Shown {

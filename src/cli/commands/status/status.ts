@@ -6,9 +6,6 @@ import { resolveFileDestination } from "../../../core/images/destination.ts";
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
 import { type NamedTask, namedTasks, type StatusEvents, status } from "../../../core/use-cases/status.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { RunWith } from "../../app/command.ts";
-import type { Session } from "../../app/session.ts";
-import { withTasksShown } from "../../app/with-tasks.ts";
 import {
   addPreviewOption,
   previewImages,
@@ -19,6 +16,9 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
+import { withTasksShown } from "../../session/with-tasks.ts";
 import { createStatusProgress, type StatusProgress } from "./status-progress.ts";
 
 interface StatusFlags extends WaitFlags, ViewFlags {

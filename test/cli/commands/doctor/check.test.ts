@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Session } from "../../../../src/cli/app/session.ts";
 import { make, NotChecked, ok } from "../../../../src/cli/commands/doctor/check.ts";
+import { Session } from "../../../../src/cli/session/session.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { UsageError } from "../../../../src/lib/error-types.ts";
 import { testContext } from "../../../support/in-process.ts";

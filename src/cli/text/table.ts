@@ -1,8 +1,9 @@
 import { printable } from "../../lib/escape.ts";
-import type { Session } from "../app/session.ts";
 import type { TextStyleName } from "./colors.ts";
 import { columnsOf, cutTo } from "./columns.ts";
+import type { Console } from "./console.ts";
 import { roomOn } from "./fit.ts";
+import type { OutputStream } from "./output-stream.ts";
 
 /** The style that a cell's text is shown in, without its padding; null for none. */
 export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;
@@ -14,11 +15,11 @@ export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | n
 export async function showTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly TableCell[])[],
-  session: Pick<Session, "console" | "context">,
+  { console, context }: { console: Console; context: { stdout: OutputStream } },
   styleOf: CellStyle = () => null,
 ): Promise<TableColumn[]> {
-  const { fitted, leftOut } = layOut(columns, rows, roomOn(session.context.stdout));
-  const style = await session.console.style("stdout");
+  const { fitted, leftOut } = layOut(columns, rows, roomOn(context.stdout));
+  const style = await console.style("stdout");
   const all = [columns.map(({ heading }) => heading), ...rows];
   // Some at a time: a history may have a hundred thousand.
   for (let from = 0; from < all.length; from += LINES_AT_ONCE) {
@@ -28,14 +29,12 @@ export async function showTable(
       return (name === null ? text : style(name, text)) + padding;
     };
     const plain = lines.map((cells) => joined(cells.map(({ text, padding }) => text + padding)));
-    await session.console.result(plain, (_line, at) =>
+    await console.result(plain, (_line, at) =>
       joined((lines[at] ?? []).map((cell) => styled(cell, at))),
     );
   }
   if (leftOut.length === 0) return leftOut;
-  await session.console.note(
-    `Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`,
-  );
+  await console.note(`Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`);
   return leftOut;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { type OutputStream, writeToReader } from "../../../src/cli/output/output-stream.ts";
+import { type OutputStream, writeToReader } from "../../../src/cli/text/output-stream.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 
 /** A stream whose reader reads when the test says so. */

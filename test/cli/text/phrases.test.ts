@@ -1,6 +1,6 @@
 import path from "node:path";
 import { expect, it } from "vitest";
-import { shortPath } from "../../../src/cli/output/text.ts";
+import { shortPath } from "../../../src/cli/text/phrases.ts";
 
 const from = (folder: string) => ({ resolvePath: (file: string) => path.resolve(folder, file) });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hasSymbols } from "../../../src/cli/output/colors.ts";
+import { hasSymbols } from "../../../src/cli/text/colors.ts";
 
 it.each([
   [{ LANG: "en_GB.UTF-8" }, true],

@@ -1,7 +1,6 @@
 import { Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
 import type { OnTaskProgress } from "../../core/task/progress-events.ts";
-import { clientContext } from "./client-context.ts";
 import type { Session } from "./session.ts";
 
 /** Shows the progress of tasks. */
@@ -17,7 +16,7 @@ export async function withTasksShown<Result>(
   progress: Shown,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
-  const workspace = new Workspace(clientContext(session), options);
+  const workspace = new Workspace(session, options);
   const caller = {
     signal: session.context.signal,
     published: session.published,

@@ -1,11 +1,8 @@
 import path from "node:path";
-import type { HttpClientOptions } from "../../api/client.ts";
 import type { DescribedFailure } from "../../client/failure.ts";
+import type { ProcessContext } from "../../client/this-process.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import { withoutQuery } from "../../lib/redact.ts";
-import type { Context } from "../app/context.ts";
-import type { Session } from "../app/session.ts";
 
 /** `2 credits`, `1 credit`, or that the cost is unknown. */
 export function creditsText(credits: number | null): string {
@@ -48,16 +45,8 @@ export function failureLines(failure: DescribedFailure, which = ""): string[] {
   return failure.hint === "" ? lines : [...lines, ...failure.hint.split("\n").map((line) => `  ${line}`)];
 }
 
-/** What `--verbose` logs: a line for each exchange with the service, without queries and without the key; not under `--quiet`. */
-export function traceOf({ options, console }: Session): HttpClientOptions["onExchange"] {
-  if (!options.verbose) return undefined;
-  return ({ method, url, result, elapsedMs }) => {
-    void console.note(`${method} ${withoutQuery(url.href)}: ${result}, ${formatDuration(elapsedMs)}`);
-  };
-}
-
 /** A file as a person names it from where they are: relative to the working folder, where that is shorter. */
-export function shortPath(file: string, { resolvePath }: Pick<Context, "resolvePath">): string {
+export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "resolvePath">): string {
   try {
     const relative = path.relative(resolvePath("."), file);
     return relative.length < file.length ? relative : file;

@@ -1,9 +1,16 @@
+import type { Environment } from "../../client/this-process.ts";
 import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
-import type { Context } from "../app/context.ts";
 import { labelPaint, loadStyle, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
 import { fold, foldQuestion, prepareFolding, type WholeLine } from "./fit.ts";
-import { isClosedPipe, OutputError, unreadError, writeTo, writeToReader } from "./output-stream.ts";
+import {
+  isClosedPipe,
+  OutputError,
+  type OutputStream,
+  unreadError,
+  writeTo,
+  writeToReader,
+} from "./output-stream.ts";
 
 /** A line, or several: only what separates them ends a line, never anything inside one. */
 export type Text = string | readonly string[];
@@ -16,7 +23,12 @@ export interface PathField {
   path: string;
 }
 
-type Streams = Pick<Context, "stdout" | "stderr" | "env" | "signal">;
+interface Streams {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  env: Environment;
+  signal: AbortSignal;
+}
 
 /** The contexts whose result has been written, or is being written, by any console. */
 const answered = new WeakSet<object>();

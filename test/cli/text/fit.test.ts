@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Console } from "../../../src/cli/output/console.ts";
-import { fold } from "../../../src/cli/output/fit.ts";
-import type { OutputStream } from "../../../src/cli/output/output-stream.ts";
+import { Console } from "../../../src/cli/text/console.ts";
+import { fold } from "../../../src/cli/text/fit.ts";
+import type { OutputStream } from "../../../src/cli/text/output-stream.ts";
 
 const on = (columns: number, isTTY = true) => ({ isTTY, columns });
 

@@ -1,13 +1,17 @@
 import { EffectiveSettings } from "../../client/effective-settings.ts";
 import { type Folders, foldersOf, NoHomeError } from "../../client/folders.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
+import type { ClientSession } from "../../client/session.ts";
 import { RunFileNames } from "../../core/images/published-names.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
-import { Console } from "../output/console.ts";
-import type { Context } from "./context.ts";
+import type { Context } from "../session/context.ts";
+import { Console } from "../text/console.ts";
 
 /** The global flags. */
 export interface GlobalOptions {
@@ -22,17 +26,19 @@ export interface GlobalOptions {
 }
 
 /** What one run of a command works with: its context, the global flags, and what follows from both. */
-export class Session {
+export class Session implements ClientSession {
   readonly context: Context;
   readonly options: GlobalOptions;
   readonly console: Console;
   readonly settings: EffectiveSettings;
+  readonly optionNames = FLAG_NAMES;
   /** Shared by all accounts that the command works with. */
   readonly published: RunFileNames;
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;
   #matrix: Promise<Matrix> | undefined;
+  #isSubjectNoted = false;
 
   constructor(context: Context, options: GlobalOptions, argv: readonly string[]) {
     this.context = context;
@@ -82,10 +88,9 @@ export class Session {
 
   /** What reads a matrix file is loaded only where there is one. */
   async #readMatrix(): Promise<Matrix> {
-    const { settings, context, profile } = this;
     if (!this.#hasMatrixFile()) return MODELS;
     const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
-    return matrixInEffect({ settings, resolvePath: context.resolvePath, profile });
+    return matrixInEffect(this);
   }
 
   /** Without a home folder there are no settings, and what only shows models needs none. */
@@ -122,6 +127,31 @@ export class Session {
   async settingsStore(): Promise<SettingsStore> {
     const { SettingsStore } = await import("../../store/settings-store.ts");
     return new SettingsStore(this.#settingsFolder, this.context.processes);
+  }
+
+  /** Whether the embedded sandbox takes the place of the configured service. */
+  get isSandbox(): boolean {
+    return this.options.sandbox === true;
+  }
+
+  onRefill(credits: number): void {
+    void this.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
+  }
+
+  /** Says once what the sandbox's painter does not know: of a batch, one is enough. */
+  readonly onUnknownSubject = (noun: string): void => {
+    if (this.#isSubjectNoted) return;
+    this.#isSubjectNoted = true;
+    void this.console.note(`The sandbox's painter does not know "${noun}".`);
+  };
+
+  /** What `--verbose` logs: a line for each exchange with the service, without queries and without the key; not under `--quiet`. */
+  get onExchange(): ClientSession["onExchange"] {
+    if (!this.options.verbose) return undefined;
+    return ({ method, url, result, elapsedMs }) => {
+      const place = withoutQuery(url.href);
+      void this.console.note(`${method} ${place}: ${result}, ${formatDuration(elapsedMs)}`);
+    };
   }
 
   /** The one JSON document of a command's success. */

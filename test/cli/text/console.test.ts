@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Console } from "../../../src/cli/output/console.ts";
-import type { OutputStream } from "../../../src/cli/output/output-stream.ts";
+import { Console } from "../../../src/cli/text/console.ts";
+import type { OutputStream } from "../../../src/cli/text/output-stream.ts";
 import type { Environment } from "../../../src/client/this-process.ts";
 import { isInert, nastyText } from "../../support/active-characters.ts";
 
