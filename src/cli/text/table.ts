@@ -29,9 +29,7 @@ export async function showTable(
       return (name === null ? text : style(name, text)) + padding;
     };
     const plain = lines.map((cells) => joined(cells.map(({ text, padding }) => text + padding)));
-    await console.result(plain, (_line, at) =>
-      joined((lines[at] ?? []).map((cell) => styled(cell, at))),
-    );
+    await console.result(plain, (_line, at) => joined((lines[at] ?? []).map((cell) => styled(cell, at))));
   }
   if (leftOut.length === 0) return leftOut;
   await console.note(`Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`);
