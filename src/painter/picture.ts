@@ -1,5 +1,10 @@
+import type { StyleName } from "./data/palettes.ts";
 import { pngStream } from "./png.ts";
-import { STYLES } from "./style/styles.ts";
+import { pixels, plain, poster } from "./style/flat.ts";
+import { oil } from "./style/oil.ts";
+import { sketch } from "./style/sketch.ts";
+import { enlarged, type Style } from "./style/style.ts";
+import { watercolor } from "./style/watercolor.ts";
 import { type PictureRequest, readBrief } from "./words/brief.ts";
 
 export interface PictureSpec extends PictureRequest {
@@ -35,3 +40,12 @@ async function* bandsOf({ width, height, ...spec }: PictureSpec): AsyncGenerator
     yield new Uint8Array(band.buffer);
   }
 }
+
+export const STYLES: Readonly<Record<StyleName, Style>> = {
+  plain,
+  pixels,
+  poster,
+  oil: enlarged(oil),
+  watercolor: enlarged(watercolor),
+  sketch: enlarged(sketch),
+};

@@ -1,5 +1,4 @@
-import { markCoverage } from "./coverage.ts";
-import { edgesOf } from "./edges.ts";
+import { type Edges, edgesOf, markCoverage } from "./edges.ts";
 import type { Layer, Row } from "./layer.ts";
 import type { Outline } from "./outline.ts";
 import { mix, type Rgb } from "./rgb.ts";
@@ -34,8 +33,8 @@ export function fillFading(outline: Outline, upper: Rgb, lower: Rgb, opacity = 1
     top,
     bottom,
     paint(row, y) {
-      markCoverage(edges, row, y);
-      flood(row, upper === lower ? upper : mix(upper, lower, (y - top) / (bottom - top)), opacity);
+      const color = upper === lower ? upper : mix(upper, lower, (y - top) / (bottom - top));
+      eachCovered(edges, row, y, (x, covered) => blend(row.pixels, x * 3, color, covered * opacity));
     },
   };
 }
@@ -48,35 +47,29 @@ export function fillShaded(outline: Outline, shader: Shader): Layer {
     top: edges.top,
     bottom: edges.bottom,
     paint(row, y) {
-      markCoverage(edges, row, y);
-      const { pixels, mask, marked } = row;
-      const step = 2 / Math.max(1, marked.to - 1 - marked.from);
-      let sum = 0;
-      for (let x = marked.from; x < marked.to; x++) {
-        sum += mask[x] as number;
-        mask[x] = 0;
-        const covered = Math.min(1, Math.abs(sum));
-        if (covered < 0.004) continue;
+      const { pixels, marked } = row;
+      eachCovered(edges, row, y, (x, covered) => {
         color[3] = 1;
-        shader(x, y, color, (x - marked.from) * step - 1);
+        shader(x, y, color, ((x - marked.from) * 2) / Math.max(1, marked.to - 1 - marked.from) - 1);
         blend(pixels, x * 3, color, covered * (color[3] as number));
-      }
-      row.mask.fill(0, row.width);
+      });
     },
   };
 }
 
-function flood(row: Row, color: Rgb, opacity: number): void {
-  const { pixels, mask, marked } = row;
+/** Calls `paint` with each pixel of row `y` that a shape covers, and how much of it, 0 to 1. */
+function eachCovered(edges: Edges, row: Row, y: number, paint: (x: number, covered: number) => void): void {
+  markCoverage(edges, row, y);
+  const { mask, marked, width } = row;
   let sum = 0;
   for (let x = marked.from; x < marked.to; x++) {
     sum += mask[x] as number;
     mask[x] = 0;
-    const covered = Math.abs(sum);
-    if (covered >= 0.004) blend(pixels, x * 3, color, Math.min(1, covered) * opacity);
+    const covered = Math.min(1, Math.abs(sum));
+    if (covered >= 0.004) paint(x, covered);
   }
   // What lies right of the frame is marked past the last pixel, where it is never read.
-  row.mask.fill(0, row.width);
+  mask.fill(0, width);
 }
 
 /** Light around a point that fades to nothing at `radius` pixels; `strength` is its share at the centre. */

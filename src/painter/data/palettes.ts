@@ -1,4 +1,32 @@
 import { hex, hexes, luminanceAt, type Rgb } from "../canvas/rgb.ts";
+import { seededRandom } from "../random.ts";
+
+/** The ways of painting. */
+export type StyleName = "plain" | "oil" | "watercolor" | "pixels" | "sketch" | "poster";
+
+/** How a model paints where the prompt does not say. */
+interface ModelStyle {
+  readonly style: StyleName;
+  /** From -1 (all blue) to 1 (all amber); 0 leaves colours as they are. */
+  readonly warmth: number;
+  /** Colourfulness; 1 leaves colours as they are. */
+  readonly vivid: number;
+}
+
+/** The style of each family of models; those of one family differ in colour. */
+const STYLES: readonly (readonly [family: string, style: StyleName])[] = [
+  ["alpha", "plain"],
+  ["beta/", "watercolor"],
+  ["beta", "oil"],
+  ["delta", "poster"],
+  ["z-image", "watercolor"],
+];
+
+export function modelStyle(model: string): ModelStyle {
+  const draw = seededRandom(`hand\n${model}`);
+  const style = STYLES.find(([family]) => model.includes(family))?.[1] ?? "plain";
+  return { style, warmth: draw.between(-0.12, 0.14), vivid: draw.between(0.82, 1.22) };
+}
 
 /** What grows and lies around, in plain daylight. */
 export interface Land {
@@ -97,3 +125,15 @@ export const GRADES: Readonly<Record<GradeName, Grade>> = {
     for (let i = at; i < at + 3; i++) pixels[i] = grey + ((pixels[i] as number) - grey) * 1.5;
   },
 };
+
+/** Palettes of compositions for prompts that name no colours. */
+export const PALETTES = [
+  "264653 2a9d8f e9c46a f4a261 e76f51",
+  "1d3557 457b9d a8dadc e63946 f1c453",
+  "5f0f40 9a031e fb8b24 e36414 0f4c5c",
+  "3d405b 81b29a f2cc8f e07a5f 6d597a",
+  "22577a 38a3a5 57cc99 c7f9cc f6bd60",
+  "355070 6d597a b56576 e56b6f eaac8b",
+  "283618 606c38 dda15e bc6c25 8ab17d",
+  "2b2d42 8d99ae ef233c f2b134 4f6d7a",
+] as const;

@@ -4,7 +4,7 @@ import type { PlantName, PropName } from "./surroundings.ts";
 export type Footing = "ground" | "water" | "air";
 
 /** What a hill is made of. */
-export type Soil = "far" | "near" | "rock" | "wood" | "sand" | "paper";
+export type Soil = "far" | "near" | "rock" | "wood" | "sand";
 
 /** `span` is the distance between crests; `rugged` runs from 1, which is smooth, to 5. */
 export type Hill = readonly [
@@ -141,16 +141,6 @@ export const SCENERIES = {
     ["subject", "ground", 0.56, 0.55],
   ],
   forms: [["forms"], ["subject", "ground", 0.5, 0.3], ["subject", "water", 0.5, 0.3]],
-  sheets: [
-    ["sky"],
-    ["hill", -0.55, 0.2, 0.4, 1, 0, "paper"],
-    ["hill", -0.3, 0.2, 0.35, 1, 0, "paper"],
-    ["hill", -0.05, 0.2, 0.45, 1, 0, "paper"],
-    ["hill", 0.2, 0.18, 0.35, 1, 0, "paper"],
-    ["hill", 0.45, 0.18, 0.4, 1, 0, "paper"],
-    ["hill", 0.7, 0.16, 0.4, 1, 0, "paper"],
-    ["hill", 0.92, 0.14, 0.45, 1, 0, "paper"],
-  ],
 } as const satisfies Record<string, readonly Part[]>;
 
 export type SceneryName = keyof typeof SCENERIES;

@@ -2,7 +2,7 @@ import { type Footing, SCENERIES, type SceneryName } from "./scenery.ts";
 
 /**
  * A drawing is 100 units high: y is 0 at the crown and 100 at the foot, x is 50 in the middle. Each line is a
- * colour, signs, and shapes in the notation of canvas/notation.ts, the first line lowest; of lines that begin with a
+ * colour, signs, and shapes in the notation of canvas/outline.ts, the first line lowest; of lines that begin with a
  * number, only those of one number are drawn.
  *
  * A colour is one of the subject's own or one that every drawing has (scene/drawing.ts). Signs after it: `-` darker,

@@ -6,14 +6,12 @@ import { PROPS } from "../data/surroundings.ts";
 import type { Brief } from "../words/brief.ts";
 import { type Place, paintDrawing, type Tones } from "./drawing.ts";
 import { forms } from "./forms.ts";
-import { type Crest, crestOf, hillLayers } from "./hill.ts";
+import { type Crest, crestOf, hillLayers, plantLayers } from "./hill.ts";
 import { peaks } from "./peaks.ts";
-import { plantLayers } from "./plants.ts";
-import { nebula, sky } from "./sky.ts";
+import { nebula, sky, weather } from "./sky.ts";
 import { buildStage, type Stage } from "./stage.ts";
 import { towers } from "./towers.ts";
 import { mirror, waves } from "./water.ts";
-import { weather } from "./weather.ts";
 
 /** A picture that can be painted at this size, row by row from the top. */
 interface Scene {
@@ -63,7 +61,7 @@ function paintPart(stage: Stage, part: Part, index: number, crest: Crest, end: n
     case "towers":
       return towers(stage, part[1], part[2], subject?.on === "ground" ? height : horizon);
     case "hill":
-      return hillLayers(stage, part, crest, end, index);
+      return hillLayers(stage, part, crest, end);
     case "plants":
       return plantLayers(stage, part, crest, index);
     case "water":

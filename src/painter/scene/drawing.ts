@@ -1,7 +1,6 @@
 import { fill, fillFading, fillShaded, glow } from "../canvas/fill.ts";
 import type { Layer } from "../canvas/layer.ts";
-import { readShapes } from "../canvas/notation.ts";
-import type { Outline, Point } from "../canvas/outline.ts";
+import { type Outline, type Point, readShapes } from "../canvas/outline.ts";
 import { brighter, hex, hexes, mix, type Rgb } from "../canvas/rgb.ts";
 import type { Random } from "../random.ts";
 import { lit, type Stage } from "./stage.ts";

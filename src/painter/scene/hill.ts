@@ -1,11 +1,12 @@
-import { fill, fillFading, fillShaded } from "../canvas/fill.ts";
+import { fillFading, fillShaded } from "../canvas/fill.ts";
 import type { Layer } from "../canvas/layer.ts";
-import type { Contour, Outline, Point } from "../canvas/outline.ts";
-import { brighter, hex, mix, type Rgb } from "../canvas/rgb.ts";
-import type { Hill, Soil } from "../data/scenery.ts";
+import type { Outline, Point } from "../canvas/outline.ts";
+import { brighter, hex, hexes, mix, type Rgb } from "../canvas/rgb.ts";
+import type { Hill, Plants, Soil } from "../data/scenery.ts";
+import { PLANTS, type PlantName } from "../data/surroundings.ts";
 import { fractal } from "../random.ts";
-import { SNOW } from "./drawing.ts";
-import { lit, type Stage } from "./stage.ts";
+import { type Place, paintDrawing, SNOW } from "./drawing.ts";
+import { isExcluded, lit, type Stage } from "./stage.ts";
 
 /** The line of a hill against what is behind it, for every column of pixels; smaller is higher. */
 export type Crest = (x: number) => number;
@@ -21,7 +22,7 @@ export function crestOf(stage: Stage, [, at, high, wide, rugged]: Hill, index: n
 }
 
 /** A hill down to `bottom`, which is where something else covers it. */
-export function hillLayers(stage: Stage, hill: Hill, crest: Crest, bottom: number, index: number): Layer[] {
+export function hillLayers(stage: Stage, hill: Hill, crest: Crest, bottom: number): Layer[] {
   const { width, unit, light, isWinter } = stage;
   const [, , , span, rugged, far, soil] = hill;
   const steps = Math.min(900, Math.ceil((width / unit / span) * 2 ** rugged * 3) + 24);
@@ -31,7 +32,6 @@ export function hillLayers(stage: Stage, hill: Hill, crest: Crest, bottom: numbe
   });
   const outline: Outline = [[...line, [width + 2, bottom], [-2, bottom]]];
   if (soil === "sand") return [dune(stage, outline, crest, far)];
-  if (soil === "paper") return sheet(stage, outline, line, index);
   const color = lit(stage, isWinter ? mix(soilOf(stage, soil), SNOW, 0.8) : soilOf(stage, soil), far);
   return [fillFading(outline, mix(color, light.glow, 0.2), brighter(color, 0.6 + 0.4 * far))];
 }
@@ -40,17 +40,6 @@ function soilOf({ land, random }: Stage, soil: Soil): Rgb {
   if (soil === "rock") return brighter(land.rock, 0.8);
   if (soil === "far") return mix(land.far, land.rock, 0.4);
   return soil === "near" ? land.near : brighter(mix(random("wood").pick(land.foliage), land.near, 0.3), 0.7);
-}
-
-/** A sheet of cut paper with the shadow of its edge. */
-function sheet({ palette, light, unit }: Stage, outline: Outline, line: Contour, index: number): Layer[] {
-  const color = palette[index % palette.length] ?? palette[0];
-  const band = (up: number): Contour => [
-    ...line.map(([x, y]): Point => [x, y - unit * up]),
-    ...line.toReversed(),
-  ];
-  const shadows = [0.006, 0.014, 0.024].map((up) => fill([band(up)], brighter(light.sky[0], 0.4), 0.07));
-  return [...shadows, fillFading(outline, mix(color, light.orb, 0.25), brighter(color, 0.72))];
 }
 
 /** A dune, whose lee side lies in shadow. */
@@ -74,4 +63,60 @@ function dune(stage: Stage, outline: Outline, crest: Crest, far: number): Layer 
       into[c] = (shadow[c] as number) + ((bright[c] as number) - (shadow[c] as number)) * share;
     }
   });
+}
+
+/** Plants along a crest, in a few colours; where the subject stands there is room for it. */
+export function plantLayers(stage: Stage, part: Plants, crest: Crest, index: number): Layer[] {
+  const { width, height, unit, noise, isWinter, subject, subjectX } = stage;
+  const [, kind, many, size, far, down] = part;
+  const plant = kindOf(stage, kind);
+  if (plant === null) return [];
+  const draw = stage.random(`plants ${index}`);
+  const isGrounded = subject?.on === "ground";
+  const density =
+    kind === "leafy" && plant === "pine" ? 2 : kind === "flower" && isGrounded && size > 0.15 ? 0.5 : 1;
+  const count = Math.min(400, Math.ceil((width / unit) * many * density));
+  const tall = Math.min(unit * size, height * 0.32);
+  const colors = kind === "flower" ? flowerColors(stage, plant) : stage.land.foliage.map(darker);
+  const groups = colors.map((color) => ({
+    main: isWinter ? mix(color, SNOW, 0.35) : color,
+    places: [] as Place[],
+  }));
+  for (let i = 0; i < count; i++) {
+    const x = width * ((i + draw.between(-0.2, 1.2)) / count);
+    const y = crest(x) + (height - crest(x)) * down + tall * draw.between(0.02, 0.2);
+    const place: Place = {
+      x,
+      y,
+      unit: (tall / 100) * draw.between(0.6, 1.12),
+      facing: draw.chance(0.5) ? 1 : -1,
+    };
+    const isInTheWay = isGrounded && far < 0.15 && Math.abs(x - subjectX) < unit * 0.24;
+    // Pines stand in groups, but for those of a forest.
+    if (kind === "pine" && (isInTheWay || noise(x / (unit * 0.22) + far * 70, 5.5) < -0.25)) continue;
+    groups[draw.integer(0, groups.length - 1)]?.places.push(place);
+  }
+  return groups.flatMap(({ main, places }) =>
+    places.length === 0 ? [] : paintDrawing(stage, PLANTS[plant], { main }, places, far + 0.001),
+  );
+}
+
+const darker = (color: Rgb) => brighter(color, 0.8);
+
+/** What grows there, unless the prompt or the season rules it out. */
+function kindOf(stage: Stage, kind: Plants[1]): PlantName | null {
+  const draw = stage.random("plant");
+  const { flower, isWinter, setting } = stage;
+  if (
+    isExcluded(stage, kind === "flower" || kind === "grass" || kind === "cactus" ? kind : "tree pine forest")
+  )
+    return null;
+  if (kind === "flower") return isWinter ? null : (flower ?? draw.pick(["daisy", "daisy", "tulip", "poppy"]));
+  if (kind !== "leafy") return kind;
+  return isWinter || (setting === "forest" && draw.chance(0.4)) ? "pine" : "tree";
+}
+
+function flowerColors({ accent, land, subject }: Stage, plant: PlantName): readonly Rgb[] {
+  if (plant === "sunflower") return hexes("f2b820 f7cf3f");
+  return accent && !subject ? [accent, darker(accent), mix(accent, SNOW, 0.25)] : land.blossom;
 }

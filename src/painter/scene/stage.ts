@@ -1,5 +1,5 @@
 import { brighter, hexes, luminance, mix, type Rgb, tuned, under } from "../canvas/rgb.ts";
-import { PALETTES } from "../data/forms.ts";
+import { PALETTES } from "../data/palettes.ts";
 import { type Noise, type Random, seededRandom, valueNoise } from "../random.ts";
 import type { Brief } from "../words/brief.ts";
 

@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { blankCanvas, type Canvas, COVERED, layStroke, loadedBrush, type Stroke } from "./stroke.ts";
 import type { RowPainter, Style } from "./style.ts";
 import { brightnessAt, nearest, type Underpainting, underpaint } from "./underpainting.ts";
 
@@ -12,40 +11,69 @@ interface Brush {
   readonly elsewhere: number;
 }
 
-/** From the finest brush, which is only used where there is something to see, to the widest. */
+/** From the widest brush to the finest, which is only used where there is something to see. */
 const BRUSHES: readonly Brush[] = [
-  { size: 0.005, detail: 11, elsewhere: 0.01 },
-  { size: 0.0135, detail: 3, elsewhere: 0.22 },
   { size: 0.026, detail: 4, elsewhere: 0.8 },
+  { size: 0.0135, detail: 3, elsewhere: 0.22 },
+  { size: 0.005, detail: 11, elsewhere: 0.01 },
 ];
-const ROWS_AT_A_TIME = 12;
+const STROKES_AT_A_TIME = 400;
+/** A prime number: every so many-th place after the other, so that no side of the strokes is always on top. */
+const STRIDE = 7919;
 
-/** Thick strokes of a brush over a quick underpainting, on canvas. The topmost strokes are laid first. */
+/** A stroke of a loaded brush. Lengths in pixels of the picture. */
+interface Stroke {
+  readonly x: number;
+  readonly y: number;
+  readonly halfLength: number;
+  readonly halfWidth: number;
+  readonly angle: number;
+  readonly color: readonly number[];
+  /** Where on the brush its bristles begin. */
+  readonly bristle: number;
+}
+
+/** The paint so far, three bytes to the pixel. */
+interface Canvas {
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Uint8ClampedArray;
+}
+
+/** Thick strokes of a brush over a quick underpainting, on canvas. */
 export const oil: Style = async (brief, width, height) => {
   const under = await underpaint(brief, width, height);
-  const canvas = blankCanvas(width, height);
-  const bristles = loadedBrush(under.stage.noise);
-  const chance = under.stage.random("strokes").next;
+  const { noise, random } = under.stage;
+  const chance = random("strokes").next;
+  const canvas = primed(under, width, height);
+  const bristles = new Float32Array(BRISTLES).map((_, i) => 0.5 + 0.5 * noise(i / 4, 0.5));
   for (const brush of BRUSHES) {
     const cell = Math.max(1.6, Math.sqrt(width * height) * brush.size);
-    const [columns, rows] = [Math.ceil(width / cell) + 1, Math.ceil(height / cell) + 1];
-    // Every other cell of every other row at a time, so that no side of the strokes is always on top.
-    for (const phase of [2, 1, 3, 0]) {
-      for (let row = -1 + (phase >> 1); row < rows; row += 2) {
-        for (let column = -1 + (phase & 1); column < columns; column += 2) {
-          const x = (column + chance()) * cell;
-          const y = (row + chance()) * cell;
-          // Hardly anything would be seen of a stroke whose middle is covered.
-          if ((canvas.bare[nearest(canvas, x, y)] as number) <= COVERED) continue;
-          const stroke = strokeAt(under, brush, cell, x, y, chance);
-          if (stroke) layStroke(canvas, stroke, bristles);
-        }
-        if (row % ROWS_AT_A_TIME < 2) await setImmediate();
-      }
+    const columns = Math.ceil(width / cell) + 2;
+    const count = columns * (Math.ceil(height / cell) + 2);
+    for (let i = 0; i < count; i++) {
+      const place = (i * STRIDE) % count;
+      const x = ((place % columns) - 1 + chance()) * cell;
+      const y = (Math.floor(place / columns) - 1 + chance()) * cell;
+      const stroke = strokeAt(under, brush, cell, x, y, chance);
+      if (stroke) lay(canvas, stroke, bristles);
+      if (i % STROKES_AT_A_TIME === 0) await setImmediate();
     }
   }
-  return weave(canvas, under);
+  return weave(canvas);
 };
+
+/** A canvas with the underpainting on it, in the size of the picture. */
+function primed(under: Underpainting, width: number, height: number): Canvas {
+  const pixels = new Uint8ClampedArray(width * height * 3);
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let x = 0; x < width; x++, at += 3) {
+      const from = nearest(under, x * under.scale, y * under.scale) * 3;
+      for (let c = 0; c < 3; c++) pixels[at + c] = under.pixels[from + c] as number;
+    }
+  }
+  return { width, height, pixels };
+}
 
 /** Strokes stand on a jittered grid; they follow the outlines of what they show, and elsewhere the noise. */
 function strokeAt(
@@ -57,15 +85,13 @@ function strokeAt(
   chance: () => number,
 ): Stroke | undefined {
   const { stage, pixels, scale } = under;
-  const u = x * scale;
-  const v = y * scale;
+  const [u, v] = [x * scale, y * scale];
   const reach = Math.max(1, cell * scale * 0.7);
   const right = brightnessAt(under, u + reach, v) - brightnessAt(under, u - reach, v);
   const down = brightnessAt(under, u, v + reach) - brightnessAt(under, u, v - reach);
-  const change = Math.sqrt(right * right + down * down);
+  const change = Math.hypot(right, down);
   if (change < brush.detail && chance() > brush.elsewhere) return undefined;
   const drift = () => stage.noise(u / (stage.unit * 0.25), v / (stage.unit * 0.18)) * 0.9;
-  const angle = change > 9 ? Math.atan2(down, right) + Math.PI / 2 : drift();
   const at = nearest(under, u, v) * 3;
   const mood = 0.95 + 0.1 * chance();
   return {
@@ -73,29 +99,53 @@ function strokeAt(
     y,
     halfLength: cell * (1.1 + 0.6 * chance()) * (change > 60 ? 0.8 : 1),
     halfWidth: cell * (0.46 + 0.2 * chance()),
-    // A stroke that is level or upright to the last digit would have to divide by zero.
-    cos: Math.cos(angle) || 1e-9,
-    sin: Math.sin(angle) || 1e-9,
-    red: (pixels[at] as number) * mood + (chance() - 0.5) * 9,
-    green: (pixels[at + 1] as number) * mood,
-    blue: (pixels[at + 2] as number) * mood + (chance() - 0.5) * 9,
+    angle: change > 9 ? Math.atan2(down, right) + Math.PI / 2 : drift(),
+    color: [0, 1, 2].map((c) => (pixels[at + c] as number) * mood + (c === 1 ? 0 : (chance() - 0.5) * 9)),
     bristle: chance() * 4000,
   };
 }
 
-/** The underpainting where no stroke covers it, and the threads of the canvas under the paint. */
-function weave({ width, height, pixels, bare }: Canvas, under: Underpainting): RowPainter {
+const BRISTLES = 4096;
+/** How many entries of the bristle table lie under half the brush. */
+const BRISTLES_ACROSS = 52;
+
+/** @param bristles how much paint each bristle of a wide brush holds, from 0 to 1; a stroke uses a part of it */
+function lay({ width, height, pixels }: Canvas, stroke: Stroke, bristles: Float32Array): void {
+  const { x, y, halfLength, halfWidth, angle, color, bristle } = stroke;
+  // A stroke that is level or upright to the last digit would have to divide by zero.
+  const [cos, sin] = [Math.cos(angle) || 1e-9, Math.sin(angle) || 1e-9];
+  const [lengthwise, crosswise] = [halfLength / Math.abs(cos), halfWidth / Math.abs(sin)];
+  const reach = halfLength * Math.abs(sin) + halfWidth * Math.abs(cos);
+  const bottom = Math.min(height, y + reach);
+  for (let row = Math.max(0, Math.floor(y - reach)); row < bottom; row++) {
+    const down = row + 0.5 - y;
+    const [ends, sides] = [x - (down * sin) / cos, x + (down * cos) / sin];
+    const from = Math.max(0, Math.ceil(Math.max(ends - lengthwise, sides - crosswise) - 0.5));
+    const to = Math.min(width - 1, Math.floor(Math.min(ends + lengthwise, sides + crosswise) - 0.5));
+    for (let column = from; column <= to; column++) {
+      const over = column + 0.5 - x;
+      const along = Math.abs(over * cos + down * sin) / halfLength;
+      const across = (down * cos - over * sin) / halfWidth;
+      const hair = bristles[((across + 1) * BRISTLES_ACROSS + bristle) & (BRISTLES - 1)] as number;
+      // Every hair runs dry at a place of its own.
+      const paint = Math.min(1, (0.72 + 0.28 * hair - along) * 4, (1 - Math.abs(across)) * halfWidth);
+      if (paint <= 0) continue;
+      const relief = 0.955 + 0.1 * hair - 0.035 * across;
+      for (let c = 0, at = (row * width + column) * 3; c < 3; c++, at++) {
+        const below = pixels[at] as number;
+        pixels[at] = below + ((color[c] as number) * relief - below) * paint;
+      }
+    }
+  }
+}
+
+/** The threads of the canvas under the paint. */
+function weave({ width, height, pixels }: Canvas): RowPainter {
   const turns = (2 * Math.PI) / Math.max(2, Math.sqrt(width * height) / 420);
   const warp = new Float32Array(width).map((_, x) => Math.sin(x * turns) * 0.022);
   return (y, into) => {
     const weft = Math.sin(y * turns);
-    const start = nearest(under, 0, y * under.scale);
-    for (let x = 0, i = 0, at = y * width; x < width; x++, at++) {
-      const relief = 1 + weft * (warp[x] as number);
-      const share = (bare[at] as number) / 255;
-      const from = (start + Math.min(under.width - 1, Math.floor(x * under.scale))) * 3;
-      for (let c = 0; c < 3; c++)
-        into[i++] = ((pixels[at * 3 + c] as number) + (under.pixels[from + c] as number) * share) * relief;
-    }
+    for (let i = 0, at = y * width * 3; i < into.length; i++, at++)
+      into[i] = (pixels[at] as number) * (1 + weft * (warp[Math.floor(i / 3)] as number));
   };
 }

@@ -1,5 +1,4 @@
 import { mix, type Rgb, tuned } from "../canvas/rgb.ts";
-import { modelStyle, type StyleName } from "../data/model-styles.ts";
 import {
   GRADES,
   type Grade,
@@ -9,6 +8,8 @@ import {
   LIGHTS,
   type Light,
   type LightName,
+  modelStyle,
+  type StyleName,
 } from "../data/palettes.ts";
 import type { SceneryName } from "../data/scenery.ts";
 import { type PictureSubject, readSubject } from "../data/subject.ts";
@@ -16,7 +17,7 @@ import { SUBJECTS } from "../data/subjects.ts";
 import type { PlantName } from "../data/surroundings.ts";
 import { type Random, seededRandom } from "../random.ts";
 import * as table from "./vocabulary.ts";
-import { firstMeaning, meaning, type Words, wordsOf } from "./words.ts";
+import { firstMeaning, meaning, type Words, wordsOf } from "./vocabulary.ts";
 
 /** What a picture is made for. Whatever the prompt leaves open follows from all of it together. */
 export interface PictureRequest {
@@ -52,9 +53,6 @@ export interface Brief {
   readonly excluded: ReadonlySet<string>;
 }
 
-/** Compositions of forms, for prompts that name nothing we can draw. */
-const UNKNOWN: readonly SceneryName[] = ["forms", "forms", "forms", "sheets"];
-
 export function readBrief(spec: PictureRequest): Brief {
   const { prompt, model, references, taskId, index } = spec;
   const words = wordsOf(prompt);
@@ -64,7 +62,7 @@ export function readBrief(spec: PictureRequest): Brief {
   const name = firstMeaning(wanted, table.SUBJECT_WORDS);
   const flower = firstMeaning(wanted, table.FLOWER_WORDS);
   const named = name && readSubject(SUBJECTS[name]);
-  const [home = "forms", ...homes] = named?.homes ?? (flower ? ["meadow"] : UNKNOWN);
+  const [home = "forms", ...homes] = named?.homes ?? (flower ? ["meadow"] : []);
   const setting = settingOf(wanted) ?? draw.pick<SceneryName>([home, ...homes]);
   const usual = setting === "space" && !excluded.has("planet") ? readSubject(SUBJECTS.planet) : undefined;
   const land = firstMeaning(wanted, table.LAND_WORDS) ?? draw.pick(["summer", "summer", "spring", "autumn"]);

@@ -1,5 +1,5 @@
 import * as table from "./vocabulary.ts";
-import { meaning } from "./words.ts";
+import { meaning } from "./vocabulary.ts";
 
 const THINGS = [table.SUBJECT_WORDS, table.FLOWER_WORDS, table.SETTING_WORDS];
 const MOODS = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readShapes } from "../../../src/painter/canvas/notation.ts";
+import { readShapes } from "../../../src/painter/canvas/outline.ts";
 import { seededRandom } from "../../../src/painter/random.ts";
 
 const read = (notation: string) => readShapes(notation, seededRandom("test"));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wordsOf } from "../../../src/painter/words/words.ts";
+import { wordsOf } from "../../../src/painter/words/vocabulary.ts";
 
 describe("the words of a prompt", () => {
   test.each([
