@@ -1,3 +1,6 @@
+import type { Proxies } from "../api/proxies.ts";
+import type { Clock } from "../lib/clock.ts";
+
 /** What one image is to be made from. */
 export interface GeneratorJob {
   /** The task that it belongs to: sent as `X-Client-Request-Id` to a paid generator, so that a request can be looked up. */
@@ -51,6 +54,13 @@ export interface Generator {
   /** The names of its models; null where it cannot be asked. @throws GeneratorError */
   models(signal: AbortSignal): Promise<string[] | null>;
   close(): Promise<void>;
+}
+
+/** What a generator may need of the process that it runs in. */
+export interface GeneratorDeps {
+  env: Readonly<Record<string, string | undefined>>;
+  proxies: Proxies | undefined;
+  clock: Clock;
 }
 
 /** What a failure means for the queue and for the task. */

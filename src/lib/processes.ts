@@ -40,10 +40,10 @@ export function systemProcesses(proc = "/proc"): Processes {
   };
 }
 
-/** Kills every process of a group, whose id is that of the process that leads it. One that is gone is no error. */
-export function killGroup(id: number): void {
+/** Signals every process of a group, whose id is that of the process that leads it. One that is gone is no error. */
+export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   try {
-    process.kill(-id, "SIGKILL");
+    process.kill(-id, signal);
   } catch (error) {
     if (errorCode(error) !== "ESRCH") throw error;
   }

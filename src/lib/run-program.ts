@@ -1,20 +1,26 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { platform } from "node:os";
 import type { Readable } from "node:stream";
-import { killGroup } from "./processes.ts";
+import { signalGroup } from "./processes.ts";
 
 export interface ProgramOptions {
   env: Record<string, string | undefined>;
   timeoutMs: number;
   /** Kills the program, and everything that it has started. */
   signal: AbortSignal;
+  /** Its working folder. Default: this process's. */
+  cwd?: string;
+  /** How long it has to end by itself after its time is up, in milliseconds. Default 0: it is killed at once. */
+  graceMs?: number;
+  /** Whether standard output beyond its limit is dropped, all but its end. Default: the program is killed. */
+  dropsOutput?: boolean;
 }
 
 /** How a program ended. */
 export type ProgramEnd =
   | { kind: "ended"; code: number | null; killedBy: string | null; stdout: string; stderr: string }
   | { kind: "not_started"; error: unknown }
-  | { kind: "timed_out"; stderr: string }
+  | { kind: "timed_out"; stdout: string; stderr: string }
   /** It wrote more than `MOST_STDOUT_BYTES` to standard output, and was killed. */
   | { kind: "too_much_output" }
   | { kind: "aborted" };
@@ -32,11 +38,12 @@ const OUTPUT_AFTER_EXIT_MS = 1_000;
  */
 export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
   const [program = "", ...args] = words;
-  const { env, signal } = options;
+  const { env, cwd, signal } = options;
   if (signal.aborted) return { kind: "aborted" };
   const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
   try {
-    const child = spawn(program, args, { env, stdio, detached: platform() !== "win32", windowsHide: true });
+    const detached = platform() !== "win32";
+    const child = spawn(program, args, { env, cwd, stdio, detached, windowsHide: true });
     return await new Promise((resolve) => new Run(child, options, resolve));
   } catch (error) {
     // Some errors are thrown at once: a NUL character in an argument, for example.
@@ -49,60 +56,80 @@ type Child = ChildProcessByStdio<null, Readable, Readable>;
 /** One run of a program. Whatever ends it first is its end. */
 class Run {
   readonly #child: Child;
-  readonly #signal: AbortSignal;
+  readonly #options: ProgramOptions;
   readonly #resolve: (end: ProgramEnd) => void;
   readonly #timers: NodeJS.Timeout[];
   #stdout = Buffer.alloc(0);
   #stderr = Buffer.alloc(0);
+  #isOutOfTime = false;
 
-  constructor(child: Child, { timeoutMs, signal }: ProgramOptions, resolve: (end: ProgramEnd) => void) {
+  constructor(child: Child, options: ProgramOptions, resolve: (end: ProgramEnd) => void) {
     this.#child = child;
-    this.#signal = signal;
+    this.#options = options;
     this.#resolve = resolve;
-    const timeOut = () => this.#stop({ kind: "timed_out", stderr: this.#stderr.toString() });
-    this.#timers = [setTimeout(timeOut, timeoutMs)];
-    signal.addEventListener("abort", this.#abort, { once: true });
-    child.stdout.on("data", (chunk: Buffer) => {
-      this.#stdout = Buffer.concat([this.#stdout, chunk]);
-      if (this.#stdout.length > MOST_STDOUT_BYTES) this.#stop({ kind: "too_much_output" });
-    });
+    this.#timers = [setTimeout(() => this.#timeOut(), options.timeoutMs)];
+    options.signal.addEventListener("abort", this.#abort, { once: true });
+    child.stdout.on("data", (chunk: Buffer) => this.#wrote(chunk));
     child.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_STDERR_BYTES);
     });
     child.on("error", (error) => this.#end({ kind: "not_started", error }));
     child.on("exit", (code, killedBy) => {
-      const ended = () => this.#ended(code, killedBy);
+      // What it has started may live on.
+      if (this.#isOutOfTime) {
+        this.#stop({ kind: "timed_out", ...this.#output() });
+        return;
+      }
+      const ended = () => this.#end({ kind: "ended", code, killedBy, ...this.#output() });
       this.#timers.push(setTimeout(ended, OUTPUT_AFTER_EXIT_MS));
       child.on("close", ended);
     });
   }
 
-  #ended(code: number | null, killedBy: string | null): void {
-    const output = { stdout: this.#stdout.toString(), stderr: this.#stderr.toString() };
-    this.#end({ kind: "ended", code, killedBy, ...output });
+  #wrote(chunk: Buffer): void {
+    this.#stdout = Buffer.concat([this.#stdout, chunk]);
+    if (this.#stdout.length <= MOST_STDOUT_BYTES) return;
+    if (this.#options.dropsOutput) this.#stdout = this.#stdout.subarray(-MOST_STDOUT_BYTES);
+    else this.#stop({ kind: "too_much_output" });
+  }
+
+  #output(): { stdout: string; stderr: string } {
+    return { stdout: this.#stdout.toString(), stderr: this.#stderr.toString() };
+  }
+
+  #timeOut(): void {
+    const { graceMs = 0 } = this.#options;
+    const stop = () => this.#stop({ kind: "timed_out", ...this.#output() });
+    // Windows has no signal that asks a program to end.
+    if (graceMs === 0 || platform() === "win32") stop();
+    else {
+      this.#isOutOfTime = true;
+      signalAll(this.#child, "SIGTERM");
+      this.#timers.push(setTimeout(stop, graceMs));
+    }
   }
 
   readonly #abort = () => this.#stop({ kind: "aborted" });
 
   /** Kills at once, with no chance to clean up: a second Ctrl-C may end this process at any moment. */
   #stop(how: ProgramEnd): void {
-    killAll(this.#child);
+    signalAll(this.#child, "SIGKILL");
     this.#end(how);
   }
 
   #end(how: ProgramEnd): void {
     for (const timer of this.#timers) clearTimeout(timer);
-    this.#signal.removeEventListener("abort", this.#abort);
+    this.#options.signal.removeEventListener("abort", this.#abort);
     this.#child.stdout.destroy();
     this.#child.stderr.destroy();
     this.#resolve(how);
   }
 }
 
-function killAll({ pid }: Child): void {
+function signalAll({ pid }: Child, signal: "SIGTERM" | "SIGKILL"): void {
   if (pid === undefined) return;
   if (platform() === "win32") {
     const words = ["/pid", String(pid), "/T", "/F"];
     spawn("taskkill", words, { stdio: "ignore", windowsHide: true }).on("error", () => {});
-  } else killGroup(pid);
+  } else signalGroup(pid, signal);
 }

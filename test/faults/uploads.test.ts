@@ -81,7 +81,7 @@ describe("an upload command", () => {
     const run = await world.generate(flags, { env: { ...env, NODE_OPTIONS: SHORT_TIMEOUT } });
     expect(await world.aftermath(run)).toMatchObject(REFUSED);
     expect(JSON.parse(run.stdout).error.message).toBe(
-      `${file} was not uploaded: the upload command took longer than 120 s and was killed: waiting.`,
+      `${file} was not uploaded: the upload command took longer than 2 min and was killed: waiting.`,
     );
     await expect.poll(() => sleeperIsAlive(world)).toBe(false);
     await worksAfterwards(world, flags, up);

@@ -1,7 +1,8 @@
-import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { environmentWithout } from "../../lib/program-environment.ts";
+import { linesOf, programFailure } from "../../lib/program-failure.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import { type ProgramEnd, runProgram } from "../../lib/run-program.ts";
+import { runProgram } from "../../lib/run-program.ts";
 import { isRemoteUrl } from "../../models/rules/images.ts";
 import { interruptedError } from "../errors.ts";
 import type { ReferenceFile } from "./reference-file.ts";
@@ -16,8 +17,10 @@ export interface UploadOptions {
 
 const TIMEOUT_MS = 120_000;
 
+const KEYS = /^IMGGEN_(?:API|GENERATOR)_KEY$/;
+
 /**
- * Uploads a file with the user's command, without a shell and without the API key.
+ * Uploads a file with the user's command, without a shell and without a key.
  * @returns the URL that the command prints
  * @throws UsageError for anything but one https URL, InterruptedError; nothing was sent to the service
  */
@@ -27,50 +30,12 @@ export async function uploadFile(
   { env, signal, timeoutMs = TIMEOUT_MS }: UploadOptions,
 ): Promise<string> {
   const words = wordsFor(command, file.path);
-  const end = await runProgram(words, { env: withoutKey(env), signal, timeoutMs });
+  const end = await runProgram(words, { env: environmentWithout(KEYS, env), signal, timeoutMs });
   if (end.kind === "aborted") throw interruptedError(signal, "no");
   if (end.kind === "too_much_output") throw invalidOutput("more than any URL is long", file);
-  if (end.kind !== "ended" || end.code !== 0) throw failed(howFailed(end, words[0] ?? "", timeoutMs), file);
+  if (end.kind !== "ended" || end.code !== 0)
+    throw failed(programFailure(end, words[0] ?? "", timeoutMs), file);
   return printedUrl(end.stdout, file);
-}
-
-/** Environment variables have no letter case on Windows. */
-function withoutKey(env: UploadOptions["env"]): UploadOptions["env"] {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => name.toUpperCase() !== "IMGGEN_API_KEY"));
-}
-
-function howFailed(
-  end: Exclude<ProgramEnd, { kind: "aborted" | "too_much_output" }>,
-  program: string,
-  timeoutMs: number,
-): string {
-  switch (end.kind) {
-    case "not_started":
-      return `cannot be started: ${program}: ${errorText(end.error)}`;
-    case "timed_out":
-      return `took longer than ${timeoutMs / 1000} s and was killed${lastLines(end.stderr)}`;
-    case "ended": {
-      const how =
-        end.killedBy === null ? `failed with exit code ${end.code}` : `was ended by ${end.killedBy}`;
-      return `${how}${lastLines(end.stderr)}`;
-    }
-  }
-}
-
-const MOST_LINES = 3;
-const MOST_CHARACTERS = 300;
-
-/** The end of what the command said on standard error, on one line. */
-function lastLines(stderr: string): string {
-  const lines = linesOf(stderr).slice(-MOST_LINES).join(" / ");
-  return lines === "" ? "" : `: ${lines.slice(-MOST_CHARACTERS)}`;
-}
-
-function linesOf(text: string): string[] {
-  return text
-    .split(/\r?\n|\r/)
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
 }
 
 /** Longer than any URL that a server reads. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commandWords, parseUploadCommand, wordsFor } from "../../../src/core/references/upload-command.ts";
+import { parseUploadCommand, wordsFor } from "../../../src/core/references/upload-command.ts";
 
 it("has the file's path in place of {file}, within a word too, however the file is named", () => {
   const command = parseUploadCommand("curl -F 'file=@{file}' --name {file}.png https://up.example", "it");
@@ -37,23 +37,3 @@ it.each(["sh /home/ada/up.sh {file}", `sh -c 'up "$1" && link "$1"' sh {file}`, 
     expect(parseUploadCommand(text, "it").text).toBe(text);
   },
 );
-
-it.each([
-  ["up {file}", ["up", "{file}"]],
-  ["  up\t --to  'my bucket'  {file} ", ["up", "--to", "my bucket", "{file}"]],
-  [`up --say="it's" 'a "b"'`, ["up", "--say=it's", 'a "b"']],
-  [`up "" ''`, ["up", "", ""]],
-  ["C:\\tools\\up.exe {file}", ["C:\\tools\\up.exe", "{file}"]],
-  ["up $HOME *.png `id`", ["up", "$HOME", "*.png", "`id`"]],
-])("%s is split at blanks, and quotes keep a word together", (text, words) => {
-  expect(commandWords(text)).toEqual(words);
-});
-
-it.each([
-  ["", /empty/],
-  [" \t", /empty/],
-  ["up 'a b", /quote ' is not closed/],
-  [`up "a' b`, /quote " is not closed/],
-])("%j is no command", (text, problem) => {
-  expect(commandWords(text)).toMatch(problem);
-});

@@ -14,7 +14,7 @@ export const TOPIC: Topic = [
   ],
   ["output", "one https:// URL on one line of standard output, and nothing else there"],
   ["end", "exit code 0 within 120 s; standard error is shown where it fails"],
-  ["environment", "yours, without IMGGEN_API_KEY"],
+  ["environment", "yours, without IMGGEN_API_KEY and IMGGEN_GENERATOR_KEY"],
   "",
   "Amazon S3: to upload and to print a URL are two commands, so it takes a script (made executable with chmod +x):",
   "    #!/bin/sh",

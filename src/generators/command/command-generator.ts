@@ -1,0 +1,122 @@
+import { chmod, lstat, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { isPresent } from "../../lib/durable.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { syncFolder } from "../../lib/sync-folder.ts";
+import {
+  type GeneratedImage,
+  type Generator,
+  type GeneratorDeps,
+  GeneratorError,
+  type GeneratorJob,
+  type JobDeps,
+} from "../generator.ts";
+import { referenceFiles } from "../reference-files.ts";
+import type { GeneratorOptions, GeneratorSpec } from "../spec.ts";
+import { filledCommand, IMAGE } from "./fill-command.ts";
+import { runCommand } from "./run-command.ts";
+
+type CommandSpec = GeneratorSpec & { kind: "command" };
+
+/** The working folder of a command, in its job's folder. It is gone when the command has ended. */
+const SCRATCH = "scratch";
+
+/** The image of a command that ended well, in its job's folder. */
+const MADE = "image";
+
+/** Makes images with a program of the user's. @throws UsageError for a field that the command has no place for */
+export function commandGenerator(
+  spec: CommandSpec,
+  options: GeneratorOptions,
+  deps: GeneratorDeps,
+): Generator {
+  const stray = Object.keys(options.fields).find(
+    (name) => name !== "seed" && !spec.words.some((word) => word.includes(`{${name}}`)),
+  );
+  if (stray !== undefined)
+    throw new UsageError(`The generator's command has no place for the field ${stray}.`, {
+      hint: `Write {${stray}} where its value belongs. More: imggen help generators`,
+    });
+  return new CommandGenerator(spec, options, deps);
+}
+
+class CommandGenerator implements Generator {
+  readonly #words: readonly string[];
+  readonly #options: GeneratorOptions;
+  readonly #deps: GeneratorDeps;
+
+  constructor({ words }: CommandSpec, options: GeneratorOptions, deps: GeneratorDeps) {
+    this.#words = words;
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  async generate(job: GeneratorJob, { signal }: JobDeps): Promise<GeneratedImage> {
+    const cwd = path.join(job.folder, SCRATCH);
+    // What a process that was killed has left.
+    await rm(cwd, { recursive: true, force: true });
+    await mkdir(cwd, { mode: 0o700 });
+    try {
+      const promptFile = path.join(cwd, "prompt.txt");
+      await writeFile(promptFile, job.prompt);
+      const output = path.join(cwd, "output.png");
+      const images = await this.#imagesOf(job, cwd, signal);
+      const words = filledCommand(this.#words, job, { promptFile, output, images });
+      const { timeoutMs, isPaid } = this.#options;
+      await runCommand(words, { env: this.#deps.env, cwd, timeoutMs, isPaid, signal });
+      return { file: await kept(output, path.join(job.folder, MADE)), usage: null };
+    } finally {
+      // What is being killed may still write.
+      await rm(cwd, { recursive: true, force: true, maxRetries: 5 });
+    }
+  }
+
+  async recover({ folder }: GeneratorJob): Promise<GeneratedImage | null> {
+    const file = path.join(folder, MADE);
+    return isPresent(file) ? { file, usage: null } : null;
+  }
+
+  /** A command has no models. @throws GeneratorError if its program cannot be started */
+  async models(): Promise<null> {
+    const { findProgram } = await import("./find-program.ts");
+    const [program = ""] = this.#words;
+    await findProgram(program, this.#deps.env.PATH).catch((error) => {
+      const message = `The command cannot be started: ${program}: ${errorText(error)}.`;
+      throw new GeneratorError(message, { kind: "unreachable" }, { cause: error });
+    });
+    return null;
+  }
+
+  async close(): Promise<void> {}
+
+  async #imagesOf(job: GeneratorJob, folder: string, signal: AbortSignal): Promise<string[]> {
+    if (job.references.length === 0) return [];
+    if (!this.#words.some((word) => word.includes(IMAGE)))
+      throw new GeneratorError(`The command takes no reference images: there is no ${IMAGE} in it.`, {
+        kind: "refused",
+      });
+    const { proxies, clock } = this.#deps;
+    // A program of this machine may be given what this machine can reach.
+    const generatorUrl = new URL("http://localhost");
+    const stem = path.join(folder, "reference");
+    const files = await referenceFiles(job, stem, { generatorUrl, proxies, clock, signal });
+    return files.map(({ file }) => file);
+  }
+}
+
+/**
+ * Gives an image its place outside the scratch folder, once it is on disk to its last byte.
+ * @throws GeneratorError if there is none
+ */
+async function kept(output: string, file: string): Promise<string> {
+  const stats = await lstat(output).catch(() => null);
+  if (stats === null || !stats.isFile() || stats.size === 0)
+    throw new GeneratorError("The command ended well, but wrote no image to {output}.", { kind: "refused" });
+  await chmod(output, 0o600);
+  const opened = await open(output, "r+");
+  await opened.sync().finally(() => opened.close());
+  await rename(output, file);
+  await syncFolder(path.dirname(file));
+  return file;
+}

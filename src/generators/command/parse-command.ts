@@ -1,0 +1,56 @@
+import path from "node:path";
+import { commandWords, isInShellScript, shellOperator } from "../../lib/command-line.ts";
+import { UsageError } from "../../lib/error-types.ts";
+
+/** What stands for a part of a job in a command, without the braces. */
+const PLACEHOLDERS = ["promptFile", "prompt", "model", "width", "height", "seed", "image", "output"];
+
+/**
+ * The words of a command that makes an image.
+ * @param label names the option in messages @throws UsageError if it cannot be what it is for
+ */
+export function parseGeneratorCommand(text: string, label: string): readonly string[] {
+  const words = commandWords(text);
+  if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
+  const problem = problemOf(words);
+  if (problem !== null) throw refused(`${label} ${problem}`);
+  return words;
+}
+
+/** What is wrong with a command, as a phrase; null for nothing. */
+function problemOf(words: readonly string[]): string | null {
+  const [program = ""] = words;
+  const misspelt = misspeltIn(words);
+  if (misspelt !== undefined) return misspelt;
+  if (!holds(words, "output")) return "has no {output}, which stands for the file that the image goes to";
+  if (!holds(words, "promptFile") && !holds(words, "prompt"))
+    return "has no {promptFile}, which stands for a file that holds the prompt";
+  const foreign = shellOperator(words);
+  if (foreign !== undefined)
+    return `holds ${foreign}, and no shell runs it: put the steps into a script, with the placeholders as its arguments`;
+  if (isInShellScript("{prompt}", words))
+    return "puts {prompt} inside a shell script, where it could be run as code: take {promptFile}";
+  if (/[\\/]/.test(program) && !path.isAbsolute(program))
+    return `names the program by a relative path, ${program}, and runs in a folder of its own: write its whole path`;
+  return null;
+}
+
+function holds(words: readonly string[], name: string): boolean {
+  return words.some((word) => word.includes(`{${name}}`));
+}
+
+/** A placeholder that only its spelling keeps from being one: `{prompt-file}`, `{OUTPUT}`. */
+function misspeltIn(words: readonly string[]): string | undefined {
+  const plain = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
+  for (const [given, name = ""] of words.join(" ").matchAll(/\{([\w-]+)\}/g)) {
+    const meant = PLACEHOLDERS.find((each) => plain(each) === plain(name));
+    if (meant !== undefined && meant !== name) return `holds ${given}: it is spelled {${meant}}`;
+  }
+  return undefined;
+}
+
+function refused(message: string): UsageError {
+  return new UsageError(`${message}.`, {
+    hint: "For example: command:/home/ada/bin/paint {promptFile} {width} {height} {output}. More: imggen help generators",
+  });
+}

@@ -1,0 +1,47 @@
+import { errorCode } from "../../lib/error-code.ts";
+import { environmentWithout } from "../../lib/program-environment.ts";
+import { programFailure } from "../../lib/program-failure.ts";
+import { type ProgramEnd, runProgram } from "../../lib/run-program.ts";
+import { GeneratorError, type GeneratorFailure } from "../generator.ts";
+
+/** The keys that imggen reads, and everything else of its own. */
+const HIDDEN = /^(?:IMGGEN_.*|OPENAI_API_KEY)$/;
+
+/** How long a command has to end by itself after its time limit. */
+const GRACE_MS = 5_000;
+
+export interface RunOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Its working folder. */
+  cwd: string;
+  timeoutMs: number;
+  isPaid: boolean;
+  signal: AbortSignal;
+}
+
+/** Runs a generator's command. @throws GeneratorError unless it ends well; the signal's reason */
+export async function runCommand(words: readonly string[], options: RunOptions): Promise<void> {
+  const env = environmentWithout(HIDDEN, options.env);
+  const end = await runProgram(words, { ...options, env, graceMs: GRACE_MS, dropsOutput: true });
+  if (end.kind === "aborted") throw options.signal.reason;
+  // What it says too much is dropped.
+  if (end.kind === "too_much_output" || (end.kind === "ended" && end.code === 0)) return;
+  const said = "stdout" in end && end.stderr.trim() === "" ? { ...end, stderr: end.stdout } : end;
+  const how = programFailure(said, words[0] ?? "", options.timeoutMs).replace(/\.$/, "");
+  throw new GeneratorError(`The command ${how}.`, failureOf(end, options.isPaid));
+}
+
+/** What a command's end means. One that is paid for and has run may have been charged, whatever it says. */
+function failureOf(
+  end: Exclude<ProgramEnd, { kind: "aborted" | "too_much_output" }>,
+  isPaid: boolean,
+): GeneratorFailure {
+  if (end.kind === "not_started") {
+    // Arguments that no program can be given: too long, or with a NUL character.
+    const cannotBe = /^(?:E2BIG|ERR_.*)$/.test(errorCode(end.error) ?? "");
+    return { kind: cannotBe ? "refused" : "unreachable" };
+  }
+  // Killed by something else, such as a lack of memory, it may fare better the next time; after a time-out it would not.
+  const isKilled = end.kind === "ended" && end.killedBy !== null;
+  return { kind: isPaid || isKilled ? "lost" : "refused" };
+}

@@ -1,0 +1,42 @@
+import type { Generator, GeneratorDeps } from "./generator.ts";
+import type { GeneratorOptions, GeneratorSpec } from "./spec.ts";
+
+type KindName = GeneratorSpec["kind"];
+type SpecOf<Name extends KindName> = GeneratorSpec & { kind: Name };
+
+/** What there is to know about one kind of generator before its code is loaded. */
+interface Kind<Name extends KindName> {
+  /** Loaded late: a command that uses no generator loads none of it. */
+  load(): Promise<(spec: SpecOf<Name>, options: GeneratorOptions, deps: GeneratorDeps) => Generator>;
+  /** Whether its images are paid for, where the user does not say. */
+  isPaid(spec: SpecOf<Name>): boolean;
+}
+
+/** Every kind of generator. A new one is a file that makes a `Generator`, and an entry here. */
+const KINDS: { readonly [Name in KindName]?: Kind<Name> } = {
+  command: {
+    load: async () => (await import("./command/command-generator.ts")).commandGenerator,
+    isPaid: () => false,
+  },
+};
+
+/** Loads a generator's code, and makes it. Nothing is sent or run. */
+export async function openGenerator(
+  spec: GeneratorSpec,
+  options: GeneratorOptions,
+  deps: GeneratorDeps,
+): Promise<Generator> {
+  const make = await kindOf(spec).load();
+  return make(spec, options, deps);
+}
+
+/** Whether images are paid for, where the user does not say: all but a command's, and those of a private network. */
+export function isPaidByDefault(spec: GeneratorSpec): boolean {
+  return kindOf(spec).isPaid(spec);
+}
+
+function kindOf<Name extends KindName>(spec: SpecOf<Name>): Kind<Name> {
+  const kind = KINDS[spec.kind];
+  if (kind === undefined) throw new Error(`no generator of the kind ${spec.kind}`);
+  return kind;
+}

@@ -1,0 +1,89 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { guardedLookup } from "../api/address.ts";
+import { HttpClient } from "../api/client.ts";
+import { download } from "../api/download.ts";
+import type { Proxies } from "../api/proxies.ts";
+import type { Clock } from "../lib/clock.ts";
+import { inspectImage } from "../lib/image/inspect.ts";
+import { withoutQuery } from "../lib/redact.ts";
+import { GeneratorError, type GeneratorJob, type Reference } from "./generator.ts";
+
+export interface ReferenceDeps {
+  /** Whose images they are for: one on the public internet has none fetched from a private network. */
+  generatorUrl: URL;
+  proxies: Proxies | undefined;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** A reference image in a file of its own, whole and of a known type. */
+export interface LocalReference {
+  file: string;
+  mediaType: string;
+}
+
+/**
+ * A job's reference images as files, named `stem` with a number and the extension of their type. Those on the web are
+ * downloaded by the rules for result URLs. Each is checked, because servers skip an image that they cannot read without
+ * a word.
+ * @throws GeneratorError: nothing was sent to the generator. The signal's reason
+ */
+export async function referenceFiles(
+  { references }: Pick<GeneratorJob, "references">,
+  stem: string,
+  deps: ReferenceDeps,
+): Promise<LocalReference[]> {
+  const lookup = guardedLookup(deps.generatorUrl.hostname);
+  const http = new HttpClient({ proxies: deps.proxies, lookup });
+  try {
+    const files: LocalReference[] = [];
+    for (const [at, reference] of references.entries()) {
+      const name = nameOf(reference);
+      const bytes = await bytesOf(reference, name, http, deps);
+      const { extension, mediaType } = await checked(bytes, name);
+      const file = `${stem}-${at + 1}.${extension}`;
+      await writeFile(file, bytes, { mode: 0o600 });
+      files.push({ file, mediaType });
+    }
+    return files;
+  } finally {
+    await http.close();
+  }
+}
+
+/** How a message names a reference image. */
+function nameOf(reference: Reference): string {
+  if ("file" in reference) return "The reference image in a file";
+  const { url } = reference;
+  return `The reference image ${/^data:/i.test(url) ? "in a data: URL" : withoutQuery(url)}`;
+}
+
+async function bytesOf(
+  reference: Reference,
+  name: string,
+  http: HttpClient,
+  deps: ReferenceDeps,
+): Promise<Buffer> {
+  if ("file" in reference) return readFile(reference.file);
+  // Node reads data: URLs by itself, in all their spellings.
+  if (/^data:/i.test(reference.url)) return Buffer.from(await (await fetch(reference.url)).arrayBuffer());
+  const chunks: Buffer[] = [];
+  const reply = await download(
+    reference.url,
+    { write: (chunk) => void chunks.push(chunk) },
+    { http, clock: deps.clock, serviceUrl: deps.generatorUrl, maskKey: (text) => text, signal: deps.signal },
+  );
+  deps.signal.throwIfAborted();
+  if (reply.outcome === "done") return Buffer.concat(chunks);
+  const message = `${name} could not be downloaded: ${reply.why}.`;
+  if (reply.outcome !== "retry") throw new GeneratorError(message, { kind: "refused" });
+  throw new GeneratorError(message, { kind: "busy", retryAfterMs: reply.retryAfterMs });
+}
+
+async function checked(bytes: Buffer, name: string) {
+  const read = async (position: number, length: number) => bytes.subarray(position, position + length);
+  const inspection = await inspectImage({ size: bytes.length, read });
+  if (inspection.ok) return inspection.image;
+  const what = inspection.problem === "incomplete" ? "is incomplete" : "is not an image";
+  throw new GeneratorError(`${name} ${what}: ${inspection.detail}.`, { kind: "refused" });
+}

@@ -1,0 +1,54 @@
+import path from "node:path";
+
+/** Words that only a shell understands, and that the program would get as arguments. */
+const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";", ">", ">>", "<"]);
+
+const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
+
+/**
+ * Splits a command into words, by rules that are the same on every platform: blanks separate words; between two single
+ * or two double quotes everything stands for itself. Nothing else is special, backslashes and `$` neither.
+ * @returns the words, or what is wrong, as a phrase
+ */
+export function commandWords(text: string): string[] | string {
+  const words: string[] = [];
+  let word: string | null = null;
+  let quote: string | null = null;
+  for (const character of text) {
+    if (quote !== null) {
+      if (character === quote) quote = null;
+      else word += character;
+    } else if (character === "'" || character === '"') {
+      quote = character;
+      word ??= "";
+    } else if (!/\s/.test(character)) word = (word ?? "") + character;
+    else if (word !== null) {
+      words.push(word);
+      word = null;
+    }
+  }
+  if (quote !== null) return `a quote ${quote} is not closed`;
+  if (word !== null) words.push(word);
+  return words.length > 0 ? words : "it is empty";
+}
+
+/** The first word that only a shell would act on, and no shell runs the command. */
+export function shellOperator(words: readonly string[]): string | undefined {
+  return words.find((word) => SHELL_OPERATORS.has(word));
+}
+
+/** Whether a placeholder stands inside a script for a shell (`sh -c "paint {prompt}"`), where its value could be run as code. */
+export function isInShellScript(placeholder: string, [program = "", ...args]: readonly string[]): boolean {
+  const name = path.posix.basename(program.replaceAll("\\", "/"));
+  return SHELLS.test(name) && args.some((word) => /\s/.test(word) && word.includes(placeholder));
+}
+
+/** The words with their placeholders replaced, once: what a value holds is not looked at again. */
+export function filledWords(words: readonly string[], values: Readonly<Record<string, string>>): string[] {
+  return words.map((word) =>
+    word.replace(/\{\w+\}/g, (placeholder) => {
+      const name = placeholder.slice(1, -1);
+      return Object.hasOwn(values, name) ? (values[name] ?? "") : placeholder;
+    }),
+  );
+}
