@@ -3,8 +3,15 @@ import type { HttpReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { excerptOf } from "./excerpt.ts";
 import { parseRetryAfter } from "./retry.ts";
-import { type Envelope, type PolledState, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
-import { refusedPoll, refusedSubmit } from "./service-errors.ts";
+import {
+  type Envelope,
+  type PolledState,
+  parseEnvelope,
+  parsePolledState,
+  parseTaskId,
+  type QueueFacts,
+} from "./schema.ts";
+import { pausedQueue, refusedPoll, refusedSubmit } from "./service-errors.ts";
 import type { TransportError } from "./transport.ts";
 
 /** What reading a reply needs. */
@@ -12,6 +19,8 @@ export interface ReplyContext {
   /** Masks the API key if the service repeats it: all text from a reply goes through this before it leaves this file. */
   maskKey: (text: string) => string;
   nowMs: number;
+  /** Whether the embedded service before the user's own generator answers, which says more than the document. */
+  ofGenerator?: boolean;
 }
 
 /** How one submit ended. Only `accepted` and `unknown` may have been charged. */
@@ -66,11 +75,13 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
     const retryAfterMs = parseRetryAfter(headers["retry-after"], reading.nowMs);
     return { outcome: "rate_limited", retryAfterMs, error: refusedSubmit(key, status, "no") };
   }
-  if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusedSubmit(key, status, "no") };
+  const detail = envelope.kind === "error" ? envelope.detail : undefined;
+  if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusedSubmit(key, status, "no", detail) };
   if (status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)) {
     return unknown(`the service answered HTTP ${status}`);
   }
-  if (envelope.kind === "error") return { outcome: "refused", error: refusedSubmit(key, status, "no") };
+  if (envelope.kind === "error")
+    return { outcome: "refused", error: refusedSubmit(key, status, "no", detail) };
   if (envelope.kind === "invalid") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
   // An id that contains the key could not be stored, and with the key masked it could not be polled.
@@ -92,29 +103,47 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   const envelope = readEnvelope(body, reading);
   if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;
+  if (envelope.kind === "error" && envelope.detail !== undefined)
+    return { outcome: "refused", error: pausedQueue(envelope.key, envelope.detail) };
   if (key !== null || status === 401 || status === 403) {
     return { outcome: "refused", error: refusedPoll(key, status) };
   }
   if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
-  const task = envelope.kind === "success" ? parsePolledState(envelope.data) : null;
+  const task = envelope.kind === "success" ? parsePolledState(envelope.data, reading.ofGenerator) : null;
   if (task === null)
     return retry(envelope.kind === "invalid" ? envelope.why : "a reply without a task in it");
   return { outcome: "state", task: maskedState(task, reading) };
 }
 
-function readEnvelope(body: string, { maskKey }: ReplyContext): Envelope {
+/** What only the embedded service says beside the document is not read from any other. */
+function readEnvelope(body: string, { maskKey, ofGenerator = false }: ReplyContext): Envelope {
   const envelope = parseEnvelope(body);
-  return envelope.kind === "error" ? { kind: "error", key: maskKey(envelope.key) } : envelope;
+  if (envelope.kind !== "error") return envelope;
+  const { key, detail } = envelope;
+  return { kind: "error", key: maskKey(key), ...(ofGenerator && detail && { detail: maskKey(detail) }) };
 }
 
 /** Result URLs are kept whole except for the key. */
 function maskedState(task: PolledState, { maskKey }: ReplyContext): PolledState {
   switch (task.status) {
     case "running":
-      return { status: "running", word: task.word === null ? null : maskKey(task.word) };
+      return { ...task, word: task.word === null ? null : maskKey(task.word), ...maskedQueue(task, maskKey) };
     case "completed":
-      return { status: "completed", urls: task.urls.map(maskKey) };
-    case "failed":
-      return { status: "failed", errorCode: task.errorCode === null ? null : maskKey(task.errorCode) };
+      return { ...task, urls: task.urls.map(maskKey) };
+    case "failed": {
+      const why = task.why === undefined ? {} : { why: maskKey(task.why) };
+      return { ...task, errorCode: task.errorCode === null ? null : maskKey(task.errorCode), ...why };
+    }
+    case "lost":
+      return { ...task, why: maskKey(task.why) };
   }
+}
+
+function maskedQueue(
+  { queue }: Extract<PolledState, { status: "running" }>,
+  maskKey: (text: string) => string,
+): { queue?: QueueFacts } {
+  return queue === undefined
+    ? {}
+    : { queue: { ...queue, why: queue.why === null ? null : maskKey(queue.why) } };
 }

@@ -17,6 +17,10 @@ export interface ServiceOptions {
   /** The service's base address with its `/api` prefix, without a slash at the end. */
   baseUrl: string;
   apiKey: string;
+  /** Other secrets that a reply might repeat. */
+  secrets?: readonly string[];
+  /** Whether it is the embedded service before the user's own generator, which says more than the document. */
+  ofGenerator?: boolean;
   /** Default 120 s: a short one would turn slow answers into unknown outcomes. */
   submitTimeoutMs?: number | undefined;
   /** Default 15 s. */
@@ -49,7 +53,8 @@ export class HttpImageService implements ImageService {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    this.#maskKey = keyMasker(options.apiKey);
+    const maskers = [options.apiKey, ...(options.secrets ?? [])].map(keyMasker);
+    this.#maskKey = (text) => maskers.reduce((masked, mask) => mask(masked), text);
   }
 
   get submitTimeoutMs(): number {
@@ -107,7 +112,8 @@ export class HttpImageService implements ImageService {
   }
 
   get #reading(): ReplyContext {
-    return { maskKey: this.#maskKey, nowMs: this.#options.clock.now() };
+    const { clock, ofGenerator = false } = this.#options;
+    return { maskKey: this.#maskKey, nowMs: clock.now(), ofGenerator };
   }
 
   /** @throws TransportError if not even the head of a reply arrived */

@@ -1,5 +1,6 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/task/progress-events.ts";
+import { progressText } from "../core/task/progress-text.ts";
 import type { Clock } from "../lib/clock.ts";
 
 /** Many clients give a call up that has said nothing for a minute. */
@@ -62,6 +63,8 @@ function messageOf(event: TaskProgressEvent): string {
       return `Accepted as task ${event.taskId}.`;
     case "waiting":
       return `Waiting for task ${event.taskId}${usually(event.usualMs)}.`;
+    case "progress":
+      return `Task ${event.taskId}: ${progressText(event)}`;
     case "poll_failed":
       return `Task ${event.taskId} could not be polled: ${event.why}`;
     case "downloading":

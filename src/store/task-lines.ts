@@ -82,9 +82,21 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
   unknown: { at: text, why: text, excerpt: z.exactOptional(text) },
   dismissed: { at: text, why: text, replacement: textOrNull },
   accepted: { at: text, taskId: text },
-  completed: { at: text, urls: z.array(text), seenMs: numberOrNull, pendingMs: numberOrNull },
+  completed: {
+    at: text,
+    urls: z.array(text),
+    seenMs: numberOrNull,
+    pendingMs: numberOrNull,
+    usage: z.exactOptional(z.record(text, z.unknown())),
+  },
   partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
-  failed: { at: text, errorCode: textOrNull },
+  lost: { at: text, why: text },
+  failed: {
+    at: text,
+    errorCode: textOrNull,
+    why: z.exactOptional(text),
+    charged: z.exactOptional(z.literal("no")),
+  },
   saved: { at: text, files: z.array(savedFile) },
   released: { at: text },
 };

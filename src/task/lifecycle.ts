@@ -21,11 +21,15 @@ export type TaskState =
   | ({ name: "dismissed" } & Facts["dismissed"])
   | ({ name: "accepted" } & Accepted)
   /** The service has finished it. Its images are still to be saved, some of them perhaps. */
-  | ({ name: "completed"; urls: string[]; partlySaved: (SavedFile | null)[] } & Completed<string> & Accepted)
+  | ({ name: "completed"; urls: string[]; partlySaved: (SavedFile | null)[] } & Completed<string> &
+      Spent &
+      Accepted)
+  /** The service has ended it, and cannot say whether it was charged: its generator's reply was lost. */
+  | ({ name: "lost" } & Facts["lost"] & Accepted)
   /** Images that were saved before the service called it failed are still files. */
   | ({ name: "failed"; partlySaved: (SavedFile | null)[] } & Facts["failed"] & Accepted)
   /** All of its images are files, whole under their final names. */
-  | ({ name: "saved" } & Facts["saved"] & Completed<string | null> & Accepted);
+  | ({ name: "saved" } & Facts["saved"] & Completed<string | null> & Spent & Accepted);
 
 export type StateName = TaskState["name"];
 
@@ -40,6 +44,13 @@ interface Accepted {
 interface Completed<Time> {
   completedAt: Time;
   observed: CompletionTimes;
+}
+
+/** What the user's own generator says of cost and tokens, in its own words. */
+export type Usage = Readonly<Record<string, unknown>>;
+
+interface Spent {
+  usage?: Usage;
 }
 
 /** When a task was seen to complete, milliseconds from its acceptance; null if that is not known. */
@@ -75,10 +86,12 @@ interface Facts {
   /** `replacement` is the task that was submitted in its place. */
   dismissed: { why: string; replacement: string | null };
   accepted: { taskId: string };
-  completed: { urls: string[] } & CompletionTimes;
+  completed: { urls: string[] } & CompletionTimes & Spent;
   /** It stays `completed`. One entry per result URL; null for an image that is missing. */
   partly_saved: { files: (SavedFile | null)[] };
-  failed: { errorCode: string | null };
+  /** `why`: the words of the user's own generator. `charged`: what is known for certain, if anything is. */
+  failed: { errorCode: string | null; why?: string; charged?: "no" };
+  lost: { why: string };
   saved: { files: SavedFile[] };
   /** The process that began it has stopped working on it. It stays in its state. */
   released: Record<never, never>;
@@ -97,6 +110,7 @@ export const STATES: Readonly<Record<StateName, { charged: Charged; isOpen: bool
   dismissed: { charged: "unknown", isOpen: false },
   accepted: { charged: "yes", isOpen: true },
   completed: { charged: "yes", isOpen: true },
+  lost: { charged: "unknown", isOpen: true },
   failed: { charged: "unknown", isOpen: false },
   saved: { charged: "yes", isOpen: false },
 };
@@ -104,6 +118,12 @@ export const STATES: Readonly<Record<StateName, { charged: Charged; isOpen: bool
 /** The effective state: a rate-limited request whose owner has exited counts as not sent. */
 export function effectiveState(state: TaskState): StateName {
   return state.name === "rate_limited" && state.isOwnerGone ? "not_sent" : state.name;
+}
+
+/** What a task has cost, as far as its lines say. */
+export function chargedIn(state: TaskState): Charged {
+  if (state.name === "failed" && state.charged !== undefined) return state.charged;
+  return STATES[effectiveState(state)].charged;
 }
 
 /** Whether `resume` can take a task in this state further: it is charged, and not saved. */
@@ -141,6 +161,7 @@ function advanceRequest(state: TaskState, event: TaskEvent): TaskState {
     case "intent":
     case "completed":
     case "partly_saved":
+    case "lost":
     case "failed":
     case "saved":
     case "released":
@@ -163,6 +184,7 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
         completedAt: event.at,
         urls: event.urls,
         observed: { seenMs: event.seenMs, pendingMs: event.pendingMs },
+        ...(event.usage && { usage: event.usage }),
         partlySaved: state.name === "completed" ? state.partlySaved : [],
       };
     case "partly_saved":
@@ -174,12 +196,22 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
         taskId,
         acceptedAt,
         errorCode: event.errorCode,
+        ...(event.why !== undefined && { why: event.why }),
+        ...(event.charged && { charged: event.charged }),
         partlySaved: "partlySaved" in state ? state.partlySaved : [],
       };
+    case "lost":
+      return { name: "lost", taskId, acceptedAt, why: event.why };
+    case "dismissed":
+      return state.name === "lost"
+        ? { name: "dismissed", why: event.why, replacement: event.replacement }
+        : state;
     case "saved": {
       const { completedAt, observed } =
         state.name === "completed" ? state : { completedAt: null, observed: NEVER_SEEN };
-      return { name: "saved", taskId, acceptedAt, completedAt, files: event.files, observed };
+      const usage = state.name === "completed" ? state.usage : undefined;
+      const saved = { taskId, acceptedAt, completedAt, files: event.files, observed };
+      return { name: "saved", ...saved, ...(usage && { usage }) };
     }
     case "intent":
     case "rate_limited":
@@ -187,7 +219,6 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
     case "not_sent":
     case "refused":
     case "unknown":
-    case "dismissed":
     case "accepted":
     case "released":
       return state;

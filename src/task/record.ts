@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { Intent } from "./intent.ts";
-import { effectiveState, STATES, type TaskState } from "./lifecycle.ts";
+import { chargedIn, type TaskState } from "./lifecycle.ts";
 
 /** A task as the ledger knows it. */
 export interface TaskRecord {
@@ -15,10 +15,10 @@ export interface TaskRecord {
 
 /** Whether a task was, may have been or may still be charged: all but those that the service refused or never got. */
 export function mayBeCharged({ state }: Pick<TaskRecord, "state">): boolean {
-  return STATES[effectiveState(state)].charged !== "no";
+  return chargedIn(state) !== "no";
 }
 
-/** Whether the submit's reply was lost, so that it is not known whether the task exists, and the user decides. */
+/** Whether a reply was lost, so that it is not known whether something was charged, and the user decides. */
 export function isUnknown({ state }: Pick<TaskRecord, "state">): boolean {
-  return state.name === "intent" || state.name === "unknown";
+  return state.name === "intent" || state.name === "unknown" || state.name === "lost";
 }

@@ -29,6 +29,11 @@ describe("an envelope", () => {
     expect(parseEnvelope(body)).toEqual({ kind: "error", key });
   });
 
+  it("has beside its error what the user can do, where that is said", () => {
+    const body = '{"code":-1,"message":"login_required","detail":"Set a key."}';
+    expect(parseEnvelope(body)).toEqual({ kind: "error", key: "login_required", detail: "Set a key." });
+  });
+
   it.each([
     ["", "an empty reply"],
     ["  \r\n", "an empty reply"],
@@ -162,5 +167,46 @@ describe("a task record", () => {
         if (state?.status === "completed") expect(state.urls.length).toBeGreaterThan(0);
       }),
     );
+  });
+});
+
+describe("what the queue before the user's own generator says of a task", () => {
+  it.each([
+    [
+      { status: "queued", errorCode: 0, ahead: 3 },
+      { status: "running", word: "queued", queue: { isWaiting: true, ahead: 3, share: null, why: null } },
+    ],
+    [
+      { status: "processing", errorCode: 0, progress: 0.25, detail: "slow" },
+      {
+        status: "running",
+        word: "processing",
+        queue: { isWaiting: false, ahead: null, share: 0.25, why: "slow" },
+      },
+    ],
+    [
+      { status: "completed", resultUrl: "http://a/1", usage: { total_tokens: 12 } },
+      { status: "completed", urls: ["http://a/1"], usage: { total_tokens: 12 } },
+    ],
+    [
+      { status: "failed", errorCode: 1001, detail: "no cats", outcome: "refused" },
+      { status: "failed", errorCode: "1001", why: "no cats", charged: "no" },
+    ],
+    [
+      { status: "failed", errorCode: 1001, detail: "cut", outcome: "unknown" },
+      { status: "lost", why: "cut" },
+    ],
+    [
+      { status: "failed", errorCode: 1001, outcome: "new" },
+      { status: "failed", errorCode: "1001" },
+    ],
+  ])("%j", (data, state) => {
+    expect(parsePolledState(data, true)).toEqual(state);
+  });
+
+  it("is not taken from any other service", () => {
+    const lost = { status: "failed", errorCode: 1001, detail: "cut", outcome: "unknown" };
+    expect(parsePolledState(lost)).toEqual({ status: "failed", errorCode: "1001" });
+    expect(parsePolledState({ status: "queued", ahead: 3 })).toEqual({ status: "running", word: "queued" });
   });
 });

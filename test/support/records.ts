@@ -37,6 +37,7 @@ export const EVENTS = {
     pendingMs: null,
   },
   partly_saved: { type: "partly_saved", at: AT, files: [] },
+  lost: { type: "lost", at: AT, why: "The reply was cut." },
   failed: { type: "failed", at: AT, errorCode: "17" },
   saved: { type: "saved", at: AT, files: [] },
   released: { type: "released", at: AT },

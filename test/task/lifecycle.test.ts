@@ -5,7 +5,7 @@ import { AT, EVENTS, INTENT } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 
 const { intent, rate_limited, submitting, not_sent, refused } = EVENTS;
-const { unknown, dismissed, accepted, completed, failed, saved } = EVENTS;
+const { unknown, dismissed, accepted, completed, lost, failed, saved } = EVENTS;
 
 function sumOf(...events: TaskEvent[]): TaskState {
   return events.reduce(advance, { name: "intent", until: null } as TaskState);
@@ -46,6 +46,9 @@ describe("a task's state", () => {
     [[unknown], "unknown"],
     [[accepted], "accepted"],
     [[accepted, completed], "completed"],
+    [[accepted, lost], "lost"],
+    [[accepted, lost, dismissed], "dismissed"],
+    [[accepted, dismissed], "accepted"],
     [[accepted, failed], "failed"],
     [[accepted, completed, saved], "saved"],
     [[accepted, completed, completed], "completed"],
@@ -144,4 +147,21 @@ it("a task is of unknown outcome while nothing but its intent, or a lost answer,
     false,
     false,
   ]);
+});
+
+describe("a task of the user's own generator", () => {
+  it("that was refused has cost nothing", () => {
+    expect(mayBeCharged(recordOf(accepted, { ...failed, why: "no cats", charged: "no" }))).toBe(false);
+    expect(mayBeCharged(recordOf(accepted, failed))).toBe(true);
+  });
+
+  it("whose reply was lost may have been charged, and is the user's to decide on", () => {
+    const record = recordOf(accepted, lost);
+    expect([isUnknown(record), mayBeCharged(record)]).toEqual([true, true]);
+  });
+
+  it("keeps what the generator said of its cost once it is saved", () => {
+    const usage = { total_tokens: 12 };
+    expect(sumOf(accepted, { ...completed, usage }, saved)).toMatchObject({ name: "saved", usage });
+  });
 });

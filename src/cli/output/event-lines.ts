@@ -10,6 +10,7 @@ export type EventLine =
   | { type: "submitted" }
   | { type: "accepted"; taskId: string }
   | { type: "polling"; taskId: string; usualMs: number | null }
+  | { type: "progress"; taskId: string; ahead: number | null; share: number | null; message: string | null }
   | { type: "downloading"; taskId: string; bytes: number }
   | { type: "saved"; taskId: string; path: string | null; mediaType: string; bytes: number; sha256: string }
   | { type: "retry"; taskId: string | null; message: string; delayMs: number | null }
@@ -38,6 +39,10 @@ function eventLine(event: TaskProgressEvent): EventLine {
       return { type: "accepted", taskId: event.taskId };
     case "waiting":
       return { type: "polling", taskId: event.taskId, usualMs: event.usualMs };
+    case "progress": {
+      const { taskId, ahead, share, why: message } = event;
+      return { type: "progress", taskId, ahead, share, message };
+    }
     case "poll_failed":
       return { type: "retry", taskId: event.taskId, message: event.why, delayMs: null };
     case "downloading":

@@ -63,6 +63,7 @@ class TaskNotes {
   readonly #isLive: boolean;
   #taskId: string | null = null;
   #isIdShown = false;
+  #heldUpBy: string | null = null;
 
   constructor(console: Console, isLive: boolean) {
     this.#console = console;
@@ -101,6 +102,8 @@ class TaskNotes {
         return `Stopping. Waiting up to ${formatDuration(event.waitMs)} for the task id of the request under way…`;
       case "accepted":
         return this.#isLive ? null : `Task ${event.taskId} accepted.`;
+      case "progress":
+        return this.#heldUp(event.why);
       case "poll_failed":
         return this.#pollFailed(event.why);
       case "download_retry":
@@ -108,6 +111,13 @@ class TaskNotes {
       default:
         return null;
     }
+  }
+
+  /** What holds a task up, each time that it changes. */
+  #heldUp(why: string | null): string | null {
+    const isNew = why !== this.#heldUpBy;
+    this.#heldUpBy = why;
+    return isNew ? why : null;
   }
 
   #pollFailed(why: string): string | null {

@@ -1,4 +1,5 @@
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
+import { percent, tasksAhead } from "../../core/task/progress-text.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";
@@ -17,10 +18,12 @@ export interface TaskView {
   sinceMs: number;
   usualMs: number | null;
   taskId: string | null;
+  /** How far the image is, or how many tasks are before it; empty where that is not said. */
+  progress: string;
 }
 
 export function newView(): TaskView {
-  return { verb: "", sinceMs: 0, usualMs: null, taskId: null };
+  return { verb: "", sinceMs: 0, usualMs: null, taskId: null, progress: "" };
 }
 
 /** Takes an event into what is shown. @returns whether that has changed */
@@ -39,7 +42,16 @@ export function showInView(view: TaskView, event: TaskProgressEvent, nowMs: numb
       view.taskId = event.taskId;
       view.usualMs = event.usualMs;
       return view.verb === "Generating" || begin(view, "Generating", nowMs);
+    case "progress": {
+      const { isWaiting, ahead, share } = event;
+      const verb = isWaiting ? "Waiting" : "Generating";
+      if (view.verb !== verb) begin(view, verb, nowMs);
+      if (isWaiting) view.progress = ahead === null ? "" : tasksAhead(ahead);
+      else view.progress = share === null ? "" : percent(share);
+      return true;
+    }
     case "downloading":
+      view.progress = "";
       return begin(
         view,
         event.count === 1 ? "Downloading" : `Downloading ${event.index} of ${event.count}`,
@@ -58,8 +70,9 @@ function begin(view: TaskView, verb: string, nowMs: number): true {
 
 /** The spinner's line: whole, or without the cost, or without the model too, as the columns allow. */
 export function lineOf(view: TaskView, ageMs: number, facts: RequestFacts | null, columns: number): string {
-  const { verb, usualMs } = view;
-  const time = timeText(ageMs, verb === "Generating" ? usualMs : null);
+  const { usualMs } = view;
+  const verb = [view.verb, view.progress].filter(Boolean).join(", ");
+  const time = timeText(ageMs, view.verb === "Generating" ? usualMs : null);
   const kind = facts === null ? "" : [facts.request.model, facts.request.quality].filter(Boolean).join(" ");
   const cost = facts === null ? "" : creditsText(facts.credits);
   const choices = [[verb, kind, time, cost], [verb, kind, time], [verb, time], [verb]];

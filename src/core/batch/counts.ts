@@ -33,7 +33,7 @@ export class BatchCounts {
   skipped = 0;
   /** Refused by the service, or accepted and failed there. */
   failed = 0;
-  /** Of `failed`: rows that were not charged, which the next run submits again. */
+  /** Of `failed`: rows that the service did not take, which the next run submits again. */
   refused = 0;
   /** May or may not have been charged. */
   unknown = 0;
@@ -61,7 +61,8 @@ export class BatchCounts {
   add(end: RowResult): void {
     const { state, report, isSubmitted } = end;
     this[end.isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
-    if (state === "failed" && (report ?? end.error)?.charged === "no") this.refused += 1;
+    const isRefused = (report ?? end.error)?.charged === "no" && report?.state !== "failed";
+    if (state === "failed" && isRefused) this.refused += 1;
     if (isSubmitted && report) this.#addCost(report);
     if (end.error) this.#addError(this.#nameOf(end.row), end.error);
     for (const each of end.mismatches) this.#mismatches.set(each, (this.#mismatches.get(each) ?? 0) + 1);

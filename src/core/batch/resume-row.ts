@@ -30,6 +30,7 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
       return unsentRow(row, record, run);
     case "intent":
     case "unknown":
+    case "lost":
     case "dismissed":
       return unknownRow(row, record, run);
     case "failed":
@@ -79,7 +80,7 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext
     return adoptReplacement(record.state.replacement, row, run);
   // If the outcome became unknown after this run was planned, the user decides again.
   const resubmits = row.resubmit === record.id;
-  if (name === "unknown" && !resubmits) return leftUnknown(row, record);
+  if ((name === "unknown" || name === "lost") && !resubmits) return leftUnknown(row, record);
   if (name !== "dismissed") {
     const owned = await run.deps.ledger.claim(record);
     if (owned === "elsewhere") return "elsewhere";

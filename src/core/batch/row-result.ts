@@ -49,7 +49,9 @@ class RowFailedError extends GenerationFailedError {
       charged,
       cause: error,
       hint: ({ retryFailed }) =>
-        `It may have been charged. To submit it again, at a new charge, use ${retryFailed} or imggen rerun <task id>.`,
+        charged === "no"
+          ? `Nothing was charged. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
+          : `It may have been charged. To submit it again, at a new charge, use ${retryFailed} or imggen rerun <task id>.`,
     });
   }
 }

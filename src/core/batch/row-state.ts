@@ -18,6 +18,7 @@ const ROW_STATES: Readonly<Record<StateName, RowState>> = {
   dismissed: "unknown",
   accepted: "unfinished",
   completed: "unfinished",
+  lost: "unknown",
   failed: "failed",
   saved: "saved",
 };

@@ -12,6 +12,7 @@ import { syncFolder } from "../../lib/sync-folder.ts";
 import { VERSION } from "../../lib/version.ts";
 import { whileInUse } from "../../lib/while-in-use.ts";
 import { writeSynced } from "../../lib/write-whole.ts";
+import type { Usage } from "../../task/lifecycle.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { areSentFields } from "../../task/request-fields.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -29,6 +30,8 @@ export interface SidecarFacts {
   credits: number | null;
   submittedAt: string | null;
   completedAt: string | null;
+  /** What the user's own generator says of cost and tokens; absent if it says nothing. */
+  usage?: Usage;
 }
 
 /** What a sidecar says: enough to submit its image's request again, on any machine. */
@@ -97,8 +100,9 @@ export async function writeSidecar(
 }
 
 function sidecarText({ mediaType, bytes, sha256, width, height }: SavedFile, facts: SidecarFacts): string {
-  const { taskId, service, credits, submittedAt, completedAt } = facts;
-  const task = { taskId, service, request: unsigned(facts.request), credits, submittedAt, completedAt };
+  const { taskId, service, credits, submittedAt, completedAt, usage } = facts;
+  const request = unsigned(facts.request);
+  const task = { taskId, service, request, credits, submittedAt, completedAt, ...(usage && { usage }) };
   const sidecar: Sidecar = { imggen: VERSION, ...task, mediaType, bytes, sha256, width, height };
   return `${JSON.stringify(sidecar, null, 2)}\n`;
 }

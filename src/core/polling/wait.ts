@@ -1,10 +1,13 @@
 import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
+import type { PolledState } from "../../api/schema.ts";
 import type { FailedPoll, PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import type { Usage } from "../../task/lifecycle.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
+import type { TaskFailed } from "../task/report.ts";
 import type { PollingSchedule } from "./fixed.ts";
 
 export interface WaitSettings {
@@ -25,7 +28,7 @@ export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest
 
 export interface WaitSpec {
   schedule: PollingSchedule;
-  /** How long to wait from now, milliseconds. The last poll comes at the end of the wait. */
+  /** How long to wait from now, milliseconds; from its begin for a task in a queue. The last poll comes at the end of the wait. */
   timeoutMs: number;
   /** How old the task is already. */
   ageMs: number;
@@ -33,10 +36,12 @@ export interface WaitSpec {
   pollAtOnce: boolean;
 }
 
-/** How a wait ended. Only after `completed` and `failed` has the task itself ended. */
+/** How a wait ended. Only after `completed`, `failed` and `lost` has the task itself ended. */
 export type WaitResult =
-  | { outcome: "completed"; urls: string[]; seenMs: number; pendingMs: number | null }
-  | { outcome: "failed"; errorCode: string | null }
+  | { outcome: "completed"; urls: string[]; seenMs: number; pendingMs: number | null; usage?: Usage }
+  | ({ outcome: "failed" } & TaskFailed)
+  /** The task has ended, and whether it was charged is not known. */
+  | { outcome: "lost"; why: string }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
   /** `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. */
@@ -62,7 +67,8 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   // After a clock was set back the age would be negative.
   const ageAtStart = Math.max(0, options.ageMs);
   const age = () => ageAtStart + clock.monotonicMs() - start;
-  const remaining = () => options.timeoutMs - (clock.monotonicMs() - start);
+  let waitingSince = start;
+  const remaining = () => options.timeoutMs - (clock.monotonicMs() - waitingSince);
   let delay = options.pollAtOnce ? 0 : await untilFirstPoll(options.schedule, age, remaining, deps);
   let failures = 0;
   let pendingMs: number | null = null;
@@ -76,11 +82,15 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const end = conclude(reply, age(), pendingMs) ?? untrusted(reply, deps.connection.serviceUrl);
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
+    showProgress(taskId, reply, deps);
+    // What waits for others has not begun, and so its time has not either.
+    const isQueued = isInQueue(reply) && options.timeoutMs > 0;
+    if (isQueued) waitingSince = clock.monotonicMs();
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
     const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
-    if (last) return timeout;
+    if (last && !isQueued) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer pause than is left; a poll before that would be refused again.
     const asked = askedFor(reply);
@@ -110,12 +120,35 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
       if (reply.error.key === NOT_YET_KNOWN && ageMs < NOT_YET_KNOWN_FOR_MS) return null;
       return { outcome: "refused", error: reply.error };
     case "state":
-      if (reply.task.status === "completed") {
-        return { outcome: "completed", urls: reply.task.urls, seenMs: ageMs, pendingMs };
-      }
-      if (reply.task.status === "failed") return { outcome: "failed", errorCode: reply.task.errorCode };
-      return null;
+      return ended(reply.task, ageMs, pendingMs);
   }
+}
+
+function ended(task: PolledState, ageMs: number, pendingMs: number | null): WaitResult | null {
+  switch (task.status) {
+    case "running":
+      return null;
+    case "completed": {
+      const { urls, usage } = task;
+      return { outcome: "completed", urls, seenMs: ageMs, pendingMs, ...(usage && { usage }) };
+    }
+    case "failed": {
+      const { status: _, ...facts } = task;
+      return { outcome: "failed", ...facts };
+    }
+    case "lost":
+      return { outcome: "lost", why: task.why };
+  }
+}
+
+/** Whether a generator's queue has not begun the task, because others have all its places. */
+function isInQueue(reply: PollReply): boolean {
+  return reply.outcome === "state" && reply.task.status === "running" && reply.task.queue?.isWaiting === true;
+}
+
+function showProgress(taskId: string, reply: PollReply, { onProgress }: Pick<TaskDeps, "onProgress">): void {
+  const queue = reply.outcome === "state" && reply.task.status === "running" ? reply.task.queue : undefined;
+  if (queue !== undefined) onProgress({ type: "progress", taskId, ...queue });
 }
 
 /** A rejected certificate ends the wait: polling again would not help. */

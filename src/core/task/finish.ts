@@ -10,7 +10,7 @@ import type { SaveResult } from "../images/save-spec.ts";
 import type { SidecarFacts } from "../images/sidecar.ts";
 import { unseen } from "../polling/poll-once.ts";
 import { type WaitResult, type WaitSettings, waitForTask, waitTimeoutMs } from "../polling/wait.ts";
-import { elapsedMs, type TaskReport, taskFailed } from "./report.ts";
+import { elapsedMs, type TaskFailed, type TaskReport, taskFailed, taskLost } from "./report.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** A task that exists at the service, and what is known about it. */
@@ -45,7 +45,8 @@ export async function finishTask(
     await deps.schedules.learn(report.request, waited);
     return saveTask(task, waited, report, deps);
   }
-  if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);
+  if (waited.outcome === "failed") return recordFailure(task, waited, report, deps);
+  if (waited.outcome === "lost") return recordLoss(task, waited.why, report, deps);
   await task.writer?.release();
   return leftUnfinished(task.taskId, waited, report, deps);
 }
@@ -66,7 +67,7 @@ export async function awaitTask(
 }
 
 /** A wait that ended before the task did. */
-export type EarlyEnd = Exclude<WaitResult, { outcome: "completed" | "failed" }>;
+export type EarlyEnd = Exclude<WaitResult, { outcome: "completed" | "failed" | "lost" }>;
 
 /**
  * The report on a task whose end was not seen. One that no poll saw, and that the ledger does not have as unfinished,
@@ -80,7 +81,9 @@ export function leftUnfinished(
 ): TaskReport {
   const wasSeen = waited.outcome === "timeout" && waited.wasSeen;
   const isOpen = wasSeen || (report.ledgerId !== null && isResumable(report.state));
-  const charged = wasSeen ? "yes" : report.charged;
+  // A generator that refuses the account has made nothing for a task that waits for it.
+  const isFree = waited.outcome === "refused" && waited.error.charged === "no";
+  const charged = isFree ? "no" : wasSeen ? "yes" : report.charged;
   const state = isOpen ? "accepted" : report.state;
   return { ...report, state, charged, error: unfinished(waited, taskId, charged, isOpen, deps) };
 }
@@ -108,14 +111,37 @@ function unfinished(
 
 async function recordFailure(
   task: AcceptedTask,
-  errorCode: string | null,
+  { errorCode, why, charged }: TaskFailed,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  await task.writer?.write({ type: "failed", at: isoTime(deps.clock.now()), errorCode });
+  const facts = { errorCode, ...(why !== undefined && { why }), ...(charged && { charged }) };
+  await task.writer?.write({ type: "failed", at: isoTime(deps.clock.now()), ...facts });
   await task.writer?.finish();
-  const error = taskFailed(task.taskId, errorCode);
-  return { ...report, state: "failed", charged: STATES.failed.charged, error };
+  return failedReport(task.taskId, facts, report);
+}
+
+/** The report on a task that has failed. */
+export function failedReport(taskId: string, facts: TaskFailed, report: TaskReport): TaskReport {
+  const charged = facts.charged ?? STATES.failed.charged;
+  return { ...report, state: "failed", charged, error: taskFailed(taskId, facts) };
+}
+
+/** Its request may have been charged. It stays among the unfinished: the user decides. */
+async function recordLoss(
+  task: AcceptedTask,
+  why: string,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  await task.writer?.write({ type: "lost", at: isoTime(deps.clock.now()), why });
+  await task.writer?.release();
+  return lostReport(task.taskId, why, report);
+}
+
+/** The report on a task that may have been charged, and has no image. */
+export function lostReport(taskId: string, why: string, report: TaskReport): TaskReport {
+  return { ...report, state: "lost", charged: STATES.lost.charged, error: taskLost(taskId, why) };
 }
 
 /** Saves the images of a completed task. */
@@ -128,8 +154,9 @@ async function saveTask(
   // A task that was saved before, or whose saving failed, was completed then.
   const completedAt = report.completedAt ?? isoTime(deps.clock.now());
   const { urls } = seen;
+  const spent = seen.usage && { usage: seen.usage };
   const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
-  await task.writer?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs });
+  await task.writer?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs, ...spent });
   const completed: TaskReport = {
     ...report,
     state: "completed",
@@ -137,6 +164,7 @@ async function saveTask(
     completedAt,
     elapsedMs: elapsedMs(report.submittedAt, completedAt),
     urls,
+    ...spent,
   };
   const result: SaveResult = { files: [], warnings: [] };
   const spec = {
@@ -169,9 +197,10 @@ async function saveTask(
 }
 
 function sidecarFacts(report: TaskReport, taskId: string, { connection }: TaskDeps): SidecarFacts | null {
-  const { request, credits, submittedAt, completedAt } = report;
+  const { request, credits, submittedAt, completedAt, usage } = report;
   const service = connection.identity.baseUrl;
-  return request && { taskId, service, request, credits, submittedAt, completedAt };
+  const facts = { taskId, service, credits, submittedAt, completedAt, ...(usage && { usage }) };
+  return request && { ...facts, request };
 }
 
 /** Records the images saved so far: they need not be downloaded again, and their URLs may have expired by then. */

@@ -1,3 +1,4 @@
+import type { QueueFacts } from "../../api/schema.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 
 /** What happens while a request is submitted, its task awaited and its images saved, for progress output. */
@@ -15,6 +16,8 @@ export type TaskProgressEvent =
   | { type: "accepted"; taskId: string }
   /** `usualMs`: how long such tasks usually take; null if that is not known. */
   | { type: "waiting"; taskId: string; usualMs: number | null }
+  /** What the queue before the user's own generator says of the task. */
+  | ({ type: "progress"; taskId: string } & QueueFacts)
   | { type: "poll_failed"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }
   /** So many bytes of an image have arrived. Not of every piece: about four times a mebibyte. */

@@ -1,7 +1,13 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
 import { type Charged, type ErrorType, ImggenError } from "../../lib/error-types.ts";
-import { effectiveState, STATES, type StateName, type TaskState } from "../../task/lifecycle.ts";
+import {
+  chargedIn,
+  effectiveState,
+  type StateName,
+  type TaskState,
+  type Usage,
+} from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -21,6 +27,8 @@ export interface TaskReport {
   request: GenerationRequest | null;
   credits: number | null;
   charged: Charged;
+  /** What the user's own generator says of cost and tokens; absent if it says nothing. */
+  usage?: Usage;
   /** Result URLs as last seen, queries included. */
   urls: string[];
   files: SavedFile[];
@@ -49,6 +57,7 @@ const STATUSES: Readonly<Record<StateName, ReportStatus>> = {
   dismissed: "unknown",
   accepted: "running",
   completed: "completed",
+  lost: "unknown",
   failed: "failed",
   saved: "completed",
 };
@@ -95,7 +104,8 @@ export function factsOf({ id, intent, submittedAt, state }: TaskRecord): TaskRep
     isAwaited: true,
     request,
     credits,
-    charged: STATES[effective].charged,
+    charged: chargedIn(state),
+    ...("usage" in state && state.usage && { usage: state.usage }),
     urls: state.name === "completed" ? state.urls : [],
     files: filesOf(state),
     submittedAt,
@@ -135,8 +145,10 @@ function errorOf({ id, state }: TaskRecord): ImggenError | null {
       return neverSubmitted(id, state.why);
     case "refused":
       return new PastRefusal(state.error);
+    case "lost":
+      return taskLost(state.taskId, state.why);
     case "failed":
-      return taskFailed(state.taskId, state.errorCode);
+      return taskFailed(state.taskId, state);
     case "dismissed":
     case "accepted":
     case "completed":
@@ -168,10 +180,27 @@ class PastRefusal extends ImggenError {
   }
 }
 
-/** A task's end without an image. Whether a failed task is refunded, the service's document does not say. */
-export function taskFailed(taskId: string, errorCode: string | null): GenerationFailedError {
+/** How a task failed. */
+export interface TaskFailed {
+  errorCode: string | null;
+  /** What the user's own generator says of it. */
+  why?: string;
+  /** Absent: whether a failed task is refunded, the service's document does not say. */
+  charged?: "no";
+}
+
+/** A task's end without an image. */
+export function taskFailed(taskId: string, { errorCode, why, charged }: TaskFailed): GenerationFailedError {
+  const facts = {
+    charged: charged ?? ("unknown" as const),
+    hint: charged === "no" ? "Nothing was charged, and it is not sent again." : undefined,
+  };
+  if (why !== undefined) return new GenerationFailedError(`Task ${taskId} has no image: ${why}`, facts);
   const code = errorCode === null ? "" : ` (error code ${errorCode})`;
-  return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, {
-    charged: "unknown",
-  });
+  return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, facts);
+}
+
+/** A request of a task may have been charged, and what it made is gone. */
+export function taskLost(taskId: string, why: string): OutcomeUnknownError {
+  return new OutcomeUnknownError(`Task ${taskId} may have been charged, and its image is gone: ${why}`);
 }

@@ -152,7 +152,7 @@ async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run):
     if (Math.abs(taskDeps.clock.now() - acceptedAtMs) < WRITTEN_BY_THEN_MS) await deps.ledger.sync(record);
     const task = { taskId, acceptedAtMs, recovering: true };
     const waited = await awaitTask(task, report, options.wait, taskDeps);
-    if (waited.outcome !== "completed" && waited.outcome !== "failed")
+    if (waited.outcome === "refused" || waited.outcome === "timeout" || waited.outcome === "interrupted")
       return leftUnfinished(taskId, waited, report, taskDeps);
     return saves.run(async () => {
       if (taskDeps.signal.aborted)
@@ -186,6 +186,6 @@ export async function tasksToResume(
 }
 
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
-function isLeftOut({ charged }: TaskReport, target: ResumeTarget | undefined): boolean {
-  return target?.id === null && charged === "no";
+function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget | undefined): boolean {
+  return target?.id === null && charged === "no" && !isResumable(state);
 }

@@ -1,7 +1,7 @@
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owned-task.ts";
 import type { Destination } from "../../task/destination.ts";
-import { STATES } from "../../task/lifecycle.ts";
+import { chargedIn } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
@@ -138,7 +138,7 @@ function isSubmitting(record: TaskRecord, ledger: Ledger): boolean {
 }
 
 function isReusable(record: TaskRecord, ledger: Ledger): boolean {
-  const { charged } = STATES[record.state.name];
+  const charged = chargedIn(record.state);
   return charged === "yes" || isUnknown(record) || isSubmitting(record, ledger);
 }
 
@@ -155,7 +155,7 @@ async function findReusable(
 ): Promise<TaskRecord | null> {
   let maybe: TaskRecord | null = null;
   for await (const record of ledger.sameRequest(request, connection.identity, sinceMs)) {
-    if (STATES[record.state.name].charged === "yes") return record;
+    if (chargedIn(record.state) === "yes") return record;
     if (isReusable(record, ledger)) maybe ??= record;
   }
   return maybe;

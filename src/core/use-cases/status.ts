@@ -3,15 +3,14 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/destination.ts";
-import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { pollOnce } from "../polling/poll-once.ts";
 import { type WaitSettings, waitForTask, waitTimeoutMs } from "../polling/wait.ts";
-import { leftUnfinished } from "../task/finish.ts";
-import { reportOf, reportOfId, type TaskReport, taskFailed } from "../task/report.ts";
+import { failedReport, leftUnfinished, lostReport } from "../task/finish.ts";
+import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
 import { originOfFile } from "../task/rerun.ts";
 import { resumeNamed } from "../task/resume.ts";
 import { requireId, settledUnknownId } from "../task/unknown-id.ts";
@@ -136,9 +135,16 @@ async function pollOrWait(
   const waited = await waitForTask(taskId, { schedule, timeoutMs, ageMs, pollAtOnce: true }, deps);
   switch (waited.outcome) {
     case "completed":
-      return seen({ status: "completed", urls: waited.urls }, known);
-    case "failed":
-      return seen({ status: "failed", errorCode: waited.errorCode }, known);
+      return seen(
+        { status: "completed", urls: waited.urls, ...(waited.usage && { usage: waited.usage }) },
+        known,
+      );
+    case "failed": {
+      const { outcome: status, ...facts } = waited;
+      return seen({ status, ...facts }, known);
+    }
+    case "lost":
+      return lostReport(taskId, waited.why, known);
     case "refused":
       throw waited.error;
     case "interrupted":
@@ -153,11 +159,13 @@ function seen(state: PolledState, known: TaskReport): TaskReport {
   switch (state.status) {
     case "running":
       return { ...known, state: "accepted", charged: "yes" };
-    case "completed":
-      return { ...known, state: "completed", charged: "yes", urls: state.urls };
-    case "failed": {
-      const error = taskFailed(known.taskId ?? "", state.errorCode);
-      return { ...known, state: "failed", charged: STATES.failed.charged, error };
+    case "completed": {
+      const { urls, usage } = state;
+      return { ...known, state: "completed", charged: "yes", urls, ...(usage && { usage }) };
     }
+    case "failed":
+      return failedReport(known.taskId ?? "", state, known);
+    case "lost":
+      return lostReport(known.taskId ?? "", state.why, known);
   }
 }

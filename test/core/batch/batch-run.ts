@@ -19,13 +19,13 @@ import { liveService } from "../../support/live-server.ts";
 import { EVENTS } from "../../support/records.ts";
 import type { ServiceScript } from "../../support/scripted-server.ts";
 import { someProcesses } from "../../support/some-processes.ts";
-import { taskWorld } from "../../support/task-world.ts";
+import { type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
 
 /** A run of one process, and another process's ledger of the same tasks. */
-export async function newRun(script: ServiceScript = {}) {
+export async function newRun(script: ServiceScript = {}, { service = {} }: TaskWorldOptions = {}) {
   const server = await liveService(png(), { submit: accepts, ...script });
   const processes = someProcesses(1, 2);
-  const world = await taskWorld(server.baseUrl, { processes: processes.as(1) });
+  const world = await taskWorld(server.baseUrl, { processes: processes.as(1), service });
   const other = await taskWorld(server.baseUrl, {
     processes: processes.as(2),
     stateFolder: world.stateFolder,

@@ -229,6 +229,18 @@ describe("a row of unknown outcome", () => {
       expect(["saved", undefined]).toContain(end === "elsewhere" ? undefined : end.state);
   });
 
+  it("is one too whose task the user's own generator has lost the reply of", async () => {
+    const gone = { status: "failed", errorCode: 1001, detail: "HTTP 524.", outcome: "unknown" };
+    const script = { poll: inTurn(taskIs(gone), completedAt("/files/1.png")) };
+    const { run, server } = await newRun(script, { service: { ofGenerator: true } });
+    const row = newRow();
+    expect(await ended(row, run)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
+    expect(await ended(again(row), run)).toMatchObject({ state: "unknown", isSubmitted: false });
+    expect(server.submits()).toHaveLength(1);
+    expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved", isSubmitted: true });
+    expect(server.submits()).toHaveLength(2);
+  });
+
   it("that the user has dismissed is still none that was saved", async () => {
     const { run, row, world } = await lost();
     const entry = await world.deps.ledger.read(row.attempts[0] ?? "");

@@ -4,7 +4,8 @@ import { advance, isResumable, type TaskEvent, type TaskState } from "../../../s
 import { AT, EVENTS, INTENT } from "../../support/records.ts";
 import { identity } from "../../support/some-processes.ts";
 
-const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
+const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, lost, failed, saved } =
+  EVENTS;
 
 function reportAfter(...events: TaskEvent[]) {
   const state = events.reduce(advance, { name: "intent", until: null } as TaskState);
@@ -22,6 +23,14 @@ describe("a report on a task of the ledger", () => {
     [[accepted], "running", "yes", true, undefined],
     [[accepted, completed], "completed", "yes", true, undefined],
     [[accepted, failed], "failed", "unknown", false, "generation_failed"],
+    [
+      [accepted, { ...failed, why: "no cats", charged: "no" as const }],
+      "failed",
+      "no",
+      false,
+      "generation_failed",
+    ],
+    [[accepted, lost], "unknown", "unknown", false, "outcome_unknown"],
     [[accepted, completed, saved], "completed", "yes", false, undefined],
   ])("after %j is %s, charged %s, resumable %s", (events, status, charged, resumable, error) => {
     const report = reportAfter(...events);

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ofOneAccount, type UseCaseDeps } from "../../../src/core/deps.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import { requireSameAccount } from "../../../src/core/task/account.ts";
+import { dismissTask } from "../../../src/core/task/dismiss.ts";
 import { type ResumeSpec, resumeNamed } from "../../../src/core/task/resume.ts";
 import type { Destination } from "../../../src/task/destination.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
@@ -14,10 +15,10 @@ import { AT, EVENTS } from "../../support/records.ts";
 import { failure, type ServiceScript, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, taskIs } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
-import { taskWorld, testIdentity } from "../../support/task-world.ts";
+import { type TaskWorldOptions, taskWorld, testIdentity } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const { not_sent, refused, unknown, accepted, completed, failed } = EVENTS;
+const { not_sent, refused, unknown, accepted, completed, lost, failed } = EVENTS;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 
 interface Left {
@@ -30,10 +31,19 @@ interface Left {
   alive?: boolean;
   /** Bytes of a last line that was cut short. */
   torn?: string;
+  /** Of the process that resumes it. */
+  world?: TaskWorldOptions;
 }
 
 /** A task that process 2 left behind, and process 1 that resumes it. */
-async function leftBehind({ events = [], destination = {}, script = {}, alive = false, torn = "" }: Left) {
+async function leftBehind({
+  events = [],
+  destination = {},
+  script = {},
+  alive = false,
+  torn = "",
+  world: more = {},
+}: Left) {
   const server = await liveService(png(), script);
   const processes = someProcesses(1, 2);
   const before = await taskWorld(server.baseUrl, { processes: processes.as(2) });
@@ -48,7 +58,7 @@ async function leftBehind({ events = [], destination = {}, script = {}, alive = 
   if (torn !== "") await writeFile(owned.file.path, (await readFile(owned.file.path, "utf8")) + torn);
   if (!alive) processes.die(2);
   const { stateFolder, output } = before;
-  const world = await taskWorld(server.baseUrl, { processes: processes.as(1), stateFolder, output });
+  const world = await taskWorld(server.baseUrl, { ...more, processes: processes.as(1), stateFolder, output });
   const fallback = { ...world.destination, folder: await temporaryFolder() } as Destination;
   const deps: UseCaseDeps = {
     ...ofOneAccount(world.deps),
@@ -393,5 +403,47 @@ describe("resuming a task that the ledger does not hold", () => {
     });
     expect(await resume("nobody-7")).toMatchObject({ taskId: "nobody-7", error: { type: "service_error" } });
     expect(clock.waits).toEqual([0]);
+  });
+});
+
+describe("resuming a task of the user's own generator", () => {
+  const refusedByIt = { status: "failed", errorCode: 1001, detail: "No cats.", outcome: "refused" };
+  const lostByIt = { status: "failed", errorCode: 1001, detail: "HTTP 524.", outcome: "unknown" };
+  const ofGenerator = { service: { ofGenerator: true } };
+
+  it("that it refused costs nothing, and says why", async () => {
+    const left = { events: [accepted], script: { poll: taskIs(refusedByIt) }, world: ofGenerator };
+    const { resume, lines } = await leftBehind(left);
+    expect(await resume()).toMatchObject({
+      state: "failed",
+      charged: "no",
+      error: { type: "generation_failed", message: expect.stringContaining("No cats.") },
+    });
+    expect(await lines()).toMatchObject({ folder: "done" });
+  });
+
+  it("whose reply was lost leaves it to the user, and asks no more", async () => {
+    const left = { events: [accepted], script: { poll: taskIs(lostByIt) }, world: ofGenerator };
+    const { resume, lines, server } = await leftBehind(left);
+    const report = await resume();
+    expect(report).toMatchObject({
+      taskId: "task-1",
+      state: "lost",
+      charged: "unknown",
+      error: { type: "outcome_unknown", message: expect.stringContaining("HTTP 524.") },
+    });
+    expect(await lines()).toMatchObject({ folder: "open" });
+    const polls = server.requests.length;
+    expect(await resume()).toMatchObject({ state: "lost", error: { type: "outcome_unknown" } });
+    expect(server.requests).toHaveLength(polls);
+  });
+
+  it("is dismissed as one whose submit was lost", async () => {
+    const { deps, id } = await leftBehind({ events: [accepted, lost] });
+    const record = await deps.ledger.find(id);
+    if (record === null) throw new Error("no task");
+    const dismissed = await dismissTask(record, { why: "by the user", replacement: null }, deps);
+    expect(dismissed).toMatchObject({ state: "dismissed", charged: "unknown" });
+    expect(await deps.ledger.unfinished()).toEqual([]);
   });
 });

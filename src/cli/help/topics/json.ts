@@ -66,6 +66,10 @@ export const TOPIC: Topic = [
   ["submitted", "a request is being sent"],
   ["accepted", "the service accepted it: taskId"],
   ["polling", "the task is waited for: taskId, usualMs (how long such tasks usually take, or null)"],
+  [
+    "progress",
+    "of your own generator: taskId, ahead (tasks before it), share (from 0 to 1), message; each may be null",
+  ],
   ["downloading", "bytes of an image that have arrived: taskId, bytes"],
   ["saved", "an image is on disk: taskId, path (null: standard output), mediaType, bytes, sha256"],
   ["retry", "a request is sent again: taskId or null, message, delayMs or null"],
