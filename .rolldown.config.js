@@ -20,7 +20,7 @@ const TOGETHER = {
   // What an accepted task needs; and undici.
   finish: "(core/task/finish|api/public-address)",
   polls: "api/shared-connections",
-  batch: "(cli/commands/batch/(batch|run-shown|summary)|core/batch/(foreign-folder|checked-rows|row-files))",
+  batch: "(cli/commands/batch/(batch|run-shown|summary)|core/batch/(batch-spec|checked-rows|row-files))",
   // Takes zod along, so that what reads the ledger need not load the library for it.
   matrix: "models/matrix-file/read",
   // What the API's own file holds would be exported from it beside the API.

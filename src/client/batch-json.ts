@@ -1,4 +1,4 @@
-import type { BatchResult } from "../core/batch/execute-batch.ts";
+import type { BatchResult } from "../core/batch/batch-spec.ts";
 import { documentedTotal } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
 import type { OptionNames } from "../lib/wording.ts";

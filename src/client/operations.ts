@@ -1,3 +1,4 @@
+import type { RowResult } from "../core/batch/row-result.ts";
 import type { UseCaseDeps } from "../core/deps.ts";
 import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
@@ -5,6 +6,7 @@ import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { reportOfId, type TaskReport } from "../core/task/report.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../core/task/unreadable.ts";
+import { batch } from "../core/use-cases/batch.ts";
 import { generate } from "../core/use-cases/generate.ts";
 import { recentTasks } from "../core/use-cases/history.ts";
 import { HISTORY_LIMIT, historyFilter } from "../core/use-cases/history-filter.ts";
@@ -14,6 +16,8 @@ import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { Destination } from "../task/destination.ts";
+import { rowJson, summaryJson } from "./batch-json.ts";
+import { type BatchRows, batchFrom } from "./batch-options.ts";
 import { ImggenFailure } from "./imggen-failure.ts";
 import { Listener } from "./listener.ts";
 import type {
@@ -36,7 +40,6 @@ import type {
   StatusResult,
   TaskSuccess,
 } from "./results.ts";
-import { type BatchRows, runBatch } from "./run-batch.ts";
 import type { ClientSession } from "./session.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -87,15 +90,13 @@ export class Operations {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { settings, optionNames, context } = this.#session;
-    const surroundings = {
-      matrix: this.#matrix(),
-      resolvePath: context.resolvePath,
-      confirmAbove: () => settings.confirmAbove(),
-      names: optionNames,
-    };
+    const { optionNames } = this.#session;
+    const spec = await batchFrom(rows, options, this.#matrix(), this.#session);
     const deps = this.#depsFor(options, signal);
-    return deps.noted(await runBatch(rows, options, surroundings, await deps.current(), onRow));
+    const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));
+    const result = await batch(spec, await deps.current(), { onEnd });
+    signal.throwIfAborted();
+    return deps.noted(summaryJson(result));
   }
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {

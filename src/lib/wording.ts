@@ -6,6 +6,11 @@ export interface OptionNames {
   again: string;
   maxCredits: string;
   noValidate: string;
+  /** The cap of a batch, with its value. */
+  budget: string;
+  yes: string;
+  /** The folder of settings and ledger. */
+  home: string;
   retryFailed: string;
   resubmitUnknown: string;
   sandbox: string;
@@ -26,6 +31,9 @@ export const FLAG_NAMES: OptionNames = {
   again: "--again",
   maxCredits: "--max-credits",
   noValidate: "--no-validate",
+  budget: "--max-credits <n>",
+  yes: "--yes",
+  home: "IMGGEN_HOME",
   retryFailed: "--retry-failed",
   resubmitUnknown: "--resubmit-unknown",
   sandbox: "--sandbox",

@@ -30,10 +30,14 @@ describe("a client's batch", () => {
     expect(server.submits()).toHaveLength(5);
   });
 
-  it("is refused where its output is no folder but standard output", async () => {
+  it.each([
+    ["an output that is standard output", { output: "-" }, "output - takes one image"],
+    ["an output with a NUL character", { output: "a\0b" }, "output holds a NUL character"],
+    ["a name with a placeholder that there is not", { name: "{colour}" }, 'name "{colour}"'],
+  ])("refuses %s, as the command does", async (_what, options, message) => {
     const { client, server } = await clientWorld();
-    const { error } = await failureOf(taken(client().batch(foxes(1), { ...PRICED, output: "-" })));
-    expect(error).toMatchObject({ type: "usage", message: expect.stringContaining('not "-"') });
+    const { error } = await failureOf(taken(client().batch(foxes(1), { ...PRICED, ...options })));
+    expect(error).toMatchObject({ type: "usage", message: expect.stringContaining(message) });
     expect(server.requests).toEqual([]);
   });
 

@@ -1,11 +1,9 @@
 import type { Command } from "commander";
 import type { OutputFolder } from "../../core/batch/batch-row.ts";
-import { DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../core/batch/execute-batch.ts";
-import { realFolder } from "../../core/batch/row-files.ts";
-import { DEFAULT_TEMPLATE, PLACEHOLDER_LIST, templateProblem } from "../../core/images/file-name.ts";
-import { UsageError } from "../../lib/error-types.ts";
+import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../core/batch/batch-spec.ts";
+import { outputFolder } from "../../core/batch/row-files.ts";
+import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
-import { worded } from "../../lib/wording.ts";
 import type { Session } from "../session/session.ts";
 import { SIDECAR_HELP } from "./generate-flags.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
@@ -65,13 +63,7 @@ export function againOf({
 }
 
 /** What a person allows a batch to cost. */
-export interface Allowance {
-  /** `--max-credits`; null for no cap. */
-  cap: number | null;
-  yes: boolean;
-  /** Whether requests without a documented cost may pass under a cap. */
-  allowUndocumented: boolean;
-}
+export type Allowance = Pick<BatchSpec, "cap" | "yes" | "confirmAbove" | "matrix" | "allowUndocumented">;
 
 /** The cap in credits; null if there is none. @throws UsageError */
 function capOf({ maxCredits }: BatchFlags): number | null {
@@ -79,27 +71,30 @@ function capOf({ maxCredits }: BatchFlags): number | null {
 }
 
 /** What the batch may cost. @throws UsageError */
-export function allowanceOf(flags: BatchFlags): Allowance {
-  return { cap: capOf(flags), yes: flags.yes === true, allowUndocumented: !flags.validate };
+export async function allowanceOf(flags: BatchFlags, session: Session): Promise<Allowance> {
+  return {
+    cap: capOf(flags),
+    yes: flags.yes === true,
+    confirmAbove: await session.settings.confirmAbove(),
+    matrix: await session.matrix(),
+    allowUndocumented: !flags.validate,
+  };
 }
 
 /** Where the images go: always a folder. @throws UsageError */
 export async function batchDestination(
-  flags: BatchFlags,
-  session: Session,
-  { template = DEFAULT_TEMPLATE, takesColumns = false } = {},
+  { output, name, overwrite = false, sidecar }: BatchFlags,
+  { settings, context }: Session,
+  how: { template?: string; takesColumns?: boolean } = {},
 ): Promise<OutputFolder> {
-  const output = await session.settings.get("output", { value: flags.output, label: "--output" });
-  if (output?.value === "-")
-    throw new UsageError(`${output.label} - takes one image; many images need a folder.`);
-  if (output?.value.includes("\0")) throw new UsageError("--output holds a NUL character.");
-  const problem = flags.name === undefined ? null : templateProblem(flags.name, takesColumns);
-  if (problem !== null)
-    throw new UsageError(
-      (names) => `${names.name} ${JSON.stringify(flags.name)}: ${worded(problem, names)}.`,
-    );
-  const folder = await realFolder(session.context.resolvePath(output?.value ?? "."));
-  const sidecar = await session.settings.isOn("sidecar", flags.sidecar);
-  const overwrite = flags.overwrite === true;
-  return { folder, template: flags.name ?? template, overwrite, ...(sidecar && { sidecar }) };
+  const setting = await settings.get("output", { value: output, label: "--output" });
+  return outputFolder({
+    output: setting?.value,
+    label: setting?.label ?? "--output",
+    name,
+    overwrite,
+    sidecar: await settings.isOn("sidecar", sidecar),
+    resolvePath: context.resolvePath,
+    ...how,
+  });
 }

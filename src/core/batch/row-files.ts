@@ -2,7 +2,11 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-code.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { isBelow } from "../../lib/is-below.ts";
+import { worded } from "../../lib/wording.ts";
+import type { SaveOptions } from "../../task/destination.ts";
+import { DEFAULT_TEMPLATE, templateProblem } from "../images/file-name.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CheckedRow, destinationOf, type OutputFolder } from "./batch-row.ts";
 import type { ManifestProblem } from "./check-rows.ts";
@@ -20,6 +24,32 @@ export async function realFolder(folder: string): Promise<string> {
     if ((code !== "ENOENT" && code !== "ENOTDIR") || parent === folder) return folder;
     return path.join(await realFolder(parent), path.basename(folder));
   }
+}
+
+/** A batch's output folder, as it is asked for. */
+export interface GivenFolder extends SaveOptions {
+  output: string | undefined;
+  /** How messages name it. */
+  label: string;
+  name: string | undefined;
+  /** Default: `DEFAULT_TEMPLATE`. */
+  template?: string;
+  /** Whether a name may use columns of a manifest. */
+  takesColumns?: boolean;
+  resolvePath: (file: string) => string;
+}
+
+/** Where a batch's images go: always a folder. @throws UsageError */
+export async function outputFolder(given: GivenFolder): Promise<OutputFolder> {
+  const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = given;
+  if (output === "-") throw new UsageError(`${label} - takes one image; many images need a folder.`);
+  if (output?.includes("\0")) throw new UsageError(`${label} holds a NUL character.`);
+  const problem = name === undefined ? null : templateProblem(name, takesColumns);
+  if (problem !== null)
+    throw new UsageError((names) => `${names.name} ${JSON.stringify(name)}: ${worded(problem, names)}.`);
+  const folder = await realFolder(given.resolvePath(output ?? "."));
+  const { overwrite, sidecar } = given;
+  return { folder, template: name ?? template, overwrite, ...(sidecar && { sidecar }) };
 }
 
 /** A plan, and the rows whose output file cannot be used. */

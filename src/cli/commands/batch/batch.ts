@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
+import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import type { RowDefaults } from "../../../core/batch/check-rows.ts";
 import { checkedRows } from "../../../core/batch/checked-rows.ts";
-import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
@@ -76,8 +76,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     ...againOf(flags),
     shard,
     budgetOf: "folder" as const,
-    ...allowanceOf(flags),
-    matrix,
+    ...(await allowanceOf(flags, session)),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: CheckedRow) => `line ${line}`,
     onCutOff: (result: BatchResult) => showResult(result, output.folder, session),

@@ -2,7 +2,7 @@ import { checkBaseUrl } from "../../../client/account.ts";
 import { openLedger } from "../../../client/open-ledger.ts";
 import { findBatch } from "../../../core/batch/batch-folder.ts";
 import { batchId, type CheckedRow } from "../../../core/batch/batch-row.ts";
-import { type BatchSpec, budgetedKeys } from "../../../core/batch/execute-batch.ts";
+import { type BatchSpec, budgetedKeys } from "../../../core/batch/batch-spec.ts";
 import {
   add,
   type BatchPlan,

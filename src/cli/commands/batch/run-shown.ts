@@ -1,16 +1,14 @@
-import { type BatchResult, type BatchSpec, executeBatch } from "../../../core/batch/execute-batch.ts";
-import type { BatchPlan } from "../../../core/batch/plan.ts";
+import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
+import { batch } from "../../../core/use-cases/batch.ts";
+import { canAsk, confirmed } from "../../input/confirm.ts";
 import type { Session } from "../../session/session.ts";
 import { withTasksShown } from "../../session/with-tasks.ts";
 import { createBatchProgress } from "./batch-progress.ts";
-import { agreeOnCosts } from "./costs.ts";
-import { foreignFolderQuestion } from "./foreign-folder.ts";
+import { estimateText, planText, questionOf } from "./costs.ts";
 
 /** A batch as a command runs it. */
 export interface CommandSpec extends BatchSpec {
-  /** `--yes`. */
-  yes: boolean;
   requestTimeoutMs: number | undefined;
   /** Reports the state of the batch if a second signal ends the program at once; null if only its end is reported. */
   onCutOff: ((result: BatchResult) => Promise<void>) | null;
@@ -18,39 +16,46 @@ export interface CommandSpec extends BatchSpec {
 
 /**
  * Runs a batch and shows each row as it ends.
- * @throws what `executeBatch` throws; nothing was sent then
+ * @throws what `batch` throws; nothing was sent then
  */
 export async function runShown(
   spec: CommandSpec,
   session: Session,
   onEnd: (end: RowResult) => Promise<void>,
 ): Promise<BatchResult> {
-  const { nameOf, cap, requestTimeoutMs, onCutOff } = spec;
-  const { context } = session;
+  const { nameOf, cap, matrix, requestTimeoutMs, onCutOff } = spec;
+  const { console, context } = session;
   const progress = await createBatchProgress(session, nameOf);
   const usual = context.onSecondSignal;
-  const watcher = {
-    agreeOnFolder: foreignFolderQuestion(spec, session),
-    agreeOnCosts(plan: BatchPlan) {
+  const events: BatchEvents = {
+    confirm: canAsk(session) ? (doubt) => agreed(doubt, session) : undefined,
+    onWarning: (message) => console.note(`warning: ${message}`),
+    async onPlan(plan) {
       progress.plan(plan, cap);
-      return agreeOnCosts(plan, spec, session);
+      const estimate = estimateText(plan.toSubmit, matrix);
+      await console.note(`${planText(plan)}.${estimate && ` ${estimate}`}`);
     },
     onOutage: progress.showOutage,
     onPause: progress.showPause,
-    onRun(cutOff: () => BatchResult) {
-      if (onCutOff !== null) context.onSecondSignal = () => session.console.finish(() => onCutOff(cutOff()));
+    onRun(cutOff) {
+      if (onCutOff !== null) context.onSecondSignal = () => console.finish(() => onCutOff(cutOff()));
     },
     onStart: () => progress.begin(),
-    async onEnd(...[end, counts]: Parameters<typeof progress.end>) {
+    async onEnd(end, counts) {
       progress.end(end, counts);
       await onEnd(end);
     },
   };
   try {
     return await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
-      executeBatch(spec, watcher, await current()),
+      batch(spec, await current(), events),
     );
   } finally {
     context.onSecondSignal = usual;
   }
+}
+
+async function agreed(doubt: Doubt, session: Session): Promise<boolean> {
+  if (doubt.about === "folder") await session.console.note(doubt.message);
+  return confirmed(questionOf(doubt), session);
 }

@@ -1,7 +1,7 @@
 import { rowCount } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
+import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
-import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
 import type { Session } from "../../session/session.ts";
 import { costText } from "./costs.ts";

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
+import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
-import type { BatchResult } from "../../../core/batch/execute-batch.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { type CostRules, checkBatchBudget } from "../../../core/limits/budget.ts";
+import { checkBatchBudget } from "../../../core/limits/budget.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
@@ -74,7 +74,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     for (const warning of checked.warnings) await session.console.warn(warning);
   const skipped = skippedLines(comparison, session);
   if (skipped.length > 0 && !session.options.json) await session.console.note(skipped);
-  if (flags.dryRun) return dryRun(comparison, { ...allowanceOf(flags), matrix }, session);
+  if (flags.dryRun) return dryRun(comparison, await allowanceOf(flags, session), session);
   const spec = {
     rows: comparison.rows,
     output: await batchDestination(flags, session, { template: TEMPLATE }),
@@ -84,8 +84,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     shard: null,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,
-    ...allowanceOf(flags),
-    matrix,
+    ...(await allowanceOf(flags, session)),
     requestTimeoutMs: requestTimeout(flags),
     nameOf: cellLabel,
     // One document, and only of the whole.
@@ -162,11 +161,7 @@ function skippedJson({ skipped }: Comparison): object[] {
   }));
 }
 
-async function dryRun(
-  comparison: Comparison,
-  allowed: Allowance & CostRules,
-  session: Session,
-): Promise<number> {
+async function dryRun(comparison: Comparison, allowed: Allowance, session: Session): Promise<number> {
   const toSubmit = noCost();
   for (const { checked } of comparison.rows) add(toSubmit, checked.credits);
   const batch = { toSubmit, charged: noCost(), chargedForOthers: noCost() };

@@ -1,0 +1,76 @@
+import { UsageError } from "../../lib/error-types.ts";
+import type { OptionNames } from "../../lib/wording.ts";
+import { BudgetExceededError } from "../errors.ts";
+import { likelyCredits } from "../limits/budget.ts";
+import type { FoundBatch } from "./batch-folder.ts";
+import type { BatchEvents, BatchSpec } from "./batch-spec.ts";
+import type { BatchPlan } from "./plan.ts";
+
+/**
+ * Has a person agree to what a batch will cost, above the limit that they have set.
+ * @throws BudgetExceededError if it must not be submitted; nothing was sent
+ */
+export async function agreeOnCosts(
+  { toSubmit }: BatchPlan,
+  { matrix, confirmAbove, yes, cap }: BatchSpec,
+  { confirm }: BatchEvents,
+): Promise<void> {
+  const credits = likelyCredits(toSubmit, matrix);
+  if (yes || credits <= confirmAbove) return;
+  const isEstimate = toSubmit.undocumented > 0;
+  if (confirm !== undefined) {
+    if (await confirm({ about: "costs", credits, isEstimate })) return;
+    throw new BudgetExceededError("The cost was not confirmed.", { hint: "Nothing was sent." });
+  }
+  if (cap !== null) return;
+  const costs = isEstimate ? "may cost" : "costs";
+  throw new BudgetExceededError(
+    `The batch ${costs} ${credits} credits, more than ${confirmAbove} (confirmAbove), and there is no terminal to confirm on.`,
+    {
+      hint: (names) =>
+        `Nothing was sent. Allow it with ${names.yes}, or set its budget with ${names.budget}.`,
+    },
+  );
+}
+
+/**
+ * Whether this ledger adopts a folder that other ledgers may have submitted rows into: false where nothing is submitted
+ * now. Asks once for each folder id.
+ */
+export function folderAgreement(
+  spec: BatchSpec,
+  { confirm, onWarning = async () => {} }: BatchEvents,
+): (found: FoundBatch, plan: BatchPlan) => Promise<boolean> {
+  const agreed = new Set<string | null>();
+  return async (found, plan) => {
+    const foreign = foreignRows(found, plan, spec);
+    if (foreign === null) return false;
+    if (agreed.has(found.id)) return true;
+    if (spec.shard !== null || spec.yes) await onWarning(foreign.message);
+    else if (confirm === undefined) throw new UsageError(foreign.message, { hint: FOREIGN_HINT });
+    else if (!(await confirm({ about: "folder", ...foreign })))
+      throw new UsageError("Submitting them was not confirmed.", { hint: "Nothing was sent." });
+    agreed.add(found.id);
+    return true;
+  };
+}
+
+const FOREIGN_HINT = ({ yes, home }: OptionNames) =>
+  `Nothing was sent. Submit them anyway with ${yes}, or use the ${home} that submitted them.`;
+
+/**
+ * The rows that other ledgers may have submitted; null for none. Where several ledgers share a folder on purpose, only
+ * one that this ledger does not know is reported.
+ */
+function foreignRows(
+  { isForeign, isKnown }: FoundBatch,
+  plan: BatchPlan,
+  { output, shard }: BatchSpec,
+): { message: string; rows: number } | null {
+  const rows = plan.rows.filter(({ state }) => state === "new").length;
+  if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;
+  const what = rows === 1 ? "1 row of this batch is" : `${rows} rows of this batch are`;
+  const also = isKnown ? "may also contain" : "also contains";
+  const message = `${output.folder} ${also} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${what} among them.`;
+  return { message, rows };
+}

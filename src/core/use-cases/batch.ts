@@ -1,0 +1,95 @@
+import { BatchClaims } from "../../store/batch-claims.ts";
+import { BatchFolders } from "../../store/batch-folders.ts";
+import { agreeOnCosts, folderAgreement } from "../batch/agreement.ts";
+import { type FoundBatch, findBatch, identifyBatch } from "../batch/batch-folder.ts";
+import { batchId } from "../batch/batch-row.ts";
+import { type BatchEvents, type BatchResult, type BatchSpec, budgetedKeys } from "../batch/batch-spec.ts";
+import { BudgetWatch } from "../batch/budget-watch.ts";
+import { BatchCounts } from "../batch/counts.ts";
+import { noteEarlierImages } from "../batch/earlier-images.ts";
+import { ManifestError } from "../batch/manifest-error.ts";
+import type { BatchPlan, PlannedRow } from "../batch/plan.ts";
+import { planWithFiles, prepareFolders } from "../batch/row-files.ts";
+import type { RowResult } from "../batch/row-result.ts";
+import type { BatchContext } from "../batch/run-context.ts";
+import { runRows } from "../batch/run-rows.ts";
+import type { TaskDeps } from "../deps.ts";
+import { interruptedError } from "../errors.ts";
+import { Admission } from "../limits/admission.ts";
+import { checkBatchBudget } from "../limits/budget.ts";
+import { checkDailyLimit } from "../limits/daily-limit.ts";
+
+// Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
+const PATIENCE_WITH_OTHERS_MS = 600_000;
+
+/**
+ * Plans a batch, has the caller agree, and runs it. Reports each row as it ends.
+ * @throws BudgetExceededError, ManifestError, SaveFailedError, UsageError, or what the account lacks; nothing was sent
+ *   then
+ */
+export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents): Promise<BatchResult> {
+  const { output, resubmitUnknown, retryFailed, cap, shard } = spec;
+  const { connection, ledger, clock } = deps;
+  const folders = new BatchFolders(ledger.folder);
+  const found = await findBatch(output.folder, folders);
+  const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
+  const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(spec) };
+  const { plan, misplaced } = await planWithFiles(spec.rows, output, planDeps);
+  if (misplaced.length > 0) throw new ManifestError(misplaced);
+  const agreement = folderAgreement(spec, events);
+  const agree = (batch: FoundBatch) => agreement(batch, plan);
+  await agree(found);
+  await checkDailyLimit(plan.toSubmit, connection.identity.keyId, deps, spec);
+  if (cap !== null) checkBatchBudget(plan, cap, spec);
+  await events.onPlan?.(plan);
+  await agreeOnCosts(plan, spec, events);
+  await prepareFolders(plan.rows, output);
+  const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
+  if (plan.rows.length > 0) await identifyBatch(output.folder, found, identifying);
+  if (output.overwrite) await noteEarlierImages(claims, deps);
+  const budget = cap === null || spec.budgetOf === "rows" ? null : new BudgetWatch(plan, cap, planDeps);
+  return runPlanned(plan, { claims, budget }, spec, events, deps);
+}
+
+async function runPlanned(
+  plan: BatchPlan,
+  { claims, budget }: Pick<BatchContext, "claims" | "budget">,
+  { output, wait, concurrency, nameOf }: BatchSpec,
+  events: BatchEvents,
+  deps: TaskDeps,
+): Promise<BatchResult> {
+  const { connection, clock, random, signal } = deps;
+  const { onOutage = () => {}, onPause = () => {} } = events;
+  const admission = new Admission(connection.service, { clock, random, onOutage, onPause });
+  const counts = new BatchCounts(nameOf);
+  const result = () => {
+    const stopped = admission.stopped ?? (signal.aborted ? interruptedError(signal, "unknown") : null);
+    return { counts, rows: plan.rows.length, charged: plan.charged, stopped };
+  };
+  const left = new Set(plan.rows);
+  const begun = new Set<PlannedRow>();
+  let isCutOff = false;
+  events.onRun?.(() => {
+    isCutOff = true;
+    for (const row of left) begun.has(row) ? counts.abandon(row) : counts.leave(row);
+    return result();
+  });
+  const options = {
+    concurrency,
+    patienceMs: PATIENCE_WITH_OTHERS_MS,
+    onStart(row: PlannedRow) {
+      begun.add(row);
+      events.onStart?.(row);
+    },
+    async onEnd(end: RowResult) {
+      // The result was reported already.
+      if (isCutOff) return;
+      left.delete(end.row);
+      counts.add(end);
+      await events.onEnd(end, counts);
+    },
+  };
+  const run = { output, wait, claims, budget, admission, deps, outage: { error: null } };
+  for (const row of await runRows(plan.rows, options, run)) counts.leave(row);
+  return result();
+}
