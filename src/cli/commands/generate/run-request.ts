@@ -35,8 +35,8 @@ export async function runRequest(
   const { name, overwrite = false } = flags;
   const maxCredits = maxCreditsOf(flags);
   const rules = { matrix: await session.matrix(), allowUndocumented: !flags.validate };
-  // What is reused costs nothing.
-  if (maxCredits !== undefined && (flags.dryRun || !flags.reuse)) checkBudget(checked, maxCredits, rules);
+  // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
+  if (maxCredits !== undefined && flags.dryRun) checkBudget(checked, maxCredits, rules);
   const place = { output: output?.value, name, overwrite, sidecar, resolvePath: context.resolvePath };
   const destination = await resolveDestination({ ...place, mayExist: true });
   if (flags.dryRun) await requireFree(destination);
