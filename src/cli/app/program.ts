@@ -60,7 +60,7 @@ export async function buildProgram(
     });
   const [chosen] = namedCommand(argv);
   if (!inFull && chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
-    throw await unknownCommand(chosen, plainWords(argv));
+    throw (await import("./usage-error.ts")).unknownCommand(chosen, plainWords(argv));
   for (const [name, entry] of Object.entries(COMMANDS)) {
     const command = program.command(name).helpGroup(`${entry.group}:`);
     describeBriefly(command, entry.summary);
@@ -79,19 +79,6 @@ function addBuiltIn(program: Command, onText: (text: string) => void): void {
     .description("Print the version.")
     .summary("print the version")
     .action(() => onText(VERSION));
-}
-
-/** @param words all that are no flags: of a question for help, or of a prompt, perhaps */
-async function unknownCommand(word: string, words: readonly string[]): Promise<UsageError> {
-  const [help, what] = words[0] === "help" ? ["help ", "command or topic"] : ["", "command"];
-  const names = [...Object.keys(COMMANDS), ...(help === "" ? [] : TOPIC_NAMES)];
-  const { editDistance } = await import("../../models/edit-distance.ts");
-  const near = names.find((name) => name.startsWith(word) || editDistance(name, word) <= 2);
-  const { shellWord } = await import("../../lib/shell-word.ts");
-  const prompt = `To generate an image: imggen generate ${shellWord(words.join(" "))}`;
-  const other = help === "" ? prompt : `Topics: ${TOPIC_NAMES.join(", ")}`;
-  const hint = near ? `Did you mean imggen ${help}${near}?` : `${other}\nSee imggen --help.`;
-  return new UsageError(`There is no ${what} ${JSON.stringify(word)}.`, { hint });
 }
 
 /** The words of a command line that may name a command and its subcommand: first the command's name. */

@@ -1,7 +1,10 @@
 import type { Command, CommanderError } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { editDistance } from "../../models/edit-distance.ts";
+import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { plainWords } from "../session/command.ts";
+import { COMMANDS } from "./commands.ts";
 
 /** The parser's error as one of ours. @param words of `argv` before `--` */
 export function usageError(
@@ -17,6 +20,10 @@ export function usageError(
   if (error.code === "commander.help") {
     return new UsageError(`imggen ${name} needs a subcommand.`, { hint: help, cause: error });
   }
+  if (error.code === "commander.excessArguments" && second && command?.commands.length) {
+    const names = command.commands.map((each) => each.name());
+    return unknownSubcommand(name ?? "", second, names, error);
+  }
   if (error.code === "commander.excessArguments" && command && TAKES_PROMPT.has(command.name())) {
     return tooManyPrompts(error, argv, command);
   }
@@ -27,6 +34,33 @@ export function usageError(
     hint: suggestion || help,
     cause: error,
   });
+}
+
+function unknownSubcommand(
+  name: string,
+  word: string,
+  names: readonly string[],
+  cause: CommanderError,
+): UsageError {
+  const near = nearest(word, names);
+  const hint =
+    near === undefined ? `Subcommands: ${names.join(", ")}` : `Did you mean imggen ${name} ${near}?`;
+  return new UsageError(`imggen ${name} has no subcommand ${JSON.stringify(word)}.`, { hint, cause });
+}
+
+/** @param words all that are no flags: of a question for help, or of a prompt, perhaps */
+export function unknownCommand(word: string, words: readonly string[]): UsageError {
+  const [help, what] = words[0] === "help" ? ["help ", "command or topic"] : ["", "command"];
+  const near = nearest(word, [...Object.keys(COMMANDS), ...(help === "" ? [] : TOPIC_NAMES)]);
+  const prompt = `To generate an image: imggen generate ${shellWord(words.join(" "))}`;
+  const other = help === "" ? prompt : `Topics: ${TOPIC_NAMES.join(", ")}`;
+  const hint = near ? `Did you mean imggen ${help}${near}?` : `${other}\nSee imggen --help.`;
+  return new UsageError(`There is no ${what} ${JSON.stringify(word)}.`, { hint });
+}
+
+/** The first name that a mistyped or shortened word may stand for. */
+function nearest(word: string, names: readonly string[]): string | undefined {
+  return names.find((name) => name.startsWith(word) || editDistance(name, word) <= 2);
 }
 
 /** What was given may be a key, so it is not repeated. */

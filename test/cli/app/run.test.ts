@@ -45,6 +45,10 @@ it("a word that is no command is offered as a prompt", async () => {
 it("a misspelled command or flag is answered with the one that was meant", async () => {
   expect(await complaint("genrate", "a fox")).toContain("Did you mean imggen generate?");
   expect(await complaint("generate", "a fox", "--modl", "x")).toContain("Did you mean --model?");
+  expect(await complaint("config", "lst")).toContain("Did you mean imggen config list?");
+  expect(await complaint("config", "nope")).toMatch(
+    /no subcommand "nope".*\n.*: list, get, set, unset, path/,
+  );
 });
 
 it("a question for help that names nothing is answered with the nearest command or topic, or all topics", async () => {
