@@ -157,7 +157,7 @@ const OWNERS: Record<string, string[]> = {
   "string-width": ["cli/text/columns.ts"],
   "zod/mini": ["store/task-lines.ts", "models/matrix-file/schema.ts", "sandbox/"],
   sharp: ["graphics/decoder.ts"],
-  sixel: ["graphics/sixel.ts"],
+  sixel: ["graphics/picture.ts"],
   "supports-terminal-graphics": ["cli/input/query-terminal.ts"],
   "zod/v4": ["mcp/"],
   "@modelcontextprotocol/server": ["mcp/"],

@@ -8,15 +8,17 @@ import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { nameIsTaken } from "../lib/publish.ts";
 import { readHead } from "../lib/read-file.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
+import { FLAG_LABELS } from "../models/labels.ts";
 import type { Ledger } from "../store/ledger.ts";
-import { commandFor } from "./command.ts";
-import { isFreeForThumbnails, isLink } from "./known-images.ts";
+import { SANDBOX_SERVICE } from "../task/intent.ts";
+import { FIELD_NAMES } from "../task/request-fields.ts";
+import { findImages, isFreeForThumbnails, isLink, THUMBNAILS } from "./known-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
-import { findImages, THUMBNAILS } from "./scan.ts";
 import { makeThumbnails, type ThumbnailedImage, type ThumbnailResult } from "./thumbnails.ts";
 
-export interface GalleryOptions {
+interface GalleryOptions {
   /** Absolute. */
   folder: string;
   /** Where the page goes, absolute. */
@@ -127,4 +129,20 @@ async function pageImage(
 function addressOf(file: string, page: string): string {
   const relative = path.relative(path.dirname(page), file);
   return relative.split(path.sep).map(encodeURIComponent).join("/");
+}
+
+/**
+ * The command line that makes an image again. A page may be given away, and the query of a reference image may be a
+ * signature: such a request is named by its task.
+ */
+function commandFor({ request, service, taskId, record }: ImageOrigin): string | null {
+  const where = service === SANDBOX_SERVICE ? ["--sandbox"] : [];
+  const references = [request.image ?? []].flat();
+  if (references.some((url) => url.includes("?")))
+    return taskId && record ? ["imggen", "rerun", shellWord(taskId), ...where].join(" ") : null;
+  const flags = FIELD_NAMES.filter((name) => name !== "prompt").flatMap((name) =>
+    [request[name] ?? []].flat().flatMap((value) => [FLAG_LABELS[name], shellWord(String(value))]),
+  );
+  const end = request.prompt.startsWith("-") ? ["--"] : [];
+  return ["imggen", "generate", ...flags, ...where, ...end, shellWord(request.prompt)].join(" ");
 }

@@ -1,5 +1,6 @@
 import { promises } from "node:fs";
 import path from "node:path";
+import { typeNamed } from "../lib/image/format.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { nameIsTaken } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
@@ -16,7 +17,7 @@ export interface KnownImage {
 }
 
 /** An image's file, as a folder lists it. */
-export interface ListedFile {
+interface ListedFile {
   name: string;
   bytes: number;
   modifiedMs: number;
@@ -72,7 +73,7 @@ export async function isFreeForThumbnails(folder: string): Promise<boolean> {
 }
 
 /** Whether imggen made this folder, for thumbnails. */
-export async function holdsThumbnails(folder: string): Promise<boolean> {
+async function holdsThumbnails(folder: string): Promise<boolean> {
   return (await readIndex(folder)) !== null;
 }
 
@@ -93,4 +94,39 @@ function isKnown(entry: [string, unknown]): entry is [string, KnownImage] {
 
 export async function isLink(file: string): Promise<boolean> {
   return (await promises.lstat(file).catch(() => null))?.isSymbolicLink() ?? false;
+}
+
+/** An image file in a folder or below. Its name is the path below the folder, with forward slashes. */
+export interface FoundImage extends ListedFile {
+  path: string;
+}
+
+/** How the folders end that a gallery's thumbnails are in. */
+export const THUMBNAILS = "-thumbnails";
+
+/**
+ * The image files in a folder and below, by name. Hidden ones, links to folders, and the thumbnails of any gallery are
+ * left out. @throws the system's error if the folder itself cannot be read
+ */
+export async function findImages(folder: string): Promise<FoundImage[]> {
+  const found: FoundImage[] = [];
+  const walk = async (below: string): Promise<void> => {
+    const entries = await promises.readdir(path.join(folder, below), { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const name = path.posix.join(below, entry.name);
+      const file = path.join(folder, below, entry.name);
+      if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+      if (entry.name.endsWith(THUMBNAILS) && (await holdsThumbnails(file))) continue;
+      // A folder that cannot be read hides its own images alone.
+      if (entry.isDirectory()) await walk(name).catch(() => {});
+      else if (typeNamed(entry.name) !== null) found.push(...(await look(name, file)));
+    }
+  };
+  await walk("");
+  return found;
+}
+
+async function look(name: string, file: string): Promise<FoundImage[]> {
+  const stats = await promises.stat(file).catch(() => null);
+  return stats?.isFile() ? [{ name, path: file, bytes: stats.size, modifiedMs: stats.mtimeMs }] : [];
 }

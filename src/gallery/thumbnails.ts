@@ -9,8 +9,7 @@ import { fileSha256 } from "../lib/file-digest.ts";
 import { inspectFileAt } from "../lib/image/inspect.ts";
 import { readHead } from "../lib/read-file.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
-import { type KnownImage, KnownImages } from "./known-images.ts";
-import type { FoundImage } from "./scan.ts";
+import { type FoundImage, type KnownImage, KnownImages } from "./known-images.ts";
 
 /** Sharp enough for a card on a display of double density. */
 const EDGE = 384;

@@ -1,7 +1,6 @@
 import { loadSharp, scaledPng } from "./decoder.ts";
-import { roomOf } from "./fit.ts";
 import type { Shown } from "./picture.ts";
-import type { Screen } from "./terminal.ts";
+import { roomOf, type Screen } from "./terminal.ts";
 
 /** Between two images, in pixels. */
 const GAP = 8;

@@ -1,12 +1,11 @@
 import { promises } from "node:fs";
+import { image2sixel } from "sixel/lib/SixelEncoder.js";
+import type { Size } from "../lib/image/format.ts";
 import type { ImageInfo } from "../lib/image/inspect.ts";
 import { blockPicture } from "./blocks.ts";
-import { type ImageSource, scaledPixels, scaledPng, UndecodableError } from "./decoder.ts";
-import { fittedCells } from "./fit.ts";
-import { iterm2Picture } from "./iterm2.ts";
+import { type ImageSource, type Pixels, scaledPixels, scaledPng, UndecodableError } from "./decoder.ts";
 import { kittyPicture, kittyPictureInTmux } from "./kitty.ts";
-import { sixelPicture } from "./sixel.ts";
-import type { Screen } from "./terminal.ts";
+import { fittedCells, type Screen } from "./terminal.ts";
 
 /** A terminal gets larger files scaled. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -52,4 +51,19 @@ async function blocks({ source, image }: Shown, screen: Screen): Promise<string>
   if (colors === "none") throw new UndecodableError("this terminal shows neither pictures nor colours");
   const { width, height } = fittedCells(image, screen, { width: 1, height: 2 });
   return blockPicture(await scaledPixels(source, width, height * 2), colors);
+}
+
+/** Shows an image file of any type at the cursor, so many characters wide and high: https://iterm2.com/documentation-images.html */
+function iterm2Picture(file: Buffer, { width, height }: Size): string {
+  const how = `inline=1;size=${file.length};width=${width};height=${height};preserveAspectRatio=1`;
+  return `\u001b]1337;File=${how}:${file.toString("base64")}\u0007\n`;
+}
+
+/** What terminals with sixel graphics have at least. */
+const COLORS = 256;
+
+/** Shows pixels at the cursor. */
+function sixelPicture({ data, width, height }: Pixels): string {
+  // The library reads the array's whole buffer, so it gets a copy of this part alone.
+  return `${image2sixel(Uint8Array.from(data), width, height, COLORS)}\n`;
 }

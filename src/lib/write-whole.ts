@@ -1,10 +1,9 @@
 import { renameSync } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "./disk-file.ts";
-import { removeIfPossible } from "./durable.ts";
+import { removeIfPossible, syncFolder } from "./durable.ts";
 import { publishOnce } from "./publish.ts";
 import { randomDigits } from "./random-digits.ts";
-import { syncFolder } from "./sync-folder.ts";
 import { whileInUse } from "./while-in-use.ts";
 
 /** The name of a draft; the group is the name of its file. */

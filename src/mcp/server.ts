@@ -5,19 +5,61 @@ import {
   Server,
   type Tool as ToolDescription,
 } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod/v4";
+import type { Client } from "../client/client.ts";
+import type { Clock } from "../lib/clock.ts";
 import { VERSION } from "../lib/version.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
+import { Jobs } from "./jobs.ts";
+import { type Lines, LineTransport } from "./line-transport.ts";
 import { progressOf } from "./progress.ts";
-import type { SessionCosts } from "./session-budget.ts";
+import type { SessionBudget, SessionCosts } from "./session-budget.ts";
 import type { CallSettings, Tool, Toolbox } from "./tool.ts";
-import { estimateCost } from "./tools/estimate-cost.ts";
 import { generateImage } from "./tools/generate-image.ts";
 import { getTask } from "./tools/get-task.ts";
 import { history } from "./tools/history.ts";
-import { listModels } from "./tools/list-models.ts";
+import { estimateCost, listModels } from "./tools/list-models.ts";
 import { resumeTasks } from "./tools/resume-tasks.ts";
+
+export interface ServeOptions extends Lines, Pick<Toolbox, "findTask"> {
+  client: Client;
+  budget: SessionBudget;
+  settings: () => Promise<CallSettings>;
+  clock: Clock;
+  /** Stops the server cleanly. */
+  signal: AbortSignal;
+  /** Called with errors outside any call. */
+  onError: (error: Error) => void;
+}
+
+/** How long calls may take to end after the client has closed the connection, and again after they were aborted. */
+const LAST_CALLS_MS = 1000;
+
+/**
+ * Serves one MCP client until it closes a pipe or the signal comes. Then every call is stopped cleanly: what is
+ * charged stays in the ledger, for `imggen resume`.
+ */
+export async function serve(options: ServeOptions): Promise<void> {
+  const { input, write, client, budget, settings, clock, findTask, signal, onError } = options;
+  const shared = { client, budget, clock, findTask, jobs: new Jobs() };
+  const transport = new LineTransport({ input, write });
+  const server = serveStdio(() => createServer(shared, settings), { transport, onerror: onError });
+  const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
+  await Promise.race([transport.ended, aborted(signal)]);
+  if (!signal.aborted) await lastCalls();
+  await client.close();
+  await lastCalls();
+  await server.close();
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
 
 function toolsFor(matrix: Matrix): readonly Tool[] {
   return [generateImage(matrix), getTask, listModels, estimateCost(matrix), resumeTasks, history(matrix)];

@@ -1,5 +1,4 @@
-import type { Matrix, Model } from "./matrix.ts";
-import { canonicalQuality } from "./quality.ts";
+import { canonicalQuality, type Matrix, type Model } from "./matrix.ts";
 
 export interface Cost {
   /** `null` if the service's document gives no price. */

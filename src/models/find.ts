@@ -1,6 +1,5 @@
 import { editDistance } from "./edit-distance.ts";
-import { type Kind, LONGEST_ID, type Matrix, type Model } from "./matrix.ts";
-import { canonicalQuality } from "./quality.ts";
+import { canonicalQuality, type Kind, LONGEST_ID, type Matrix, type Model } from "./matrix.ts";
 
 /** The filters of `imggen models`; an absent field filters nothing. */
 export interface ModelFilter {

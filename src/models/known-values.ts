@@ -1,6 +1,5 @@
 import { resolveModel } from "./find.ts";
-import { DEFAULT_MODEL, type Matrix } from "./matrix.ts";
-import { canonicalQuality } from "./quality.ts";
+import { canonicalQuality, DEFAULT_MODEL, type Matrix } from "./matrix.ts";
 import { isKnownRatio, isWellFormedRatio } from "./ratio.ts";
 import { unknownModelRefusal } from "./rules/model.ts";
 import { unknownQualityRefusal } from "./rules/quality.ts";

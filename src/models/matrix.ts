@@ -154,3 +154,8 @@ export const MODELS: Matrix = [
 
 /** Section 2.4: models that ignore `maxImages`. Not in the rows, because it is a rule and not a field of a model. */
 export const IGNORES_MAX_IMAGES: ReadonlySet<string> = new Set(["z-image"]);
+
+/** The service's spelling of a quality given in any case, or `undefined` if there is no such quality. */
+export function canonicalQuality(value: string): Quality | undefined {
+  return QUALITIES.find((quality) => quality.toLowerCase() === value.toLowerCase());
+}

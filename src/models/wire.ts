@@ -1,7 +1,6 @@
 import type { GenerationRequest, RequestInput } from "../task/request.ts";
 import { type FieldName, fieldsFrom, type SentFields } from "../task/request-fields.ts";
-import { IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
-import { canonicalQuality } from "./quality.ts";
+import { canonicalQuality, IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
 
 /** The input that passed the rules, in the service's spelling and without fields that it would ignore. */
 export function normalizeInput(input: RequestInput, model: Model): RequestInput {

@@ -9,10 +9,9 @@ import {
   sweepClaims,
   takeClaim,
 } from "../lib/claim.ts";
-import { isPresent, makeFolder } from "../lib/durable.ts";
+import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
-import { syncFolder } from "../lib/sync-folder.ts";
 import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";

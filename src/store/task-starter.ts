@@ -1,9 +1,8 @@
 import path from "node:path";
 import { type Clock, isoTime } from "../lib/clock.ts";
-import { makeFolder, removeIfPossible, removeIfPresent } from "../lib/durable.ts";
+import { makeFolder, removeIfPossible, removeIfPresent, syncFolder } from "../lib/durable.ts";
 import type { Processes } from "../lib/processes.ts";
 import { randomDigits } from "../lib/random-digits.ts";
-import { syncFolder } from "../lib/sync-folder.ts";
 import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";

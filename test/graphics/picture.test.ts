@@ -3,10 +3,9 @@ import path from "node:path";
 import sharp from "sharp";
 import { decode } from "sixel/lib/index.js";
 import { describe, expect, it } from "vitest";
-import { fittedCells } from "../../src/graphics/fit.ts";
 import { gridOf } from "../../src/graphics/grid.ts";
 import { pictureOf } from "../../src/graphics/picture.ts";
-import type { Screen } from "../../src/graphics/terminal.ts";
+import { fittedCells, type Screen } from "../../src/graphics/terminal.ts";
 import { inspectFileAt } from "../../src/lib/image/inspect.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { syncFolder } from "../../src/lib/sync-folder.ts";
+import { syncFolder } from "../../src/lib/durable.ts";
 import { countSyncs } from "../support/system-calls.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

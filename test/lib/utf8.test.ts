@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { firstInvalidByte } from "../../src/lib/utf8.ts";
+import { firstInvalidByte } from "../../src/lib/read-file.ts";
 import { share } from "../support/holds.ts";
 
 describe("the first byte that is no UTF-8", () => {

@@ -3,7 +3,7 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { withPreviews } from "../../src/mcp/preview.ts";
+import { withPreviews } from "../../src/mcp/answer.ts";
 import { highestCost } from "../../src/models/cost.ts";
 import { MODELS } from "../../src/models/matrix.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";

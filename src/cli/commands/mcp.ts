@@ -40,7 +40,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const matrix = await session.matrix();
   const budget = new SessionBudget(matrix, capOf(flags));
   await folderOf(flags, session);
-  const { serve } = await import("../../mcp/serve.ts");
+  const { serve } = await import("../../mcp/server.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;

@@ -1,6 +1,6 @@
 import { UsageError } from "../../lib/error-types.ts";
 import { openInput } from "../../lib/open-input.ts";
-import { firstInvalidByte } from "../../lib/utf8.ts";
+import { firstInvalidByte } from "../../lib/read-file.ts";
 import type { Context } from "../session/context.ts";
 import { inputChunks } from "./input-stream.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPresent } from "../../lib/durable.ts";
-import { typeNamed } from "../../lib/image/extensions.ts";
+import { typeNamed } from "../../lib/image/format.ts";
 import { inspectImage } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import type { TaskDeps } from "../deps.ts";

@@ -3,7 +3,7 @@ import { platform } from "node:os";
 import path from "node:path";
 import { isFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { LONGEST_EXTENSION } from "../../lib/image/extensions.ts";
+import { LONGEST_EXTENSION } from "../../lib/image/format.ts";
 import { type Wording, worded } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/destination.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, templateProblem } from "./file-name.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { ANY_EXTENSION } from "../../lib/image/extensions.ts";
+import { ANY_EXTENSION } from "../../lib/image/format.ts";
 import type { Wording } from "../../lib/wording.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { shortTaskId } from "../../task/short-task-id.ts";

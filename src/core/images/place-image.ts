@@ -1,7 +1,6 @@
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
-import { removeIfPossible } from "../../lib/durable.ts";
-import { syncFolder } from "../../lib/sync-folder.ts";
+import { removeIfPossible, syncFolder } from "../../lib/durable.ts";
 import { whileInUse } from "../../lib/while-in-use.ts";
 import type { TaskDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";

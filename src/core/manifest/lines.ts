@@ -1,4 +1,4 @@
-import { firstInvalidByte } from "../../lib/utf8.ts";
+import { firstInvalidByte } from "../../lib/read-file.ts";
 
 /** One line of a manifest, without its line end. */
 export interface ManifestLine {

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { ANY_EXTENSION, LONGEST_EXTENSION } from "../../lib/image/extensions.ts";
+import { ANY_EXTENSION, LONGEST_EXTENSION } from "../../lib/image/format.ts";
 import { LONGEST_NAME_BYTES } from "../images/file-name.ts";
 import { portableNameProblem } from "../images/portable-name.ts";
 import { quoted } from "./quoted.ts";

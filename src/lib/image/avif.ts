@@ -1,6 +1,12 @@
-import type { ByteWindow } from "./byte-window.ts";
-import { EXTENSIONS } from "./extensions.ts";
-import { cutShort, damaged, type ImageFormat, type Size, type Verdict, whole } from "./format.ts";
+import {
+  type ByteWindow,
+  cutShort,
+  damaged,
+  type ImageFormat,
+  type Size,
+  type Verdict,
+  whole,
+} from "./format.ts";
 
 const HEADER_BYTES = 8;
 /** Far more than a real file has; a hostile one could contain millions of empty boxes. */
@@ -19,8 +25,6 @@ interface Box {
 export const avif: ImageFormat = {
   type: "avif",
   name: "AVIF",
-  mediaType: "image/avif",
-  extension: EXTENSIONS.avif[0],
   begins: hasBrand,
   examine,
 };

@@ -1,4 +1,4 @@
-import type { ByteWindow } from "./byte-window.ts";
+import path from "node:path";
 
 export type ImageType = "png" | "jpeg" | "webp" | "gif" | "avif";
 
@@ -21,9 +21,6 @@ export interface ImageFormat {
   type: ImageType;
   /** For messages. */
   name: string;
-  mediaType: string;
-  /** Without the dot. */
-  extension: string;
   /** Whether a file that begins with these bytes is of this format, or could be if it were longer. */
   begins(head: Buffer): boolean;
   /** Walks the file to its end; called only if `begins` is true. */
@@ -49,4 +46,82 @@ export function damaged(at: number): Verdict {
 export function sharesStart(head: Buffer, signature: Buffer): boolean {
   const length = Math.min(head.length, signature.length);
   return length > 0 && head.subarray(0, length).equals(signature.subarray(0, length));
+}
+
+/** The file name extensions of each image type, without the dot. New files get the first. */
+export const EXTENSIONS = {
+  png: ["png"],
+  jpeg: ["jpg", "jpeg"],
+  webp: ["webp"],
+  gif: ["gif"],
+  avif: ["avif"],
+} as const satisfies Record<ImageType, readonly [string, ...string[]]>;
+
+/** The image type that a file's name says; null for a name that says none. */
+export function typeNamed(file: string): ImageType | null {
+  const extension = path.extname(file).slice(1).toLowerCase();
+  const types: readonly [string, readonly string[]][] = Object.entries(EXTENSIONS);
+  return (types.find(([, each]) => each.includes(extension))?.[0] as ImageType | undefined) ?? null;
+}
+
+const ALL: readonly string[] = Object.values(EXTENSIONS).flat();
+
+/** All extensions as alternatives of a regular expression. */
+export const ANY_EXTENSION = ALL.join("|");
+
+/** The longest extension, with the dot: a name without one must have room for it. */
+export const LONGEST_EXTENSION = `.${ALL.reduce((longest, each) => (each.length > longest.length ? each : longest))}`;
+
+/** Random access to bytes. A read returns fewer bytes than requested only at the end. */
+export interface ByteSource {
+  read(position: number, length: number): Promise<Uint8Array>;
+  /** Total bytes. */
+  size: number;
+}
+
+const WINDOW_BYTES = 256 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * One window of 256 KiB over a source of any size. Walking a file from header to header costs one read per
+ * window rather than one per header, and memory stays the same however large the file is.
+ */
+export class ByteWindow {
+  readonly size: number;
+  readonly #source: ByteSource;
+  #start = 0;
+  #bytes: Buffer = NOTHING;
+
+  constructor(source: ByteSource) {
+    this.size = source.size;
+    this.#source = source;
+  }
+
+  /** Exactly `length` bytes, or `null` if the file ends before them. */
+  async bytes(position: number, length: number): Promise<Buffer | null> {
+    const view = this.loaded(position, length) ?? (await this.from(position, length));
+    return view === null ? null : view.subarray(0, length);
+  }
+
+  /** From `position` to the end of the window: at least `least` bytes, or `null` if the file ends sooner. */
+  async from(position: number, least: number): Promise<Buffer | null> {
+    return this.loaded(position, least) ?? (await this.#load(position, least));
+  }
+
+  /** As `from`, but only what is in memory already, so that a walk in tiny steps need not await each. */
+  loaded(position: number, least: number): Buffer | null {
+    const offset = position - this.#start;
+    if (offset < 0 || offset + least > this.#bytes.length) return null;
+    return this.#bytes.subarray(offset);
+  }
+
+  async #load(position: number, least: number): Promise<Buffer | null> {
+    if (position + least > this.size) return null;
+    const length = Math.min(Math.max(WINDOW_BYTES, least), this.size - position);
+    const read = await this.#source.read(position, length);
+    this.#start = position;
+    this.#bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength);
+    // A file that was truncated during the read ends here.
+    return this.#bytes.length < least ? null : this.#bytes;
+  }
 }

@@ -1,6 +1,5 @@
-import type { ByteWindow } from "./byte-window.ts";
-import { EXTENSIONS } from "./extensions.ts";
 import {
+  type ByteWindow,
   cutShort,
   damaged,
   type ImageFormat,
@@ -20,8 +19,6 @@ const TRAILER = 0x3b;
 export const gif: ImageFormat = {
   type: "gif",
   name: "GIF",
-  mediaType: "image/gif",
-  extension: EXTENSIONS.gif[0],
   begins: (head) => VERSIONS.some((version) => sharesStart(head, version)),
   examine,
 };

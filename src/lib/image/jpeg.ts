@@ -1,6 +1,5 @@
-import type { ByteWindow } from "./byte-window.ts";
-import { EXTENSIONS } from "./extensions.ts";
 import {
+  type ByteWindow,
   cutShort,
   damaged,
   type ImageFormat,
@@ -32,8 +31,6 @@ interface Marker {
 export const jpeg: ImageFormat = {
   type: "jpeg",
   name: "JPEG",
-  mediaType: "image/jpeg",
-  extension: EXTENSIONS.jpeg[0],
   begins: (head) => sharesStart(head, START),
   examine,
 };

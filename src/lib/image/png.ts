@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
-import type { ByteWindow } from "./byte-window.ts";
-import { EXTENSIONS } from "./extensions.ts";
 import {
+  type ByteWindow,
   cutShort,
   damaged,
   type ImageFormat,
@@ -28,8 +27,6 @@ const IEND = 0x4945_4e44;
 export const png: ImageFormat = {
   type: "png",
   name: "PNG",
-  mediaType: "image/png",
-  extension: EXTENSIONS.png[0],
   begins: (head) => sharesStart(head, SIGNATURE),
   examine,
 };

@@ -1,6 +1,5 @@
-import type { ByteWindow } from "./byte-window.ts";
-import { EXTENSIONS } from "./extensions.ts";
 import {
+  type ByteWindow,
   cutShort,
   damaged,
   type ImageFormat,
@@ -20,8 +19,6 @@ const PICTURES = new Set(["VP8 ", "VP8L", "ANMF"]);
 export const webp: ImageFormat = {
   type: "webp",
   name: "WebP",
-  mediaType: "image/webp",
-  extension: EXTENSIONS.webp[0],
   begins: (head) => sharesStart(head, RIFF) && (head.length <= 8 || sharesStart(head.subarray(8), WEBP)),
   examine,
 };

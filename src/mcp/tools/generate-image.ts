@@ -1,12 +1,15 @@
+import path from "node:path";
 import { z } from "zod/v4";
 import type { RequestOptions } from "../../client/options.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
+import { realFolder } from "../../core/batch/row-files.ts";
+import { outputNameProblem } from "../../core/manifest/output-name.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { isBelow } from "../../lib/is-below.ts";
 import type { Matrix } from "../../models/matrix.ts";
+import { PREVIEW_SCHEMA, withPreviews } from "../answer.ts";
 import type { Call } from "../jobs.ts";
-import { placeBelow } from "../place-below.ts";
-import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
-import { requestSchema } from "../request-schema.ts";
-import { type Toolbox, tool } from "../tool.ts";
+import { requestSchema, type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
 
 const inputOf = (matrix: Matrix) =>
@@ -78,4 +81,27 @@ async function taskFor(spec: TaskSpec, call: Call, toolbox: Toolbox): Promise<Ta
   return budget.spend(estimate, allowUndocumentedCost, () =>
     client.generate({ ...options, output: spec.place, reuse, again: !reuse }),
   );
+}
+
+/**
+ * Where a call's images go: the session's folder, or a file or folder below it.
+ * @param folder absolute
+ * @throws UsageError for a path that is outside, by its name or through a link
+ */
+async function placeBelow(folder: string, output: string | undefined): Promise<string> {
+  if (output === undefined) return `${folder}/`;
+  const name = output === "" ? output : path.posix.normalize(output);
+  const bare = name.replace(/(?<=.)\/$/, "");
+  const problem = bare === "." ? null : outputNameProblem(bare);
+  if (problem !== null) throw refused(output, problem, folder);
+  const target = path.join(folder, bare);
+  if (!isBelow(await realFolder(target), await realFolder(folder)))
+    throw refused(output, "a link in it leads out of the output folder", folder);
+  return /(?:^|\/)\.?$/.test(name) ? `${target}/` : target;
+}
+
+function refused(output: string, problem: string, folder: string): UsageError {
+  return new UsageError(`output ${JSON.stringify(output)}: ${problem}.`, {
+    hint: `Nothing was sent. Give a path relative to ${folder}, or omit output.`,
+  });
 }

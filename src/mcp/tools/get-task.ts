@@ -1,7 +1,6 @@
 import { z } from "zod/v4";
-import { type Answer, taskAnswer } from "../answer.ts";
+import { type Answer, PREVIEW_SCHEMA, taskAnswer, withPreviews } from "../answer.ts";
 import type { Call } from "../jobs.ts";
-import { PREVIEW_SCHEMA, withPreviews } from "../preview.ts";
 import { type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
 

@@ -2,8 +2,7 @@ import { z } from "zod/v4";
 import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history-filter.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import { shownFile } from "../answer.ts";
-import { requestSchema } from "../request-schema.ts";
-import { tool } from "../tool.ts";
+import { requestSchema, tool } from "../tool.ts";
 
 export const history = (matrix: Matrix) =>
   tool({

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
-import { KINDS, QUALITIES } from "../../models/matrix.ts";
-import { tool } from "../tool.ts";
+import { KINDS, type Matrix, QUALITIES } from "../../models/matrix.ts";
+import { requestSchema, tool } from "../tool.ts";
 
 export const listModels = tool({
   name: "list_models",
@@ -18,3 +18,16 @@ export const listModels = tool({
     return { result: { ok: true, models: client.models(filter) } };
   },
 });
+
+export const estimateCost = (matrix: Matrix) =>
+  tool({
+    name: "estimate_cost",
+    title: "Estimate a request's cost",
+    description:
+      "Checks a request against the model matrix and gives its documented cost in credits; null means not documented. Sends nothing, costs nothing.",
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    input: z.strictObject(requestSchema(matrix)),
+    async run(fields, _call, { client, defaults }) {
+      return { result: { ok: true, ...client.estimate({ ...defaults, ...fields }) } };
+    },
+  });

@@ -1,7 +1,7 @@
+import { estimateCost } from "../cost.ts";
 import { nearestText } from "../find.ts";
 import type { Matrix } from "../matrix.ts";
-import { type Refusal, type Rule, refuse, warning } from "./rule.ts";
-import { shown } from "./wording.ts";
+import { type Refusal, type Rule, refuse, shown, warning } from "./rule.ts";
 
 /** Section 2.4: the allowed values of `model`. */
 export function unknownModelRefusal(name: string, label: string, matrix: Matrix): Refusal {
@@ -14,3 +14,12 @@ export function unknownModelRefusal(name: string, label: string, matrix: Matrix)
 
 export const modelListed: Rule = ({ model }) =>
   model.documented ? undefined : warning(`${model.id} is not in the service's list of models`);
+
+/** Section 8: a price that the document does not settle. */
+export const price: Rule = ({ input, model }) => {
+  const { credits, estimate } = estimateCost(model, input.quality);
+  if (!estimate) return undefined;
+  return warning(
+    `${model.id} has no documented price without a quality; ${credits} credits, its lowest, is an estimate`,
+  );
+};

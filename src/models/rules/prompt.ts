@@ -1,6 +1,5 @@
 import type { Matrix } from "../matrix.ts";
-import { type Refusal, type Rule, refuse, warning } from "./rule.ts";
-import { modelList } from "./wording.ts";
+import { modelList, type Refusal, type Rule, refuse, warning } from "./rule.ts";
 
 /** Section 7, `empty_prompt`. No model takes a blank prompt, so this holds even where nothing else is checked. */
 export function emptyPromptRefusal(prompt: string, label: string): Refusal | undefined {

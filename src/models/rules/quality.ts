@@ -1,8 +1,6 @@
 import { findModels } from "../find.ts";
-import { QUALITIES } from "../matrix.ts";
-import { canonicalQuality } from "../quality.ts";
-import { type Refusal, type Rule, refuse } from "./rule.ts";
-import { modelList, shown } from "./wording.ts";
+import { canonicalQuality, QUALITIES } from "../matrix.ts";
+import { modelList, type Refusal, type Rule, refuse, shown } from "./rule.ts";
 
 /** Sections 2.2 and 2.5: one of the field's values, and one of the model's where the document gives them. */
 export const quality: Rule = ({ input, model, matrix, labels }) => {

@@ -1,8 +1,7 @@
 import { findModels } from "../find.ts";
 import { type Matrix, RATIOS } from "../matrix.ts";
 import { intendedRatio, isKnownRatio, isWellFormedRatio, nearestRatio } from "../ratio.ts";
-import { type Refusal, type Rule, refuse, type Warning, warning } from "./rule.ts";
-import { modelList, shown } from "./wording.ts";
+import { modelList, type Refusal, type Rule, refuse, shown, type Warning, warning } from "./rule.ts";
 
 /** Section 2.5: a ratio has to be in the model's row; a model without a row may take any. */
 export const ratio: Rule = ({ input, model, matrix, labels }) => {

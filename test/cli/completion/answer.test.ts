@@ -3,7 +3,7 @@ import { offer } from "../../../src/cli/completion/answer.ts";
 import type { Sources } from "../../../src/cli/completion/values.ts";
 import type { Description } from "../../../src/cli/help/describe.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
-import { mergeMatrix } from "../../../src/models/matrix-file/merge.ts";
+import { mergeMatrix } from "../../../src/models/matrix-file/read.ts";
 import { SETTING_NAMES } from "../../../src/store/settings-table.ts";
 import { describedProgram } from "../../support/description.ts";
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { describeForeign } from "../../../src/lib/image/foreign.ts";
+import { describeForeign } from "../../../src/lib/image/inspect.ts";
 
 it.each([
   ["empty", ""],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Matrix, MODELS } from "../../../src/models/matrix.ts";
-import { mergeMatrix } from "../../../src/models/matrix-file/merge.ts";
+import { mergeMatrix } from "../../../src/models/matrix-file/read.ts";
 import { MatrixProblem } from "../../../src/models/matrix-file/schema.ts";
 
 const find = (matrix: Matrix, id: string) => matrix.find((model) => model.id === id);

@@ -1,9 +1,0 @@
-import { createHash } from "node:crypto";
-
-/** Makes this digest differ from any other of the same key. Changing it would orphan stored tasks. */
-const DOMAIN = "imggen api key\0";
-
-/** 16 hexadecimal digits that identify an API key on disk without revealing it. */
-export function keyFingerprint(key: string): string {
-  return createHash("sha256").update(DOMAIN).update(key).digest("hex").slice(0, 16);
-}
