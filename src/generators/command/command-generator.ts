@@ -1,9 +1,8 @@
 import { chmod, lstat, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { isPresent } from "../../lib/durable.ts";
+import { isPresent, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { syncFolder } from "../../lib/sync-folder.ts";
 import {
   type GeneratedImage,
   type Generator,
