@@ -75,12 +75,13 @@ class Run {
     });
     child.on("error", (error) => this.#end({ kind: "not_started", error }));
     child.on("exit", (code, killedBy) => {
+      const late = this.#isOutOfTime;
       // What it has started may live on.
-      if (this.#isOutOfTime) {
-        this.#stop({ kind: "timed_out", ...this.#output() });
-        return;
-      }
-      const ended = () => this.#end({ kind: "ended", code, killedBy, ...this.#output() });
+      if (late) signalAll(child, "SIGKILL");
+      const ended = () => {
+        const how = late ? { kind: "timed_out" as const } : { kind: "ended" as const, code, killedBy };
+        this.#end({ ...how, ...this.#output() });
+      };
       this.#timers.push(setTimeout(ended, OUTPUT_AFTER_EXIT_MS));
       child.on("close", ended);
     });

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { runProgram } from "../../src/lib/run-program.ts";
+import { type ProgramOptions, runProgram } from "../../src/lib/run-program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const never = new AbortController().signal;
 const { PATH } = process.env;
-const sh = (script: string, { timeoutMs = 20_000, signal = never } = {}) =>
-  runProgram(["sh", "-c", script], { env: { PATH }, timeoutMs, signal });
+const sh = (script: string, options: Partial<ProgramOptions> = {}) =>
+  runProgram(["sh", "-c", script], { env: { PATH }, timeoutMs: 20_000, signal: never, ...options });
 
 it("returns what a program wrote, and how it ended", async () => {
   expect(await sh("echo out; echo err >&2; exit 3")).toEqual({
@@ -51,6 +51,32 @@ it.each(["a time-out", "an abort"])("kills a program and all that it has started
   if (!isTimeout) stop.abort();
   expect((await running).kind).toBe(isTimeout ? "timed_out" : "aborted");
   await expect.poll(() => started.filter(isAlive)).toEqual([]);
+});
+
+it("asks a program to end where it has time for that, and then kills it and what it has started", async () => {
+  const pids = path.join(await temporaryFolder(), "pids");
+  const started = async () => (await readFile(pids, "utf8")).split("\n").filter(Boolean).map(Number);
+  const sleeper = `sh -c "trap '' TERM; echo \\$\\$ >> '${pids}'; while :; do sleep 1; done" &`;
+  const polite = await sh(`${sleeper} trap 'echo asked; exit 3' TERM; sleep 60 & wait`, {
+    timeoutMs: 1500,
+    graceMs: 15_000,
+  });
+  expect(polite).toEqual({ kind: "timed_out", stdout: "asked\n", stderr: "" });
+  const deaf = await sh(`trap '' TERM; ${sleeper} wait`, { timeoutMs: 1500, graceMs: 500 });
+  expect(deaf.kind).toBe("timed_out");
+  expect(await started()).toHaveLength(2);
+  await expect.poll(async () => (await started()).filter(isAlive)).toEqual([]);
+});
+
+it("keeps the end of a flood on standard output where that is asked for", async () => {
+  const end = await sh("seq 100000; exit 4", { dropsOutput: true });
+  expect(end).toMatchObject({ kind: "ended", code: 4, stdout: expect.stringMatching(/\n100000\n$/) });
+  expect(end.kind === "ended" && end.stdout.length).toBe(64 * 1024);
+});
+
+it("runs a program in the folder that it is given", async () => {
+  const folder = await temporaryFolder();
+  expect(await sh("pwd", { cwd: folder })).toMatchObject({ stdout: `${folder}\n` });
 });
 
 it("starts nothing once it is aborted", async () => {
