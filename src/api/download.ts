@@ -23,6 +23,8 @@ export interface DownloadOptions {
   serviceUrl: URL;
   /** Masks the API key in a URL: no host but the service may see it, even if a redirect contains it. */
   maskKey: (text: string) => string;
+  /** Headers for the service's own origin alone, and never along a redirect. Default: none. */
+  headers?: Readonly<Record<string, string>> | undefined;
   /** No byte for this long ends the attempt. Default 30 s. */
   idleTimeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -36,7 +38,7 @@ const LEAST_BYTES_PER_PERIOD = 60 * 1024;
 const MOST_REDIRECTS = 5;
 const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
-/** Downloads from a result URL once, following redirects, never with an Authorization header. Never throws. */
+/** Downloads from a result URL once, following redirects, never with an Authorization header of its own. Never throws. */
 export async function download(
   url: string,
   sink: ByteSink,
@@ -47,7 +49,8 @@ export async function download(
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
     const checked = await checkResultUrl(options.maskKey(target), options.serviceUrl);
     if (typeof checked === "string") return { outcome: "forbidden", why: checked };
-    const reply = await fetchOnce(checked, sink, startMs, options);
+    const isOwn = hop === 0 && checked.origin === options.serviceUrl.origin;
+    const reply = await fetchOnce(checked, isOwn ? options.headers : {}, sink, startMs, options);
     if (typeof reply !== "string") return reply;
     target = reply;
   }
@@ -72,6 +75,7 @@ export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL
 /** One hop: its outcome, or the URL it redirects to. */
 async function fetchOnce(
   url: URL,
+  own: DownloadOptions["headers"],
   sink: ByteSink,
   startMs: number,
   options: DownloadOptions,
@@ -86,7 +90,7 @@ async function fetchOnce(
       {
         method: "GET",
         url,
-        headers: { accept: "image/*", "accept-encoding": "identity" },
+        headers: { ...own, accept: "image/*", "accept-encoding": "identity" },
         idleTimeoutMs: Math.min(options.idleTimeoutMs ?? IDLE_TIMEOUT_MS, LONGEST_MS),
         signal: options.signal,
       },

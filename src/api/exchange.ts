@@ -4,7 +4,7 @@ import { type HttpRequest, type ReplyHeaders, type ReplyReceiver, TransportError
 /** A request as it is sent. */
 export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
   headers: Record<string, string>;
-  body: string | null;
+  body: string | Buffer | null;
 }
 
 /** Sends requests, and calls their exchanges at each step. */

@@ -3,7 +3,7 @@ export interface HttpRequest {
   method: "GET" | "HEAD" | "POST";
   url: URL;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Buffer;
   /** The whole exchange, connection and body included, may take this long. */
   timeoutMs?: number;
   /** No byte for this long ends the exchange. */

@@ -1,3 +1,4 @@
+import type { HttpClientOptions } from "../api/client.ts";
 import type { Proxies } from "../api/proxies.ts";
 import type { Clock } from "../lib/clock.ts";
 
@@ -61,6 +62,8 @@ export interface GeneratorDeps {
   env: Readonly<Record<string, string | undefined>>;
   proxies: Proxies | undefined;
   clock: Clock;
+  /** Called for every HTTP exchange with a server, for `--verbose`. */
+  onExchange?: HttpClientOptions["onExchange"];
 }
 
 /** What a failure means for the queue and for the task. */

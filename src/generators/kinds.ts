@@ -1,4 +1,5 @@
 import type { Generator, GeneratorDeps } from "./generator.ts";
+import { isPrivateHost } from "./private-host.ts";
 import type { GeneratorOptions, GeneratorSpec } from "./spec.ts";
 
 type KindName = GeneratorSpec["kind"];
@@ -14,6 +15,10 @@ interface Kind<Name extends KindName> {
 
 /** Every kind of generator. A new one is a file that makes a `Generator`, and an entry here. */
 const KINDS: { readonly [Name in KindName]?: Kind<Name> } = {
+  openai: {
+    load: async () => (await import("./openai/openai-generator.ts")).openAiGenerator,
+    isPaid: isOnThePublicInternet,
+  },
   command: {
     load: async () => (await import("./command/command-generator.ts")).commandGenerator,
     isPaid: () => false,
@@ -33,6 +38,10 @@ export async function openGenerator(
 /** Whether images are paid for, where the user does not say: all but a command's, and those of a private network. */
 export function isPaidByDefault(spec: GeneratorSpec): boolean {
   return kindOf(spec).isPaid(spec);
+}
+
+function isOnThePublicInternet({ url }: { url: string }): boolean {
+  return !isPrivateHost(new URL(url).hostname);
 }
 
 function kindOf<Name extends KindName>(spec: SpecOf<Name>): Kind<Name> {

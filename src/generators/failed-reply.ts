@@ -1,0 +1,94 @@
+import { parseRetryAfter } from "../api/retry.ts";
+import type { ReplyHeaders } from "../api/transport.ts";
+import { type ErrorBody, readErrorBody } from "./error-body.ts";
+import { GeneratorError, type GeneratorFailure } from "./generator.ts";
+
+/** A reply that is not a success. */
+export interface FailedReply {
+  status: number;
+  headers: ReplyHeaders;
+  body: string;
+}
+
+/** Whose it is. */
+export interface Asked {
+  /** For messages: the server. */
+  host: string;
+  isPaid: boolean;
+  /** Hides the key: a server may repeat it. */
+  mask: (text: string) => string;
+  /** The wall clock, for a Retry-After that is a date. */
+  nowMs: number;
+}
+
+/** Codes of an account that cannot pay, or has reached its limit: to ask again for another image would be no use. */
+const NO_CREDIT =
+  /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
+/** Codes of a prompt or an image that the server will not have, whatever the status. */
+const MODERATED = /moderation|content_?(policy|filter)|safety|image_generation_user_error/i;
+
+/** What a reply that is not a success means, with the server's own words in it. */
+export function failedReply(reply: FailedReply, asked: Asked): GeneratorError {
+  const said = readErrorBody(asked.mask(reply.body));
+  const failure = meaningOf(reply, said, asked);
+  const words = `HTTP ${reply.status}${said.words === null ? "" : `: ${said.words}`}`;
+  return new GeneratorError(MESSAGES[messageOf(failure, reply.status)](asked.host, words), failure);
+}
+
+/** Whether a code among these says that the account cannot pay. */
+export function saysNoCredit({ codes }: Pick<ErrorBody, "codes">): boolean {
+  return codes.some((code) => NO_CREDIT.test(code));
+}
+
+const NO_CREDIT_LEFT: GeneratorFailure = { kind: "account", key: "my_credits.no_credits_description" };
+const NOT_LET_IN: GeneratorFailure = { kind: "account", key: "login_required" };
+
+function meaningOf({ status, headers }: FailedReply, said: ErrorBody, asked: Asked): GeneratorFailure {
+  const retryAfterMs = parseRetryAfter(headers["retry-after"], asked.nowMs);
+  if (saysNoCredit(said) || status === 402) return NO_CREDIT_LEFT;
+  if (status === 429) return { kind: "busy", retryAfterMs };
+  // Made nothing yet, and says when it will: its model loads.
+  if (status === 503 && !asked.isPaid && retryAfterMs !== null) return { kind: "busy", retryAfterMs };
+  if (LEADS_ELSEWHERE.has(status)) return NOT_LET_IN;
+  if (status === 408 || status < 400 || status >= 500) return { kind: "lost" };
+  const isModerated = said.codes.some((code) => MODERATED.test(code));
+  return !isModerated && REFUSES_ALL.has(status) ? NOT_LET_IN : { kind: "refused" };
+}
+
+/** Redirects that say of a POST that it was not handled here. No key goes along one. */
+const LEADS_ELSEWHERE: ReadonlySet<number> = new Set([301, 307, 308]);
+/** The key, the account, the address or the model is wrong, and would be for every other request too. */
+const REFUSES_ALL: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+
+type Case = "credit" | "key" | "account" | "address" | "redirect" | "busy" | "refused" | "lost";
+
+function messageOf(failure: GeneratorFailure, status: number): Case {
+  switch (failure.kind) {
+    case "account":
+      if (failure.key !== "login_required") return "credit";
+      if (status === 401) return "key";
+      if (status === 403) return "account";
+      return status < 400 ? "redirect" : "address";
+    case "busy":
+      return "busy";
+    case "refused":
+      return "refused";
+    default:
+      return "lost";
+  }
+}
+
+const MESSAGES: Readonly<Record<Case, (host: string, words: string) => string>> = {
+  credit: (host, words) =>
+    `The account at ${host} has no credit left, or has reached a limit (${words}). Add credit or raise the limit there.`,
+  key: (host, words) =>
+    `${host} does not accept the key (${words}). Give it one that it accepts: IMGGEN_GENERATOR_KEY (for OpenAI OPENAI_API_KEY too), or imggen login --generator.`,
+  account: (host, words) => `${host} does not let this account make images (${words}).`,
+  address: (host, words) =>
+    `${host} has no such address or model (${words}). Check --generator and --generator-model.`,
+  redirect: (host, words) =>
+    `${host} leads to another address, where the key does not go along (${words}). Give --generator that address.`,
+  busy: (host, words) => `${host} is busy (${words}).`,
+  refused: (host, words) => `${host} refused the request (${words}).`,
+  lost: (host, words) => `The request was sent to ${host}, and no image came back (${words}).`,
+};

@@ -1,0 +1,67 @@
+import { ArrivingImage } from "../../lib/image/inspect.ts";
+import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
+import type { StoredReply } from "../reply-file.ts";
+import { isEventStream, lastWord } from "./event-stream.ts";
+
+/** What a successful reply holds. */
+export type Answer =
+  | { kind: "bytes"; bytes: Buffer; usage: Usage }
+  /** Absolute, or relative to the server. */
+  | { kind: "url"; url: string; usage: Usage }
+  /** The server has answered, without an image. `body`: where its words may be. */
+  | { kind: "none"; body: string }
+  /** The reply was cut before its image was whole. */
+  | { kind: "cut" };
+
+type Usage = Readonly<Record<string, unknown>> | null;
+
+/**
+ * Reads a successful reply in any of the forms that servers of OpenAI's form use: JSON with `b64_json` or a URL, a stream
+ * of events, or the image itself. A reply that was cut short counts where its JSON is whole.
+ */
+export async function readAnswer({ headers, body, isWhole }: StoredReply): Promise<Answer> {
+  const type = String(headers["content-type"] ?? "");
+  if ((isWhole && type.startsWith("image/")) || (await isImage(body)))
+    return { kind: "bytes", bytes: body, usage: null };
+  const text = body.toString("utf8");
+  if (isEventStream(type, text)) {
+    const last = lastWord(text);
+    return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last));
+  }
+  const json = jsonOrNull(text.replace(/^\uFEFF/, ""));
+  if (json === null && !isWhole) return { kind: "cut" };
+  return answerIn(fieldsOf(json), text);
+}
+
+/** Whether a body is an image to its last byte. What is no image at all is found out by its first bytes. */
+async function isImage(body: Buffer): Promise<boolean> {
+  const image = new ArrivingImage();
+  image.write(body);
+  const file = {
+    size: body.length,
+    read: (position: number, length: number) => body.subarray(position, position + length),
+  };
+  return (await image.inspect(file)).ok;
+}
+
+/** The first image; of several, as `n` in a field of the user's may ask for, the others are not used. */
+function answerIn(json: Record<string, unknown>, body: string): Answer {
+  const usage = isJsonObject(json.usage) ? json.usage : null;
+  const items = [json.data ?? json].flat().filter(isJsonObject);
+  for (const { b64_json: base64, url, respect_moderation } of items) {
+    if (respect_moderation === false || json.respect_moderation === false) continue;
+    if (isText(base64)) return imageIn(base64, usage);
+    if (isText(url)) return url.startsWith("data:") ? imageIn(url, usage) : { kind: "url", url, usage };
+  }
+  return { kind: "none", body };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+/** @param text base64, or a `data:` URL of it, which some servers send in the same field */
+function imageIn(text: string, usage: Usage): Answer {
+  const base64 = text.replace(/^data:[^,]*,/, "");
+  return { kind: "bytes", bytes: Buffer.from(base64, "base64"), usage };
+}

@@ -1,0 +1,170 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { HttpReply } from "../../api/client.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
+import { readErrorBody } from "../error-body.ts";
+import { type FailedReply, failedReply, saysNoCredit } from "../failed-reply.ts";
+import {
+  type GeneratedImage,
+  type Generator,
+  type GeneratorDeps,
+  GeneratorError,
+  type GeneratorJob,
+  type JobDeps,
+} from "../generator.ts";
+import { GeneratorServer } from "../http.ts";
+import { readReplyFile, type StoredReply } from "../reply-file.ts";
+import type { GeneratorOptions } from "../spec.ts";
+import { readAnswer } from "./answer.ts";
+import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
+import { type ServerForm, serverFormOf } from "./servers.ts";
+
+/** A server of OpenAI's form: `POST <base>/images/generations`, and `/images/edits` with reference images. */
+export function openAiGenerator(
+  { url }: { url: string },
+  options: GeneratorOptions,
+  deps: GeneratorDeps,
+): Generator {
+  return new OpenAiGenerator(url, serverFormOf(url), options, deps);
+}
+
+/** @see openAiGenerator */
+export class OpenAiGenerator implements Generator {
+  readonly #url: URL;
+  readonly #form: ServerForm;
+  readonly #options: GeneratorOptions;
+  readonly #deps: GeneratorDeps;
+  readonly #server: GeneratorServer;
+  /** Fields that this server, asked for a model, has refused: not sent for that model again. */
+  readonly #refused = new Set<string>();
+
+  constructor(url: string, form: ServerForm, options: GeneratorOptions, deps: GeneratorDeps) {
+    this.#url = new URL(url);
+    this.#form = form;
+    this.#options = options;
+    this.#deps = deps;
+    const authorization = options.key === null ? null : `Bearer ${options.key}`;
+    this.#server = new GeneratorServer({ ...options, url, authorization }, deps);
+  }
+
+  async generate(job: GeneratorJob, { signal }: JobDeps): Promise<GeneratedImage> {
+    const request = await this.#requestFor(job, signal);
+    let reply = await this.#post(request, job, signal);
+    // The server says which field it does not take, so it has made nothing. Each is left out once.
+    while (this.#learnsFrom(reply, request, job)) reply = await this.#post(request, job, signal);
+    const image = await this.#imageOf(reply, job, signal);
+    if (image === null) throw this.#server.lost("the reply was cut short");
+    return image;
+  }
+
+  async recover(job: GeneratorJob): Promise<GeneratedImage | null> {
+    const reply = await readReplyFile(replyFile(job));
+    return reply && this.#imageOf(reply, job, new AbortController().signal);
+  }
+
+  async models(signal: AbortSignal): Promise<string[] | null> {
+    const reply = await this.#server.get("/models", signal);
+    if (reply.status === 404 || reply.status === 405) return null;
+    if (!isSuccess(reply)) throw this.#failed(reply);
+    const json = jsonOrNull(reply.body);
+    const list = Array.isArray(json) ? json : fieldsOf(json).data;
+    if (!Array.isArray(list)) return null;
+    const models = list.filter(isJsonObject).filter(({ type = "image" }) => type === "image");
+    const names = models.map(({ id }) => id).filter((id) => typeof id === "string");
+    return this.#form.isOpenAi ? names.filter((name) => /image/.test(name)) : names;
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+
+  async #requestFor(job: GeneratorJob, signal: AbortSignal): Promise<ImageRequest> {
+    const { sizeForm } = this.#options;
+    const about = { form: this.#form, generatorUrl: this.#url, sizeForm };
+    try {
+      return await imageRequest(job, { ...this.#deps, ...about, signal });
+    } catch (error) {
+      if (error instanceof GeneratorError || signal.aborted) throw error;
+      const message = `A reference image could not be read: ${errorText(error)}. Nothing was sent.`;
+      throw new GeneratorError(message, { kind: "refused" }, { cause: error });
+    }
+  }
+
+  async #post(request: ImageRequest, job: GeneratorJob, signal: AbortSignal): Promise<StoredReply> {
+    const left = Object.entries(request.fields).filter(
+      ([name]) => Object.hasOwn(job.fields, name) || !this.#refused.has(key(request, name)),
+    );
+    const body = await bodyOf({ ...request, fields: Object.fromEntries(left) });
+    const headers: Record<string, string> = this.#options.isPaid ? { "x-client-request-id": job.taskId } : {};
+    return this.#server.post(request.path, body, { file: replyFile(job), signal, headers });
+  }
+
+  /** Whether a server that refused a field of ours may be asked again without it. */
+  #learnsFrom(reply: StoredReply, request: ImageRequest, { fields }: GeneratorJob): boolean {
+    if (reply.status !== 400 && reply.status !== 422) return false;
+    const { words, field } = readErrorBody(reply.body.toString("utf8"));
+    const refused = OPTIONAL.filter((name) => name in request.fields && !Object.hasOwn(fields, name))
+      .filter((name) => !this.#refused.has(key(request, name)))
+      .find((name) => field === name || words?.includes(name));
+    if (refused === undefined) return false;
+    for (const name of TOGETHER[refused]) this.#refused.add(key(request, name));
+    return true;
+  }
+
+  /** Null if the reply was cut before its image was whole. @throws GeneratorError, or the signal's reason */
+  async #imageOf(reply: StoredReply, job: GeneratorJob, signal: AbortSignal): Promise<GeneratedImage | null> {
+    if (!isSuccess(reply)) throw this.#failed({ ...reply, body: reply.body.toString("utf8") });
+    const answer = await readAnswer(reply);
+    const file = path.join(job.folder, "image");
+    switch (answer.kind) {
+      case "cut":
+        return null;
+      case "none":
+        throw this.#withoutImage(answer.body);
+      case "bytes":
+        await writeFile(file, answer.bytes, { mode: 0o600 }).catch((error: unknown) => {
+          throw this.#server.lost(`it could not be written to ${file}: ${errorText(error)}`);
+        });
+        return { file, usage: answer.usage };
+      case "url": {
+        const why = await this.#server.download(answer.url, file, signal);
+        if (why !== null) throw this.#server.lost(`its download failed: ${why}`);
+        return { file, usage: answer.usage };
+      }
+    }
+  }
+
+  #withoutImage(body: string): GeneratorError {
+    const said = readErrorBody(this.#server.mask(body));
+    const words = said.words === null ? "" : `: ${said.words}`;
+    const message = `${this.#server.host} answered without an image${words}.`;
+    if (!saysNoCredit(said)) return new GeneratorError(message, { kind: "refused" });
+    return new GeneratorError(message, { kind: "account", key: "my_credits.no_credits_description" });
+  }
+
+  #failed(reply: FailedReply): GeneratorError {
+    const { host, mask } = this.#server;
+    return failedReply(reply, { host, mask, isPaid: this.#options.isPaid, nowMs: this.#deps.clock.now() });
+  }
+}
+
+/** Fields of ours that a server may refuse: without them its reply has another form, which is read as well. */
+const OPTIONAL = ["response_format", "partial_images", "stream"] as const;
+const TOGETHER = {
+  response_format: ["response_format"],
+  partial_images: ["partial_images"],
+  stream: ["stream", "partial_images"],
+} as const;
+
+function key({ fields }: ImageRequest, name: string): string {
+  return `${name} ${fields.model}`;
+}
+
+function isSuccess({ status }: Pick<StoredReply | HttpReply, "status">): boolean {
+  return status >= 200 && status < 300;
+}
+
+function replyFile({ folder }: GeneratorJob): string {
+  return path.join(folder, "reply");
+}

@@ -1,0 +1,92 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import type { GeneratorDeps, GeneratorJob } from "../generator.ts";
+import type { PostBody } from "../http.ts";
+import { type LocalReference, referenceFiles } from "../reference-files.ts";
+import type { GeneratorOptions } from "../spec.ts";
+import { OPENAI_DEFAULT_MODEL, openAiName } from "./models.ts";
+import { referenceUrls } from "./reference-urls.ts";
+import type { ServerForm } from "./servers.ts";
+import { isGptImage, sizeFields } from "./size.ts";
+
+/** A request for one image. */
+export interface ImageRequest {
+  path: "/images/generations" | "/images/edits";
+  fields: Readonly<Record<string, unknown>>;
+  /** Sent as files of a form, with the fields beside them; none: the fields are sent as JSON. */
+  files: readonly LocalReference[];
+}
+
+/** What a request is made from. */
+export interface RequestContext extends Pick<GeneratorDeps, "proxies" | "clock"> {
+  form: ServerForm;
+  sizeForm: GeneratorOptions["sizeForm"];
+  generatorUrl: URL;
+  signal: AbortSignal;
+}
+
+/**
+ * The request for a job: what the server's form and the user ask for, and nothing else.
+ * @throws GeneratorError (refused) for a reference image that cannot be used; or the signal's reason
+ */
+export async function imageRequest(job: GeneratorJob, context: RequestContext): Promise<ImageRequest> {
+  const { form } = context;
+  const fields = plainFields(job, context);
+  if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
+  if (form.references === "files") {
+    const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
+    return { path: "/images/edits", fields, files };
+  }
+  const to = form.references === "image_url" ? "/images/generations" : "/images/edits";
+  const urls = await referenceUrls(job.references);
+  return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
+}
+
+/** The body of a request. */
+export async function bodyOf({ fields, files }: Pick<ImageRequest, "fields" | "files">): Promise<PostBody> {
+  if (files.length === 0) return { type: "application/json", bytes: JSON.stringify(fields) };
+  const data = new FormData();
+  for (const [name, value] of Object.entries(fields)) data.append(name, String(value));
+  for (const { file, mediaType } of files) {
+    const blob = new Blob([await readFile(file)], { type: mediaType });
+    data.append(files.length === 1 ? "image" : "image[]", blob, path.basename(file));
+  }
+  const encoded = new Response(data);
+  const bytes = Buffer.from(await encoded.arrayBuffer());
+  return { type: encoded.headers.get("content-type") ?? "multipart/form-data", bytes };
+}
+
+function plainFields(job: GeneratorJob, { form, sizeForm }: RequestContext): ImageRequest["fields"] {
+  const model = modelOf(job, form);
+  return {
+    ...(model !== null && { model }),
+    prompt: job.prompt,
+    ...sizeFields(job, model, sizeForm ?? form.sizeForm),
+    ...(form.hasResolution && resolutionOf(job)),
+    ...(!isGptImage(model) && { response_format: form.responseFormat }),
+    ...(form.streams && { stream: true, partial_images: 0 }),
+    ...job.fields,
+  };
+}
+
+/** The model as the server names it; null: whatever it has. */
+function modelOf({ model }: GeneratorJob, { isOpenAi }: ServerForm): string | null {
+  return isOpenAi ? openAiName(model ?? OPENAI_DEFAULT_MODEL) : model;
+}
+
+function resolutionOf({ quality }: GeneratorJob): { resolution?: string } {
+  if (quality === "1K") return { resolution: "1k" };
+  return quality === "2K" || quality === "4K" ? { resolution: "2k" } : {};
+}
+
+function referenceFields(urls: readonly string[], { references }: ServerForm): Record<string, unknown> {
+  const [first] = urls;
+  switch (references) {
+    case "images":
+      return { images: urls.map((url) => ({ image_url: url })) };
+    case "image":
+      return urls.length === 1 ? { image: { url: first } } : { images: urls.map((url) => ({ url })) };
+    default:
+      return urls.length === 1 ? { image_url: first } : { reference_images: urls };
+  }
+}

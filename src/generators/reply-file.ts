@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { decoded } from "../api/decode.ts";
+import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { isPresent, removeIfPresent } from "../lib/durable.ts";
+import { fieldsOf, jsonOrNull } from "../lib/json.ts";
+import { syncFolder } from "../lib/sync-folder.ts";
+
+/** A reply as it is on disk. */
+export interface StoredReply {
+  status: number;
+  headers: ReplyHeaders;
+  body: Buffer;
+  /** Whether the whole body is here for certain. */
+  isWhole: boolean;
+}
+
+interface ReplyFileOptions {
+  /** Whether a power cut must not lose it either. */
+  isSynced: boolean;
+  /** Hides the key. */
+  mask: (text: string) => string;
+}
+
+/** An image of 64 MiB in base64, and what is around it. */
+const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
+const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
+const END_OF_LINE = 10;
+
+/**
+ * A reply that is written to a private file while it arrives: its status and headers in the first line, its body after
+ * that. What has arrived is in the file before anything reads it, so a process that is killed after the last byte has
+ * lost nothing.
+ */
+export class ReplyFile implements ReplyReceiver {
+  readonly #file: DiskFile;
+  readonly #isSynced: boolean;
+  readonly #mask: (text: string) => string;
+  #isSuccess = false;
+  /** The body of an error, which may repeat the key: it is written when its end has come. */
+  readonly #error: Buffer[] = [];
+  #bytes = 0;
+  #unsynced = 0;
+  #syncing: Promise<void> = Promise.resolve();
+
+  private constructor(file: DiskFile, { isSynced, mask }: ReplyFileOptions) {
+    this.#file = file;
+    this.#isSynced = isSynced;
+    this.#mask = mask;
+  }
+
+  /** @throws the disk's error */
+  static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
+    removeIfPresent(file);
+    const created = DiskFile.createExclusive(file, 0o600);
+    if (options.isSynced) await syncFolder(path.dirname(file));
+    return new ReplyFile(created, options);
+  }
+
+  onHead(status: number, headers: ReplyHeaders): void {
+    this.#isSuccess = status >= 200 && status < 300;
+    this.#file.write(Buffer.from(`${this.#mask(JSON.stringify({ status, headers }))}\n`));
+  }
+
+  onData(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > LARGEST_REPLY_BYTES) throw new Error("it is larger than 128 MiB");
+    if (!this.#isSuccess) {
+      this.#error.push(chunk);
+      return;
+    }
+    this.#file.write(chunk);
+    this.#unsynced += chunk.length;
+    if (!this.#isSynced || this.#unsynced < SYNC_EVERY_BYTES) return;
+    // What is on the disk early shortens the sync at the end.
+    this.#unsynced = 0;
+    this.#syncing = this.#file.syncData().catch(() => {});
+  }
+
+  /** Waits until the disk has it, where that was asked for. */
+  async close(): Promise<void> {
+    await this.#syncing;
+    try {
+      const error = Buffer.concat(this.#error);
+      const masked = this.#mask(error.toString("utf8"));
+      // One that is compressed is no text, and has no key that could be read in it.
+      this.#file.write(masked === error.toString("utf8") ? error : Buffer.from(masked));
+      if (this.#isSynced) await this.#file.sync();
+    } catch {
+      // What is there can still be read.
+    } finally {
+      this.#file.close();
+    }
+  }
+}
+
+/**
+ * The reply in a file; null if there is none, or not even its head is whole.
+ * @param isWhole whether all of it has arrived; absent: as its Content-Length says
+ */
+export async function readReplyFile(file: string, isWhole?: boolean): Promise<StoredReply | null> {
+  if (!isPresent(file)) return null;
+  const bytes = readFileSync(file);
+  const end = bytes.indexOf(END_OF_LINE);
+  if (end === -1) return null;
+  const head = fieldsOf(jsonOrNull(bytes.toString("utf8", 0, end)));
+  if (typeof head.status !== "number") return null;
+  const headers = fieldsOf(head.headers) as ReplyHeaders;
+  const raw = bytes.subarray(end + 1);
+  const length = headers["content-length"];
+  return {
+    status: head.status,
+    headers,
+    body: await unpacked(raw, headers["content-encoding"]),
+    isWhole: isWhole ?? (typeof length === "string" && raw.length === Number(length)),
+  };
+}
+
+/** None is asked for, but some proxies compress anyway. A body that cannot be decompressed stays as it is. */
+function unpacked(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
+  return decoded(body, encoding, { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true }).catch(() => body);
+}
