@@ -3,9 +3,8 @@ import path from "node:path";
 import { decoded } from "../api/decode.ts";
 import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { isPresent, removeIfPresent } from "../lib/durable.ts";
+import { isPresent, removeIfPresent, syncFolder } from "../lib/durable.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
-import { syncFolder } from "../lib/sync-folder.ts";
 
 /** A reply as it is on disk. */
 export interface StoredReply {
