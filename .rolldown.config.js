@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { defineConfig } from "rolldown";
+import { standIns } from "./.build/stand-ins.js";
+import { thirdParty } from "./.build/third-party.js";
 
 const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
 
@@ -44,7 +46,7 @@ export default defineConfig({
   external: ["sharp"],
   input: { main: "src/cli/app/main.ts", client: "src/client/index.ts" },
   preserveEntrySignatures: "allow-extension",
-  plugins: [standIns(), rawTexts(), licenses(), moduleOfClient(), selfDescription()],
+  plugins: [standIns(), rawTexts(), thirdParty(), moduleOfClient(), selfDescription()],
   output: {
     dir: "dist",
     format: "cjs",
@@ -57,19 +59,25 @@ export default defineConfig({
 });
 
 /**
- * What the program says of itself, beside it: the manual page, its help as a pipe gets it, and its commands as JSON,
- * which shell completion reads because to build the command tree takes too long for a key press.
+ * What the program says of itself, beside it: the manual page, its help as a pipe gets it, its commands as JSON, which
+ * shell completion reads because to build the command tree takes too long for a key press, and the completions as files,
+ * under the names that the shells look for.
  */
 function selfDescription() {
   return {
     name: "self-description",
     writeBundle({ dir }) {
+      mkdirSync(path.join(dir, "completions"), { recursive: true });
       const main = JSON.stringify(path.resolve(dir, "main.cjs"));
       for (const [file, args] of [
         ["commands.json", ["--help", "--json"]],
         ["imggen.1", ["help", "man"]],
         // Not `--help` alone: that would print the file of the last build.
         ["help.txt", ["--help", "--no-color"]],
+        ["completions/imggen.bash", ["completion", "bash"]],
+        ["completions/_imggen", ["completion", "zsh"]],
+        ["completions/imggen.fish", ["completion", "fish"]],
+        ["completions/imggen.ps1", ["completion", "powershell"]],
       ]) {
         const script = `require(${main}).main(${JSON.stringify(args)}).then((code) => process.exit(code))`;
         writeFileSync(path.join(dir, file), execFileSync(process.execPath, ["--eval", script], { env: {} }));
@@ -78,10 +86,7 @@ function selfDescription() {
   };
 }
 
-/**
- * The package's API, which is CommonJS, as an ES module with the names that it exports; and its types for `require`. Those
- * are the ES module's own, so that an error is of one class however a program got the package.
- */
+/** The package's API, which is CommonJS, as an ES module with the names that it exports. */
 function moduleOfClient() {
   return {
     name: "module-of-client",
@@ -89,41 +94,7 @@ function moduleOfClient() {
       const names = Object.values(bundle).find(({ name, isEntry }) => isEntry && name === "client").exports;
       const code = `import client from "./client.cjs";\n\nexport const { ${names.join(", ")} } = client;\n`;
       writeFileSync(path.join(dir, "index.js"), code);
-      writeFileSync(path.join(dir, "client.d.cts"), TYPES_FOR_REQUIRE);
     },
-  };
-}
-
-const TYPES_FOR_REQUIRE = `\
-import type * as api from "./types/client/index.d.ts" with { "resolution-mode": "import" };
-export type * from "./types/client/index.d.ts" with { "resolution-mode": "import" };
-export declare const createClient: typeof api.createClient;
-export declare const ImggenFailure: typeof api.ImggenFailure;
-export type ImggenFailure = api.ImggenFailure;
-`;
-
-/**
- * Modules that a library loads for what the program never does, and what stands in for them. Each is a part of Node that
- * takes so long to load that a start, or a submit, is measurably faster without.
- */
-const STAND_INS = [
-  // For subcommands that are programs of their own: 3 ms of every start.
-  { library: "commander", module: "node:child_process", code: "export default {};" },
-  // For HTTP/2, which is off: 10 ms while the reply to the submit, with the task id in it, may already be there.
-  { library: "undici", module: "./client-h2.js", code: "module.exports = {};" },
-];
-
-function standIns() {
-  const mark = "\0stand-in:";
-  return {
-    name: "stand-ins",
-    resolveId(source, importer = "") {
-      const index = STAND_INS.findIndex(
-        ({ library, module }) => module === source && new RegExp(`[\\\\/]${library}[\\\\/]`).test(importer),
-      );
-      return index === -1 ? null : mark + index;
-    },
-    load: (id) => (id.startsWith(mark) ? STAND_INS[id.slice(mark.length)].code : null),
   };
 }
 
@@ -142,44 +113,4 @@ function rawTexts() {
           }
         : null,
   };
-}
-
-/** The licences of what is bundled ask to go with every copy of it. */
-function licenses() {
-  return {
-    name: "licenses",
-    writeBundle({ dir }, bundle) {
-      const folders = new Set();
-      for (const { modules = {} } of Object.values(bundle)) {
-        for (const [id, { renderedLength }] of Object.entries(modules)) {
-          const folder = PACKAGE_FOLDER.exec(id)?.[0];
-          if (folder === undefined || renderedLength === 0) continue;
-          folders.add(folder);
-          for (const name of carriedIn(readFileSync(id, "utf8")))
-            folders.add(path.resolve("node_modules", name));
-        }
-      }
-      const texts = [...folders].map(licenseOf).sort();
-      writeFileSync(path.join(dir, "THIRD-PARTY-LICENSES.txt"), `${texts.join("\n\n\n")}\n`);
-    },
-  };
-}
-
-const PACKAGE_FOLDER = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/;
-
-/**
- * The packages that a library's own build has put into its files. Those that nothing else installs are development
- * dependencies, for their licences.
- */
-function carriedIn(code) {
-  return [...code.matchAll(/^\/\/#region .*\bnode_modules\/((?:@[^/\n]+\/)?[^/\n]+)/gm)].map(
-    ([, name]) => name,
-  );
-}
-
-function licenseOf(folder) {
-  const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
-  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-  if (file === undefined) throw new Error(`${name} has no licence file to go with the bundle`);
-  return `${name} ${version} (${license})\n\n${readFileSync(path.join(folder, file), "utf8").trim()}`;
 }

@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { cp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { type RolldownOptions, rolldown } from "rolldown";
 import { expect, it } from "vitest";
-import { CANARY } from "../support/canary.ts";
+import { packedInto } from "../support/packed.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -13,76 +14,132 @@ const DIST = path.join(ROOT, "dist");
 const run = promisify(execFile);
 
 it("the package holds the program, its types and its papers, and nothing else", async () => {
-  const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: ROOT });
-  const [{ files, unpackedSize }] = JSON.parse(stdout);
-  const names: string[] = files.map(({ path: name }: { path: string }) => name);
-  for (const needed of [
-    "package.json",
+  const folder = await temporaryFolder();
+  const tarball = await packedInto(folder);
+  const { stdout } = await run("tar", ["xvzf", tarball], { cwd: folder });
+  const names = stdout
+    .trim()
+    .split("\n")
+    .map((name) => name.slice("package/".length))
+    .sort();
+  const chunk = /^dist\/chunks\/[\w-]+\.cjs$/;
+  expect(names.filter((name) => !chunk.test(name))).toEqual([
     "LICENSE",
+    "README.md",
     "bin/imggen.cjs",
-    "dist/main.cjs",
-    "dist/commands.json",
-    "dist/help.txt",
-    "dist/imggen.1",
+    "dist/THIRD-PARTY-LICENSES.txt",
     "dist/client.cjs",
     "dist/client.d.cts",
+    "dist/commands.json",
+    "dist/completions/_imggen",
+    "dist/completions/imggen.bash",
+    "dist/completions/imggen.fish",
+    "dist/completions/imggen.ps1",
+    "dist/help.txt",
+    "dist/imggen.1",
+    "dist/index.d.ts",
     "dist/index.js",
-    "dist/types/client/index.d.ts",
-  ]) {
-    expect(names).toContain(needed);
-  }
-  const expected =
-    /^(package\.json|README\.md|LICENSE|bin\/imggen\.cjs|dist\/commands\.json|dist\/imggen\.1|dist\/[\w.-]+\.txt|dist\/([\w-]+\/)*[\w.-]+\.(c?js|d\.cts)|dist\/types\/.+\.d\.ts)$/;
-  expect(names.filter((name) => !expected.test(name))).toEqual([]);
-  expect(unpackedSize).toBeLessThan(3_000_000);
+    "dist/main.cjs",
+    "dist/sbom.cdx.json",
+    "package.json",
+  ]);
+  const sizes = await Promise.all(
+    names.map(async (name) => (await stat(path.join(folder, "package", name))).size),
+  );
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(1.5 * 1024 * 1024);
 });
 
-it("the packed tarball works where it is unpacked, without anything to install", async () => {
+it("the published package.json says what a user needs, and nothing that only a clone does", async () => {
   const folder = await temporaryFolder();
-  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: ROOT });
-  const [tarball = ""] = await readdir(folder);
-  await run("tar", ["xzf", tarball], { cwd: folder });
-  const bin = path.join(folder, "package/bin/imggen.cjs");
-  const env = { PATH: process.env.PATH, IMGGEN_HOME: path.join(folder, "home"), IMGGEN_API_KEY: CANARY };
-  const imggen = (...args: string[]) => run(process.execPath, [bin, ...args], { cwd: folder, env });
-  const { version } = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"));
-  expect((await imggen("--version")).stdout).toBe(`${version}\n`);
-  expect((await imggen("config", "set", "model", "z-image")).stdout).toBe("");
-  const { stdout } = await imggen("generate", "a fox", "--sandbox", "--json");
-  expect(JSON.parse(stdout)).toMatchObject({
-    ok: true,
-    request: { model: "z-image" },
-    files: [{ mediaType: "image/png" }],
-  });
+  const { stdout } = await run("tar", ["xOzf", await packedInto(folder), "package/package.json"]);
+  const published = JSON.parse(stdout);
+  expect(Object.keys(published).sort()).toEqual([
+    "bin",
+    "bugs",
+    "description",
+    "engines",
+    "exports",
+    "homepage",
+    "keywords",
+    "license",
+    "man",
+    "name",
+    "optionalDependencies",
+    "repository",
+    "type",
+    "version",
+  ]);
+  expect(published).toMatchObject({ bin: { imggen: "bin/imggen.cjs" }, man: ["dist/imggen.1"] });
+});
+
+it("npm pack --json in a clone prints nothing but JSON, although it builds, and nobody publishes the clone", async () => {
+  const folder = await temporaryFolder();
+  // Not this clone itself, which other tests read while it would be built.
+  for (const name of ["package.json", "README.md", "LICENSE", "bin", "dist"])
+    await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  const manifest = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
+  manifest.scripts.build = "echo a report of the build";
+  await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
+  const packed = await run("npm", ["pack", "--json"], { cwd: folder });
+  expect(JSON.parse(packed.stdout)).toMatchObject([{ name: "imggen" }]);
+  expect(packed.stderr).toContain("a report of the build");
+  expect(manifest.private).toBe(true);
+});
+
+it("the package's API is the same, imported and required", async () => {
+  const folder = await temporaryFolder();
+  await run("tar", ["xzf", await packedInto(folder)], { cwd: folder });
   const script = `const api = require("imggen");
     import("imggen").then((module) => console.log(Object.keys(module).map((name) => [name, module[name] === api[name]])));`;
   const api = await run(process.execPath, ["-e", script], { cwd: path.join(folder, "package") });
   expect(api).toEqual({ stdout: "[ [ 'ImggenFailure', true ], [ 'createClient', true ] ]\n", stderr: "" });
 });
 
-it("the third-party licences name exactly the packages that the bundles hold, each with its text", async () => {
+it("licences and bill of materials name exactly the packages that the bundles hold, by name and version", async () => {
   const folder = await temporaryFolder();
   await buildWithSourceMaps(folder);
-  const built = await readFile(path.join(folder, "THIRD-PARTY-LICENSES.txt"), "utf8");
-  const named = built
-    .split("\n\n\n")
-    .map((entry) => /^(\S+) \d+\.\d+\.\d+\S* \([\w.-]+\)\n\n.*copyright/is.exec(entry)?.[1] ?? entry);
   const sources = await sourcesInMaps(folder);
-  const packages = sources.flatMap(
-    (source) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? [],
+  const folders = sources.flatMap(
+    (source) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(source)?.[0] ?? [],
   );
   // What libraries carry inside: their own build has marked it.
   for (const source of sources.filter((each) => each.includes("/node_modules/"))) {
     const code = await readFile(source, "utf8");
     for (const [, name = ""] of code.matchAll(/^\/\/#region .*node_modules\/((?:@[^/\n]+\/)?[^/\n]+)/gm))
-      packages.push(name);
+      folders.push(path.join(ROOT, "node_modules", name));
   }
-  expect(packages).toContain("content-type");
-  expect(named).toEqual([...new Set(packages)].sort());
-  expect(await readFile(path.join(DIST, "THIRD-PARTY-LICENSES.txt"), "utf8")).toBe(built);
+  const bundled = [...new Set(folders)].map((each) => {
+    const { name, version } = JSON.parse(readFileSync(path.join(each, "package.json"), "utf8"));
+    return `${name} ${version}`;
+  });
+  expect(bundled.join()).toContain("content-type 1");
+  const text = (name: string) => readFile(path.join(folder, name), "utf8");
+  expect(licensed(await text("THIRD-PARTY-LICENSES.txt"))).toEqual(bundled.sort());
+  expect(components(await text("sbom.cdx.json"))).toEqual(bundled);
+  for (const name of ["THIRD-PARTY-LICENSES.txt", "sbom.cdx.json"])
+    expect(await readFile(path.join(DIST, name), "utf8"), name).toBe(await text(name));
   // The program and the API share all they have in common, the HTTP library first of all.
   expect(sources.filter((source, at) => sources.indexOf(source) !== at)).toEqual([]);
 });
+
+/** The packages that the file of licences names, each above a text with a copyright, by name and version. */
+function licensed(licenses: string): string[] {
+  const names = licenses.split("\n\n\n").flatMap((entry) => {
+    const [, heading] = /^((?:\S+ \d+\.\d+\.\d+\S* \([\w.-]+\)\n)+)\n.*copyright/is.exec(entry) ?? [];
+    return heading?.trim().split("\n") ?? [entry];
+  });
+  return names.map((name) => name.replace(/ \(.*\)$/, "")).sort();
+}
+
+/** The components of a bill of materials, by name and version. */
+function components(sbom: string): string[] {
+  const { bomFormat, components, dependencies } = JSON.parse(sbom);
+  expect(bomFormat).toBe("CycloneDX");
+  const purls: string[] = components.map(({ purl }: { purl: string }) => purl);
+  expect(dependencies).toEqual([{ ref: expect.stringMatching(/^pkg:npm\/imggen@/), dependsOn: purls }]);
+  const parts = purls.map((purl) => /^pkg:npm\/(.+)@(.+)$/.exec(purl) ?? []);
+  return parts.map(([, name, version]) => `${decodeURIComponent(name ?? "")} ${version}`).sort();
+}
 
 /** Builds as the configuration says, but into this folder, with source maps. */
 async function buildWithSourceMaps(folder: string): Promise<void> {

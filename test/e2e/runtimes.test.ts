@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { packedInto } from "../support/packed.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -21,10 +22,9 @@ let prefix = "";
 
 beforeAll(async () => {
   prefix = await mkdtemp(path.join(tmpdir(), "imggen-test-"));
-  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", prefix], { cwd: ROOT });
-  const [tarball = ""] = await readdir(prefix);
+  const tarball = await packedInto(prefix);
   const options = ["--global", "--prefix", prefix, "--omit=optional", "--offline", "--ignore-scripts"];
-  await run("npm", ["install", ...options, path.join(prefix, tarball)]);
+  await run("npm", ["install", ...options, tarball]);
 });
 
 afterAll(() => rm(prefix, { recursive: true, force: true }));

@@ -6,6 +6,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { packedInto } from "../support/packed.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
@@ -35,8 +36,7 @@ const CONSUMER = `
 /** The same from CommonJS, where an ES module's client and errors may come in as well. */
 const REQUIRER = `
   import imggen = require("imggen");
-  import type { TaskResult } from "imggen";
-  import type { Client } from "imggen" with { "resolution-mode": "import" };
+  import type { Client, TaskResult } from "imggen";
 
   export async function fox(): Promise<TaskResult | null> {
     const client: Client = imggen.createClient({ sandbox: true });
@@ -60,10 +60,7 @@ let tarball: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "imggen-types-"));
-  const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], {
-    cwd: ROOT,
-  });
-  tarball = path.join(folder, JSON.parse(packed.stdout)[0].filename);
+  tarball = await packedInto(folder);
   await run("tar", ["xzf", tarball], { cwd: folder });
   await mkdir(path.join(folder, "node_modules/@types"), { recursive: true });
   await symlink("../package", path.join(folder, "node_modules/imggen"));
@@ -93,8 +90,9 @@ const COMPILERS = { older: createRequire(resolve("@arethetypeswrong/core")).reso
 
 it.each([
   ["older", "bundler", MODULES],
-  ["older", "node16", REQUIRERS],
+  ["older", "node16", [...MODULES, ...REQUIRERS]],
   ["current", "nodenext", [...MODULES, ...REQUIRERS]],
+  ["current", "node16", REQUIRERS],
 ] as const)(
   "the types stand alone for a consumer, and for the documented example, with the %s compiler and modules of %s: %j",
   async (compiler, how, sources) => {

@@ -1,0 +1,16 @@
+// Writes the types of the package's API as one file, which says the same to `import` and to `require`.
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { generateDtsBundle } from "dts-bundle-generator";
+
+const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+execFileSync(process.execPath, [tsc, "--project", ".tsconfig.types.json"], { stdio: "inherit" });
+const [types] = generateDtsBundle(
+  [{ filePath: "dist/types/client/index.d.ts", output: { noBanner: true, exportReferencedTypes: false } }],
+  { preferredConfigPath: ".tsconfig.types.json" },
+);
+rmSync("dist/types", { recursive: true });
+writeFileSync("dist/client.d.cts", types);
+// As the code does: an ES module that passes on what the CommonJS one exports. So an error is of one class.
+writeFileSync("dist/index.d.ts", 'export * from "./client.cjs";\n');
