@@ -44,10 +44,13 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   // The sandbox is there to be started; nothing else of it is of use.
   cli: {
     layers: ["mcp", "client", "core", "gallery", "graphics", "models", "api", "store", "task", "lib"],
-    files: ["sandbox/server.ts"],
+    files: ["sandbox/server.ts", "sandbox/generator-service.ts", "generators/kinds.ts", "generators/spec.ts"],
   },
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },
-  client: { layers: ["core", "models", "api", "store", "task", "lib"], files: ["sandbox/server.ts"] },
+  client: {
+    layers: ["core", "models", "api", "store", "task", "lib"],
+    files: ["sandbox/server.ts", "sandbox/generator-service.ts", "generators/kinds.ts", "generators/spec.ts"],
+  },
   // An image is converted to the type that its name says.
   core: { layers: ["models", "api", "store", "task", "lib"], files: ["graphics/decoder.ts"] },
   gallery: { layers: ["core", "graphics", "models", "store", "task", "lib"] },

@@ -150,6 +150,13 @@ export async function removeClaims(folder: string, id: string): Promise<void> {
   for (const name of claims) removeIfPresent(path.join(folder, name));
 }
 
+/** Whether a living process has a claim on a resource. */
+export async function isClaimed(folder: string, id: string, processes: Processes): Promise<boolean> {
+  const claims = readdirSync(folder).filter((name) => isClaimOn(id, name));
+  const owners = await Promise.all(claims.map((name) => livingOwnerOf(path.join(folder, name), processes)));
+  return owners.some((owner) => owner !== null && owner !== "gone");
+}
+
 /** Whether a resource was claimed after its first owner. */
 export function hasClaims(folder: string, id: string): boolean {
   return readdirSync(folder).some((name) => isClaimOn(id, name));

@@ -34,9 +34,13 @@ export async function deliver(reply: SandboxReply, outgoing: ServerResponse): Pr
   }
 }
 
-/** Streams an image while it is drawn, as fast as the client reads. @returns the error, if any */
-async function stream({ chunks, cutShort }: Picture, outgoing: ServerResponse): Promise<string | null> {
-  outgoing.writeHead(200, { "Content-Type": "image/png" });
+/** Streams an image while it is drawn or read, as fast as the client reads. @returns the error, if any */
+async function stream(picture: Picture, outgoing: ServerResponse): Promise<string | null> {
+  const { chunks, mediaType, bytes, cutShort } = picture;
+  outgoing.writeHead(200, {
+    "Content-Type": mediaType,
+    ...(bytes !== null && { "Content-Length": String(bytes) }),
+  });
   if (outgoing.req.method === "HEAD") {
     outgoing.end();
     return null;
@@ -48,6 +52,6 @@ async function stream({ chunks, cutShort }: Picture, outgoing: ServerResponse): 
   } catch (error) {
     outgoing.destroy();
     if (errorCode(error) === "ERR_STREAM_PREMATURE_CLOSE") return "the client hung up";
-    return `drawing failed: ${String(error)}`;
+    return `the image could not be sent: ${String(error)}`;
   }
 }

@@ -1,11 +1,15 @@
 import { greatestCommonDivisor } from "../lib/whole-number.ts";
 
-const LONG_SIDES: ReadonlyMap<string, number> = new Map([
-  ["basic", 1024],
-  ["1K", 1024],
-  ["high", 2048],
-  ["2K", 2048],
-  ["4K", 4096],
+/** The longest side for 1K, in pixels. */
+const SIDE_PX = 1024;
+
+/** How many times longer the longest side is than that for 1K. */
+const FACTORS: ReadonlyMap<string, number> = new Map([
+  ["basic", 1],
+  ["1K", 1],
+  ["high", 2],
+  ["2K", 2],
+  ["4K", 4],
 ]);
 
 /** Both sides are multiples of this, as those of most generators are. */
@@ -15,12 +19,14 @@ const BLOCK = 8;
  * The size, in pixels, of a picture asked for by `ratio` and `quality` (service's document, section 2.5). The
  * ratio is exact: 21:9 at 1K is 1008x432, not 1024x439. Whatever is not `w:h` is square, and an unknown quality
  * is 1K. Only a ratio too extreme for the long side is rounded, to at least one block.
+ * @param sidePx the longest side for 1K
  */
 export function pictureDimensions(
   ratio: string | undefined,
   quality: string | undefined,
+  sidePx = SIDE_PX,
 ): { width: number; height: number } {
-  const blocks = (LONG_SIDES.get(quality ?? "1K") ?? 1024) / BLOCK;
+  const blocks = Math.max(1, Math.floor((sidePx * (FACTORS.get(quality ?? "1K") ?? 1)) / BLOCK));
   const [across, down] = reducedRatio(ratio);
   const whole = Math.floor(blocks / Math.max(across, down));
   const scale = whole > 0 ? whole : blocks / Math.max(across, down);

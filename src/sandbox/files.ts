@@ -23,8 +23,9 @@ export async function serveFile(
   if (task.image === "error page")
     return { kind: "page", status: 200, html: ERROR_PAGE, note: "an error page, as asked for" };
   const picture = await pictureOf(task, link.index, draw);
-  if (task.image === "whole") return { kind: "picture", chunks: picture, cutShort: false, note: null };
-  return { kind: "picture", chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };
+  const png = { kind: "picture", mediaType: "image/png", bytes: null } as const;
+  if (task.image === "whole") return { ...png, chunks: picture, cutShort: false, note: null };
+  return { ...png, chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };
 }
 
 /** The drawing code is loaded with the first image: many runs of the sandbox draw none. */

@@ -4,13 +4,8 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { deliver } from "./deliver.ts";
-import { serveFile } from "./files.ts";
 import { keyOf } from "./keys.ts";
-import { poll } from "./poll.ts";
 import { invalidRequest, refusal, type SandboxReply, unknownError } from "./reply.ts";
-import type { SandboxService } from "./service.ts";
-import type { Account } from "./state/accounts.ts";
-import { submit } from "./submit.ts";
 
 /** One request, for the sandbox's log. */
 export interface RequestLine {
@@ -30,14 +25,24 @@ const FILES = "/files/:taskId/:name";
 
 type RequestContext = Context<{ Bindings: HttpBindings }>;
 type Answer = (context: RequestContext) => SandboxReply | Promise<SandboxReply>;
-type Operation = (request: Request, account: Account, service: SandboxService) => Promise<SandboxReply>;
+type Operation = (request: Request, key: string) => SandboxReply | Promise<SandboxReply>;
+
+/** What a service answers. The key is one of the right form, not yet of an account. */
+export interface Operations {
+  /** POST /generate-image (section 4.1). */
+  submit: Operation;
+  /** GET /generate-image (section 4.2). */
+  poll: Operation;
+  /** GET /files/<task>/<name>: an image, for anyone with its signed URL. */
+  file(address: { taskId: string; name: string; query: URLSearchParams }): Promise<SandboxReply>;
+}
 
 /**
  * The service over HTTP: its two operations, the images, a page for an unknown path (404), and an envelope for
  * everything else: a wrong method (405) or a bug of the sandbox (500).
  */
 export function createListener(
-  service: SandboxService,
+  operations: Operations,
   onRequest: (line: RequestLine) => void = () => {},
 ): RequestListener {
   const app = new Hono<{ Bindings: HttpBindings }>();
@@ -47,10 +52,10 @@ export function createListener(
     onRequest({ method: context.req.method, path: urlOf(context).pathname, ...delivery });
     return RESPONSE_ALREADY_SENT;
   };
-  app.post(API, route(withAccount(submit, service)));
-  app.get(API, route(withAccount(poll, service)));
+  app.post(API, route(withKey(operations.submit)));
+  app.get(API, route(withKey(operations.poll)));
   app.all(API, route(otherMethod("GET, POST")));
-  app.get(FILES, route(fileOf(service)));
+  app.get(FILES, route(fileOf(operations)));
   app.all(FILES, route(otherMethod("GET")));
   // Without the envelope, which would say that a wrong base URL is a right one.
   app.notFound(
@@ -74,18 +79,18 @@ async function answerOf(answer: Answer, context: RequestContext): Promise<Sandbo
 }
 
 /** Section 4.1: credentials are checked before everything else. */
-function withAccount(operation: Operation, service: SandboxService): Answer {
+function withKey(operation: Operation): Answer {
   return ({ req }) => {
     const key = keyOf(req.header("Authorization") ?? null);
     if (key === null) return refusal("login_required");
-    return operation(req.raw, service.accounts.of(key), service);
+    return operation(req.raw, key);
   };
 }
 
-function fileOf(service: SandboxService): Answer {
+function fileOf(operations: Operations): Answer {
   return (context) => {
     const { taskId = "", name = "" } = context.req.param();
-    return serveFile({ taskId, name, query: urlOf(context).searchParams }, service);
+    return operations.file({ taskId, name, query: urlOf(context).searchParams });
   };
 }
 

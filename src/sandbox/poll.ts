@@ -44,6 +44,7 @@ function resultUrl(task: Task, service: SandboxService): string | string[] {
   const seconds = Math.ceil(service.now() / 1000);
   const isGone = task.firstUrlExpired && tasks.isFirstShowing(task);
   const expires = isGone ? seconds - LINK_SECONDS : seconds + LINK_SECONDS;
-  const link = (index: number) => imageUrl(origin, { taskId: task.taskId, index, expires }, secret);
+  const { taskId } = task;
+  const link = (index: number) => imageUrl(origin, { taskId, index, extension: "png", expires }, secret);
   return task.imageCount === 1 ? link(0) : Array.from({ length: task.imageCount }, (_, index) => link(index));
 }

@@ -13,13 +13,19 @@ export type SandboxReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }
   | { kind: "page"; status: number; html: string }
   /** `cutShort`: the connection ends after the last chunk, with the reply unfinished. */
-  | { kind: "picture"; chunks: AsyncIterable<Buffer>; cutShort: boolean }
+  | {
+      kind: "picture";
+      chunks: AsyncIterable<Buffer>;
+      mediaType: string;
+      bytes: number | null;
+      cutShort: boolean;
+    }
   /** The connection is closed without a reply. */
   | { kind: "silence" }
 );
 
-/** Section 2.1: `data` is present on success only. */
-type Envelope = { code: 0; message: "ok"; data: object } | { code: -1; message: ErrorKey };
+/** Section 2.1: `data` is present on success only. `detail` is for people; the document has no such field. */
+type Envelope = { code: 0; message: "ok"; data: object } | { code: -1; message: ErrorKey; detail?: string };
 
 export function success(data: object, note: string): SandboxReply {
   return { kind: "envelope", status: 200, headers: {}, body: { code: 0, message: "ok", data }, note };
@@ -30,12 +36,18 @@ export interface RefusalFacts {
   status?: number;
   headers?: Record<string, string>;
   /** What is wrong, if the key alone does not say it. */
-  why?: string;
+  why?: string | undefined;
+  /** The same for the client, where it is more than the document has. */
+  detail?: string;
 }
 
-export function refusal(key: ErrorKey, { status = 200, headers = {}, why }: RefusalFacts = {}): SandboxReply {
+export function refusal(
+  key: ErrorKey,
+  { status = 200, headers = {}, detail, why = detail }: RefusalFacts = {},
+): SandboxReply {
   const note = why === undefined ? key : `${key}: ${why}`;
-  return { kind: "envelope", status, headers, body: { code: -1, message: key }, note };
+  const body: Envelope = { code: -1, message: key, ...(detail !== undefined && { detail }) };
+  return { kind: "envelope", status, headers, body, note };
 }
 
 /** An invalid request that the document gives no key for: HTTP 400. */

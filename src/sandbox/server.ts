@@ -1,17 +1,18 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
 import type { Clock } from "../lib/clock.ts";
 import { systemClock } from "../lib/clock.ts";
 import { type Matrix, MODELS } from "../models/matrix.ts";
 import type { DrawPicture } from "../painter/picture.ts";
-import { createListener, type RequestLine } from "./http.ts";
+import { serveFile } from "./files.ts";
+import { createListener, type Operations, type RequestLine } from "./http.ts";
+import { listenOnLoopback } from "./listen.ts";
+import { poll } from "./poll.ts";
+import type { SandboxService } from "./service.ts";
 import { openState } from "./state/state.ts";
+import { submit } from "./submit.ts";
 
 export type { RequestLine } from "./http.ts";
 export { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "./keys.ts";
 
-/** The sandbox listens on this machine only. */
-const LOOPBACK = "127.0.0.1";
 const DEFAULT_LATENCY_MS = 600;
 
 export interface SandboxOptions {
@@ -73,33 +74,24 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { folder, credits, latencyMs = DEFAULT_LATENCY_MS, matrix = MODELS, clock = systemClock } = options;
   const now = () => clock.now();
   const state = await openState(folder, { credits, now });
-  const server = createServer();
-  const port = await listen(server, options.port ?? 0);
-  const origin = `http://${LOOPBACK}:${port}`;
+  const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0);
   const { onRefill, onUnknownSubject, draw } = options;
   const service = { ...state, origin, latencyMs, matrix, now, onRefill, onUnknownSubject, draw };
-  server.on("request", createListener(service, options.onRequest));
+  server.on("request", createListener(operationsOf(service), options.onRequest));
   try {
     // Only after listening: a sandbox that cannot start must not change the balances of the one that has the port.
     if (credits !== undefined) await state.accounts.setNamedBalances(credits);
   } catch (error) {
-    await close(server);
+    await close();
     throw error;
   }
-  return { baseUrl: `${origin}/api`, port, latencyMs, close: () => close(server) };
+  return { baseUrl: `${origin}/api`, port, latencyMs, close };
 }
 
-async function listen(server: Server, port: number): Promise<number> {
-  server.listen(port, LOOPBACK);
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the sandbox has no address");
-  return address.port;
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+function operationsOf(service: SandboxService): Operations {
+  return {
+    submit: (request, key) => submit(request, service.accounts.of(key), service),
+    poll: (request, key) => poll(request, service.accounts.of(key), service),
+    file: (address) => serveFile(address, service),
+  };
 }

@@ -4,7 +4,8 @@ import { type Directives, readDirectives } from "./directives.ts";
 import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "./reply.ts";
 import type { SandboxService } from "./service.ts";
 import type { Account } from "./state/accounts.ts";
-import { newTaskId, type Task } from "./state/tasks.ts";
+import type { Task } from "./state/tasks.ts";
+import { newTaskId } from "./task-id.ts";
 import { readRequest, type SandboxRequest } from "./valid-request.ts";
 
 /** Section 2.2: models with this prefix need a subscription. */

@@ -1,21 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
-import path from "node:path";
-import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-code.ts";
-import { publishOnce } from "../../lib/publish.ts";
+import { readPublished } from "../../lib/publish.ts";
+import { createWhole } from "../../lib/write-whole.ts";
 
-/** The secret that result URLs are signed with: created once for each folder, the same for every process. */
-export async function loadSecret(folder: string): Promise<string> {
-  const file = path.join(folder, "secret");
+const DIGITS = 64;
+
+/**
+ * A secret in a file, such as the one that result URLs are signed with: created once, the same for every process.
+ * @param prefix what it begins with
+ */
+export async function loadSecret(file: string, prefix = ""): Promise<string> {
   try {
-    return await readFile(file, "utf8");
+    return await readPublished(file, (text) => text.length >= prefix.length + DIGITS);
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   }
-  const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
-  await writeFile(temporary, randomBytes(32).toString("hex"), { mode: 0o600, flag: "wx" });
-  await publishOnce(temporary, file);
-  removeIfPresent(temporary);
-  return readFile(file, "utf8");
+  await createWhole(file, prefix + randomBytes(DIGITS / 2).toString("hex"), 0o600);
+  return loadSecret(file, prefix);
 }

@@ -25,6 +25,6 @@ export async function openState(
     tasks: new Tasks(within("tasks")),
     accounts: new Accounts(within("accounts"), credits),
     throttle: new Throttle(within("throttle"), now),
-    secret: await loadSecret(folder),
+    secret: await loadSecret(within("secret")),
   };
 }

@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-code.ts";
+import { isNewTaskId } from "../task-id.ts";
 
 /** A task as it was submitted. Its status follows from the time; the file is never changed. */
 export interface Task {
@@ -30,12 +30,6 @@ export interface Task {
   firstUrlExpired: boolean;
 }
 
-const TASK_ID = /^task_[0-9a-f]{20}$/;
-
-export function newTaskId(): string {
-  return `task_${randomBytes(10).toString("hex")}`;
-}
-
 /** The tasks of all accounts, one file each. */
 export class Tasks {
   readonly #folder: string;
@@ -53,7 +47,7 @@ export class Tasks {
 
   /** The task of an untrusted id, which may be any text; null if there is none. */
   async find(taskId: string): Promise<Task | null> {
-    if (!TASK_ID.test(taskId)) return null;
+    if (!isNewTaskId(taskId)) return null;
     try {
       return JSON.parse(await readFile(this.#file(taskId, "json"), "utf8"));
     } catch (error) {

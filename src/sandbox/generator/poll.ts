@@ -1,0 +1,94 @@
+import { isClaimed } from "../../lib/claim.ts";
+import { imageUrl } from "../links.ts";
+import { adopt } from "../queue/adopt.ts";
+import type { QueueView } from "../queue/queue.ts";
+import type { TaskFolder } from "../queue/task-folder.ts";
+import { type EndedState, isEnded } from "../queue/task-state.ts";
+import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "../reply.ts";
+import type { GeneratorService } from "./service.ts";
+import { addUsage } from "./usage.ts";
+
+/** How long a result URL is valid. */
+const LINK_SECONDS = 3600;
+
+/** The `errorCode` of a failed task; the document names none. */
+const FAILURE_CODE = 1001;
+
+/**
+ * GET /generate-image (section 4.2). A task whose process is gone continues in this one, where this one runs tasks. Beside
+ * the document's fields a reply has `ahead`, `progress`, `detail`, `outcome` and `usage`.
+ */
+export async function poll(request: Request, service: GeneratorService): Promise<SandboxReply> {
+  const taskId = new URL(request.url).searchParams.get("taskId");
+  if (taskId === null || taskId === "") return invalidRequest("no taskId");
+  const known = service.queue.view(taskId);
+  if (known !== null) return replyOf(taskId, known);
+  let folder = await service.tasks.find(taskId);
+  if (folder !== null && !isEnded(folder.state) && service.runs) {
+    await adopt(taskId, service);
+    const view = service.queue.view(taskId);
+    if (view !== null) return replyOf(taskId, view);
+    folder = await service.tasks.find(taskId);
+  }
+  if (folder === null) return unknownError("no such task");
+  if (isEnded(folder.state)) return endedReply(taskId, folder.state, service);
+  return replyOf(taskId, await viewOfOther(folder, service));
+}
+
+/** Where a task stands that this process does not run. */
+async function viewOfOther(
+  { task, state }: TaskFolder,
+  { pause, slots, claims, processes }: GeneratorService,
+): Promise<QueueView> {
+  if (state.name === "started") return { name: "processing", progress: null, detail: null };
+  if (!(await isClaimed(claims, task.taskId, processes))) return { name: "queued", ahead: 0 };
+  const paused = await pause.ofLiving();
+  if (paused !== null) return { name: "paused", key: paused.key, detail: paused.detail };
+  if (await slots.areTaken()) return { name: "queued", ahead: 0 };
+  return { name: "processing", progress: null, detail: null };
+}
+
+function replyOf(taskId: string, view: QueueView): SandboxReply {
+  if (view.name === "paused") return refusal(view.key, { detail: view.detail });
+  const note = `${taskId} ${view.name}`;
+  if (view.name === "queued") {
+    return success({ taskId, status: "queued", errorCode: 0, ahead: view.ahead }, note);
+  }
+  const { progress, detail } = view;
+  const more = { ...(progress !== null && { progress }), ...(detail !== null && { detail }) };
+  return success({ taskId, status: "processing", errorCode: 0, ...more }, note);
+}
+
+function endedReply(taskId: string, state: EndedState, service: GeneratorService): SandboxReply {
+  const note = `${taskId} ${state.name}`;
+  if (state.name === "failed") {
+    const { outcome, detail } = state.failure;
+    return success({ taskId, status: "failed", errorCode: FAILURE_CODE, outcome, detail }, note);
+  }
+  const usage = addUsage(state.images.map((image) => image.usage).filter((each) => each !== null));
+  const detail = state.failures.map((failure) => failure.detail).join(" ");
+  return success(
+    {
+      taskId,
+      status: "completed",
+      resultUrl: resultUrl(taskId, state, service),
+      errorCode: 0,
+      ...(usage !== null && { usage }),
+      ...(detail !== "" && { detail }),
+    },
+    note,
+  );
+}
+
+/** One URL as a string, several as an array. */
+function resultUrl(
+  taskId: string,
+  { images }: Extract<EndedState, { name: "completed" }>,
+  { origin, secret, clock }: GeneratorService,
+): string | string[] {
+  const expires = Math.ceil(clock.now() / 1000) + LINK_SECONDS;
+  const urls = images.map(({ extension }, index) =>
+    imageUrl(origin, { taskId, index, extension, expires }, secret),
+  );
+  return urls.length === 1 ? urls.join() : urls;
+}

@@ -1,0 +1,59 @@
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Reference } from "../../generators/generator.ts";
+import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { isJsonObject } from "../../lib/json.ts";
+import { MAX_IMAGES, type Matrix } from "../../models/matrix.ts";
+import { areSentFields, type SentFields } from "../../task/request-fields.ts";
+import { invalidRequest, refusal, type SandboxReply } from "../reply.ts";
+import { brokenRule } from "../rules.ts";
+
+/** A request with a prompt, whose fields have the right types. */
+export type RequestBody = SentFields & { prompt: string };
+
+/**
+ * Reads the body of a submit. Only what the matrix has a row for is refused by its rules: a generator is asked for
+ * everything else, and says itself what it cannot do.
+ */
+export function readBody(body: unknown, matrix: Matrix): { valid: RequestBody } | { refused: SandboxReply } {
+  const refused = (reply: SandboxReply) => ({ refused: reply });
+  if (!isJsonObject(body)) return refused(invalidRequest("the body is not a JSON object"));
+  if (!areSentFields(body)) return refused(invalidRequest("a field has the wrong type"));
+  const { prompt = "", model: id, maxImages = MAX_IMAGES.min } = body;
+  if (prompt.trim() === "") return refused(refusal("image_generation.error.empty_prompt"));
+  const { min, max } = MAX_IMAGES;
+  if (!Number.isInteger(maxImages) || maxImages < min || maxImages > max) {
+    return refused(invalidRequest(`maxImages is not ${min} to ${max}`));
+  }
+  const model = matrix.find((candidate) => candidate.id === id);
+  if (model && Array.from(prompt).length > model.promptLimit) {
+    return refused(refusal("image_generation.error.prompt_too_long"));
+  }
+  const broken = model && brokenRule(body, model);
+  return broken === undefined ? { valid: { ...body, prompt } } : refused(invalidRequest(broken));
+}
+
+/**
+ * The reference images of a request. A `file:` URL is one of a private copy that the program made.
+ * @param folder where such copies are; null where requests come from other programs, which have none
+ * @returns null if one is neither a copy nor an http, https or data URL
+ */
+export async function readReferences(
+  { image = [] }: RequestBody,
+  folder: string | null,
+): Promise<Reference[] | null> {
+  const references = await Promise.all([image].flat().map((url) => readReference(url, folder)));
+  return references.every((each) => each !== null) ? references : null;
+}
+
+async function readReference(url: string, folder: string | null): Promise<Reference | null> {
+  if (!URL.canParse(url)) return null;
+  const { protocol, pathname } = new URL(url);
+  if (/^(?:https?|data):$/.test(protocol)) return { url };
+  if (folder === null || protocol !== "file:") return null;
+  // Rebuilt from the name alone, so that no other file can be meant.
+  const file = path.join(folder, path.posix.basename(pathname));
+  if (pathToFileURL(file).href !== url) return null;
+  const inspection = await inspectFileAt(file).catch(() => null);
+  return inspection?.ok ? { file, mediaType: inspection.image.mediaType } : null;
+}

@@ -1,0 +1,45 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+
+/** The service listens on this machine only. */
+const LOOPBACK = "127.0.0.1";
+
+/** A client that is slower than this, or says nothing for so long, holds a connection for nothing. */
+const LONGEST_HEAD_MS = 10_000;
+const LONGEST_REQUEST_MS = 30_000;
+const LONGEST_SILENCE_MS = 60_000;
+const MOST_CONNECTIONS = 2_000;
+
+/** A server that listens on loopback. */
+export interface LoopbackServer {
+  server: Server;
+  port: number;
+  /** `http://127.0.0.1:<port>` */
+  origin: string;
+  /** Ends at once, with every connection. */
+  close(): Promise<void>;
+}
+
+/** @param port 0: any that is free @throws the system's error if the port is taken */
+export async function listenOnLoopback(port: number): Promise<LoopbackServer> {
+  const server = createServer({ headersTimeout: LONGEST_HEAD_MS, requestTimeout: LONGEST_REQUEST_MS });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.setTimeout(LONGEST_SILENCE_MS);
+  server.listen(port, LOOPBACK);
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no address");
+  return {
+    server,
+    port: address.port,
+    origin: `http://${LOOPBACK}:${address.port}`,
+    close: () => close(server),
+  };
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

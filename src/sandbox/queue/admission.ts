@@ -1,0 +1,95 @@
+import type { Clock } from "../../lib/clock.ts";
+import { type AccountKey, type Condition, conditionAfter } from "./condition.ts";
+import type { SharedPause } from "./pause.ts";
+import type { RequestEnd } from "./request-end.ts";
+
+interface AdmissionDeps {
+  pause: SharedPause;
+  clock: Pick<Clock, "now" | "monotonicMs">;
+  /** Whether a refused account is tried again by itself. Where it is not, a new task tries it. */
+  retriesAccount: boolean;
+  /** Called when requests are not sent any longer. The key says that it is because of the account. */
+  onPause: (pause: { key: AccountKey | null; detail: string }) => void;
+}
+
+/** Whether a queue may send a request now: what its earlier requests say, and those of other processes. */
+export class Admission {
+  readonly #deps: AdmissionDeps;
+  #condition: Condition = { name: "open" };
+  /** Pauses of other processes that are not newer may be mended. Milliseconds since the epoch. */
+  #mendedAt: number;
+
+  constructor(deps: AdmissionDeps) {
+    this.#deps = deps;
+    this.#mendedAt = deps.clock.now();
+  }
+
+  get condition(): Condition {
+    return this.#condition;
+  }
+
+  close(): void {
+    this.#condition = { name: "closing" };
+  }
+
+  /** A new task is a reason to try a refused account again, though not at once. */
+  onNewTask(): void {
+    const condition = this.#condition;
+    if (condition.name === "refused" && this.#deps.clock.monotonicMs() >= condition.untilMs) {
+      this.#condition = { name: "open" };
+    }
+  }
+
+  /** A request is about to be sent: what other processes were told before it no longer matters. */
+  onBegin(): void {
+    this.#mendedAt = this.#deps.clock.now();
+  }
+
+  /** For how long no request may be sent, in milliseconds; Infinity if time alone does not change that. */
+  async delayMs(): Promise<number> {
+    const { clock, pause, retriesAccount } = this.#deps;
+    const told = this.#condition.name === "open" ? await pause.since(this.#mendedAt) : null;
+    if (told !== null) {
+      this.#mendedAt = told.at;
+      this.#change({ kind: "error", failure: { kind: "account", key: told.key }, detail: told.detail });
+    }
+    const condition = this.#condition;
+    switch (condition.name) {
+      case "open":
+        return 0;
+      case "closing":
+        return Number.POSITIVE_INFINITY;
+      case "refused":
+        if (!retriesAccount) return Number.POSITIVE_INFINITY;
+        return Math.max(0, condition.untilMs - clock.monotonicMs());
+      case "waiting":
+        return Math.max(0, condition.untilMs - clock.monotonicMs());
+    }
+  }
+
+  /** What the end of a request means for all others. */
+  async onEnd(end: RequestEnd): Promise<void> {
+    const { clock, pause } = this.#deps;
+    const after = this.#change(end);
+    if (after.name === "refused") {
+      this.#mendedAt = clock.now();
+      // It saves the others a request; without it they are told no themselves.
+      await pause.begin({ key: after.key, detail: after.detail, at: this.#mendedAt }).catch(() => {});
+    } else if (after.name === "open") pause.end();
+  }
+
+  /** The disk refuses what the queue needs. */
+  onDiskError(detail: string): void {
+    this.#change({ kind: "error", failure: { kind: "unreachable" }, detail });
+  }
+
+  #change(end: RequestEnd): Condition {
+    const before = this.#condition;
+    const after = conditionAfter(end, before, this.#deps.clock.monotonicMs());
+    this.#condition = after;
+    if (after.name !== before.name && (after.name === "refused" || after.name === "waiting")) {
+      this.#deps.onPause({ key: after.name === "refused" ? after.key : null, detail: after.detail });
+    }
+    return after;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Claim } from "../../lib/claim.ts";
+import type { TaskFolder } from "./task-folder.ts";
+import { isEnded } from "./task-state.ts";
+
+/** A task that this process has a claim on. */
+export interface Entry {
+  readonly folder: TaskFolder;
+  readonly claim: Claim;
+  phase: /** `notBeforeMs`: by the monotonic clock. */
+  { name: "waiting"; notBeforeMs: number } | RunningPhase;
+}
+
+export interface RunningPhase {
+  name: "running";
+  /** By the monotonic clock. */
+  sinceMs: number;
+  /** How much of its current image there is, from 0 to 1; null where the generator does not say. */
+  share: number | null;
+  /** Never rejects. */
+  done: Promise<void>;
+}
+
+/** The tasks that this process has in its queue. */
+export class Entries {
+  readonly #byId = new Map<string, Entry>();
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get(taskId: string): Entry | undefined {
+    return this.#byId.get(taskId);
+  }
+
+  add(entry: Entry): void {
+    this.#byId.set(entry.folder.task.taskId, entry);
+  }
+
+  async release({ folder, claim }: Entry): Promise<void> {
+    this.#byId.delete(folder.task.taskId);
+    await claim.release();
+  }
+
+  async releaseAll(): Promise<void> {
+    await Promise.allSettled([...this.#byId.values()].map((entry) => this.release(entry)));
+  }
+
+  running(): RunningPhase[] {
+    return [...this.#byId.values()].map(({ phase }) => phase).filter((phase) => phase.name === "running");
+  }
+
+  /** The task to begin next: the oldest of those that are due, else that which is due first. */
+  next(nowMs: number): { entry: Entry; dueInMs: number } | null {
+    let next: { entry: Entry; dueInMs: number } | null = null;
+    for (const entry of this.#byId.values()) {
+      if (entry.phase.name !== "waiting") continue;
+      const dueInMs = Math.max(0, entry.phase.notBeforeMs - nowMs);
+      const isSooner = next === null || dueInMs < next.dueInMs;
+      const isBefore = next !== null && dueInMs === next.dueInMs && isOlder(entry, next.entry);
+      if (isSooner || isBefore) next = { entry, dueInMs };
+    }
+    return next;
+  }
+
+  /** How many tasks are before this one, running ones too. */
+  countBefore(entry: Entry): number {
+    return [...this.#byId.values()].filter((other) => isOlder(other, entry)).length;
+  }
+}
+
+/** Of two tasks of the same moment the id decides, as it does in the line of all processes. */
+function isOlder({ folder: { task: a } }: Entry, { folder: { task: b } }: Entry): boolean {
+  return a.submittedAt === b.submittedAt ? a.taskId < b.taskId : a.submittedAt < b.submittedAt;
+}
+
+/** How much of a running task there is, from 0 to 1, where that can be said. */
+export function progressOf({ folder }: Entry, { share }: RunningPhase): number | null {
+  const { state, task } = folder;
+  if (isEnded(state)) return 1;
+  if (share === null && state.results.length === 0) return null;
+  return (state.results.length + Math.min(1, Math.max(0, share ?? 0))) / task.imageCount;
+}

@@ -1,0 +1,222 @@
+import type { Claim } from "../../lib/claim.ts";
+import { errorText } from "../../lib/error-text.ts";
+import type { Admission } from "./admission.ts";
+import type { AccountKey } from "./condition.ts";
+import { Entries, type Entry, progressOf, type RunningPhase } from "./entries.ts";
+import type { Line } from "./line.ts";
+import { makeImage, type RequestDeps } from "./make-image.ts";
+import { GivenUpError } from "./request-end.ts";
+import type { GeneratorSlots, Slot, SlotResult } from "./slots.ts";
+import type { QueuedTask, QueuedTasks, TaskFolder } from "./task-folder.ts";
+import { type EndedState, isEnded } from "./task-state.ts";
+
+/** What becomes of a queue's tasks, for its log. */
+export type QueueEvent =
+  /** `ms`: since it began. `waiting`: tasks that this process still has in its queue. */
+  | { kind: "ended"; task: QueuedTask; state: EndedState; ms: number; waiting: number }
+  /** A task cannot go on in this process. */
+  | { kind: "dropped"; taskId: string; why: string };
+
+export interface QueueDeps extends RequestDeps {
+  tasks: QueuedTasks;
+  slots: GeneratorSlots;
+  line: Line;
+  admission: Admission;
+  onEvent: (event: QueueEvent) => void;
+}
+
+/** Where a task of this queue stands, for a poll. */
+export type QueueView =
+  /** Other tasks have the generator. `ahead`: how many of this process are before it. */
+  | { name: "queued"; ahead: number }
+  /** `progress` is from 0 to 1. */
+  | { name: "processing"; progress: number | null; detail: string | null }
+  | { name: "paused"; key: AccountKey; detail: string };
+
+/** Tasks of other processes are before it. */
+const NOT_FIRST: SlotResult = { slot: null, none: "taken" };
+
+const CLOSED = "The generator may still be at work on a request that timed out.";
+
+/** How often to look whether a slot that another process has is free, in milliseconds. */
+const TURN_MS = 200;
+/** Waking up for nothing does no harm. */
+const LONGEST_REST_MS = 3_600_000;
+/** Before a request is sent again that may have reached the generator. */
+const RETRY_MS = 1_000;
+
+/**
+ * The tasks that this process has claimed, and the loop that takes them to the generator, the oldest first. A slot is for
+ * a whole task, whose images are made one after the other.
+ */
+export class Queue {
+  readonly #deps: QueueDeps;
+  readonly #entries = new Entries();
+  readonly #giveUp = new AbortController();
+  /** Why the oldest task that waits has no slot, as it was when one was last asked for. */
+  #noSlot: SlotResult["none"] = null;
+  #wakeUp = new AbortController();
+  #loop: Promise<void> | null = null;
+
+  constructor(deps: QueueDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes a task in, with the claim on it. One that comes while the queue closes is left to other processes. */
+  async add(folder: TaskFolder, claim: Claim): Promise<void> {
+    if (this.#isClosing) return claim.release();
+    this.#entries.add({ folder, claim, phase: { name: "waiting", notBeforeMs: 0 } });
+    this.#deps.admission.onNewTask();
+    this.#loop ??= this.#run();
+    this.#wake();
+  }
+
+  /** Where a task stands; null if it is not one of this queue's. */
+  view(taskId: string): QueueView | null {
+    const entry = this.#entries.get(taskId);
+    if (entry === undefined) return null;
+    if (entry.phase.name === "running") {
+      return { name: "processing", progress: progressOf(entry, entry.phase), detail: null };
+    }
+    const { condition } = this.#deps.admission;
+    if (condition.name === "refused") return { name: "paused", key: condition.key, detail: condition.detail };
+    if (condition.name === "waiting") return { name: "processing", progress: null, detail: condition.detail };
+    const ahead = this.#entries.countBefore(entry);
+    if (ahead > 0 || this.#noSlot === "taken") return { name: "queued", ahead };
+    return { name: "processing", progress: null, detail: this.#noSlot && CLOSED };
+  }
+
+  /**
+   * Begins nothing new, and leaves the tasks that wait to other processes. Without a grace, free requests are given up at
+   * once and paid ones are waited for; with one, all are waited for so long, and then given up.
+   * @param onWait called with the number of requests that are waited for, if there are any
+   */
+  async close(onWait: (count: number) => void = () => {}, graceMs?: number): Promise<void> {
+    const { isPaid, admission, line } = this.#deps;
+    admission.close();
+    line.leave();
+    this.#wake();
+    const running = this.#entries.running();
+    const waits = graceMs !== undefined || isPaid;
+    if (!waits) this.#giveUp.abort(new GivenUpError());
+    else if (running.length > 0) onWait(running.length);
+    const over = new AbortController();
+    if (graceMs !== undefined) this.#giveUpAfter(graceMs, over.signal);
+    await Promise.all([...running.map(({ done }) => done), this.#loop]);
+    over.abort();
+    await this.#entries.releaseAll();
+  }
+
+  get #isClosing(): boolean {
+    return this.#deps.admission.condition.name === "closing";
+  }
+
+  #giveUpAfter(ms: number, signal: AbortSignal): void {
+    this.#deps.clock.sleep(ms, signal).then(
+      () => this.#giveUp.abort(new GivenUpError()),
+      () => {},
+    );
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosing) {
+      try {
+        await this.#step();
+      } catch (error) {
+        this.#deps.admission.onDiskError(`The queue's folder cannot be used: ${errorText(error)}.`);
+      }
+    }
+  }
+
+  /** Begins the next task, or waits until that may be possible. */
+  async #step(): Promise<void> {
+    const { admission, clock, line } = this.#deps;
+    const next = this.#entries.next(clock.monotonicMs());
+    const delayMs = next === null ? LONGEST_REST_MS : Math.max(next.dueInMs, await admission.delayMs());
+    if (next !== null && delayMs === 0) return this.#tryToBegin(next.entry);
+    line.leave();
+    await this.#rest(delayMs);
+  }
+
+  async #tryToBegin(entry: Entry): Promise<void> {
+    const { line, slots } = this.#deps;
+    const { slot, none } = line.isFirst(entry.folder.task) ? await slots.take() : NOT_FIRST;
+    this.#noSlot = none;
+    if (slot === null) return this.#rest(TURN_MS);
+    line.leave();
+    if (this.#isClosing) await slot.release();
+    else this.#begin(entry, slot);
+  }
+
+  #begin(entry: Entry, slot: Slot): void {
+    const { admission, clock } = this.#deps;
+    admission.onBegin();
+    const done = Promise.resolve();
+    const phase: RunningPhase = { name: "running", sinceMs: clock.monotonicMs(), share: null, done };
+    entry.phase = phase;
+    phase.done = this.#work(entry, phase, slot);
+  }
+
+  /** Takes a task to the generator, and puts it where it belongs after that. Never throws. */
+  async #work(entry: Entry, phase: RunningPhase, slot: Slot): Promise<void> {
+    let closedForMs = 0;
+    try {
+      closedForMs = await this.#makeImages(entry, phase);
+    } catch (error) {
+      // Its next owner finds out from the disk where it stands.
+      await this.#entries.release(entry).catch(() => {});
+      const { taskId } = entry.folder.task;
+      this.#deps.onEvent({ kind: "dropped", taskId, why: errorText(error) });
+    }
+    await slot.release(closedForMs).catch(() => {});
+    this.#wake();
+  }
+
+  /** @returns for how long the slot is to be closed, in milliseconds */
+  async #makeImages(entry: Entry, phase: RunningPhase): Promise<number> {
+    const { admission, clock, isPaid, timeoutMs } = this.#deps;
+    const { folder } = entry;
+    let isLate = false;
+    for (let goesOn = true; goesOn && !isEnded(folder.state); ) {
+      const { results } = folder.state;
+      phase.share = null;
+      const watch = {
+        signal: this.#giveUp.signal,
+        onProgress: (share: number) => {
+          phase.share = share;
+        },
+      };
+      const end = await makeImage(folder, folder.state, this.#deps, watch);
+      await admission.onEnd(end);
+      // Such servers work on for nobody.
+      isLate = end.kind === "timed out" && !isPaid;
+      const isAgain = folder.state.name === "queued" && folder.state.results.length === results.length;
+      goesOn = !isAgain && !isLate && admission.condition.name === "open";
+    }
+    if (isEnded(folder.state)) await this.#finish(entry, phase, folder.state);
+    else {
+      const retryMs = folder.state.retries > 0 ? RETRY_MS : 0;
+      entry.phase = { name: "waiting", notBeforeMs: clock.monotonicMs() + retryMs };
+    }
+    return isLate ? timeoutMs : 0;
+  }
+
+  async #finish(entry: Entry, { sinceMs }: RunningPhase, state: EndedState): Promise<void> {
+    const { clock, tasks, onEvent } = this.#deps;
+    const { folder } = entry;
+    await tasks.finish(folder);
+    await this.#entries.release(entry);
+    const ms = clock.monotonicMs() - sinceMs;
+    onEvent({ kind: "ended", task: folder.task, state, ms, waiting: this.#entries.size });
+  }
+
+  #wake(): void {
+    this.#wakeUp.abort();
+  }
+
+  /** Waits until the queue is woken. One that was woken since the last time does not wait. */
+  async #rest(ms: number): Promise<void> {
+    await this.#deps.clock.sleep(Math.min(ms, LONGEST_REST_MS), this.#wakeUp.signal).catch(() => {});
+    this.#wakeUp = new AbortController();
+  }
+}

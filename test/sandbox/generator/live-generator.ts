@@ -1,0 +1,74 @@
+import { onTestFinished } from "vitest";
+import type { GeneratorOptions } from "../../../src/generators/spec.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { systemProcesses } from "../../../src/lib/processes.ts";
+import {
+  type GeneratorServiceOptions,
+  type ServiceEvent,
+  startGeneratorService,
+} from "../../../src/sandbox/generator-service.ts";
+import { scriptedGenerator } from "../../support/scripted-generator.ts";
+import { type Answer, clientOf, temporaryFolder } from "../live.ts";
+
+const OPTIONS: GeneratorOptions = {
+  model: null,
+  sidePx: 1024,
+  sizeForm: null,
+  concurrency: 1,
+  timeoutMs: 60_000,
+  fields: {},
+  headers: {},
+  isPaid: false,
+  key: null,
+};
+
+type LiveOptions = Partial<Omit<GeneratorServiceOptions, "options">> & {
+  options?: Partial<GeneratorOptions>;
+};
+
+/** A service with a generator for one test, and a client with its key. */
+export async function liveGenerator({ options, ...others }: LiveOptions = {}) {
+  const folder = others.folder ?? (await temporaryFolder());
+  const events: ServiceEvent[] = [];
+  const service = await startGeneratorService({
+    spec: { name: "command:paint" },
+    generator: scriptedGenerator(),
+    matrix: [],
+    runs: true,
+    clock: systemClock,
+    processes: systemProcesses(),
+    onEvent: (event) => events.push(event),
+    ...others,
+    folder,
+    options: { ...OPTIONS, ...options },
+  });
+  onTestFinished(() => service.close());
+  const client = clientOf(service.baseUrl, service.apiKey);
+  /** Polls until a task has ended. */
+  const ended = async (taskId: string): Promise<Data> => {
+    for (;;) {
+      const data = dataOf(await client.poll(taskId));
+      if (data.status === "completed" || data.status === "failed") return data;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  return { ...service, folder, events, ...client, ended };
+}
+
+/** What a poll says of a task. */
+export interface Data {
+  taskId: string;
+  status?: string;
+  resultUrl?: string | string[];
+  errorCode?: number;
+  ahead?: number;
+  progress?: number;
+  detail?: string;
+  outcome?: string;
+  usage?: object;
+}
+
+export function dataOf({ body }: Answer): Data {
+  if (body.data === undefined) throw new Error(`no data: ${JSON.stringify(body)}`);
+  return body.data;
+}
