@@ -30,7 +30,7 @@ export function readErrorBody(body: string): ErrorBody {
 }
 
 /** Where servers say what is wrong, the most telling first. */
-const TELLING = ["message", "detail", "error", "errors", "msg", "title"] as const;
+const TELLING = ["message", "detail", "errors", "error", "msg", "title"] as const;
 
 function wordsIn(value: unknown): string {
   if (typeof value === "string") return value;

@@ -145,9 +145,12 @@ export class GeneratorServer {
     return { ...(authorization !== null && { authorization }), ...Object.fromEntries(own) };
   }
 
+  /** @param path below the base, with a query or without */
   #urlOf(path: string): URL {
     const url = new URL(this.#base.href);
-    url.pathname = `${url.pathname.replace(/\/$/, "")}${path}`;
+    const [name = "", query] = path.split("?");
+    url.pathname = `${url.pathname.replace(/\/$/, "")}${name}`;
+    for (const [key, value] of new URLSearchParams(query)) url.searchParams.append(key, value);
     return url;
   }
 

@@ -14,9 +14,13 @@ interface Kind<Name extends KindName> {
 }
 
 /** Every kind of generator. A new one is a file that makes a `Generator`, and an entry here. */
-const KINDS: { readonly [Name in KindName]?: Kind<Name> } = {
+const KINDS: { readonly [Name in KindName]: Kind<Name> } = {
   openai: {
     load: async () => (await import("./openai/openai-generator.ts")).openAiGenerator,
+    isPaid: isOnThePublicInternet,
+  },
+  sdapi: {
+    load: async () => (await import("./sdapi/sdapi-generator.ts")).sdapiGenerator,
     isPaid: isOnThePublicInternet,
   },
   command: {
@@ -45,7 +49,5 @@ function isOnThePublicInternet({ url }: { url: string }): boolean {
 }
 
 function kindOf<Name extends KindName>(spec: SpecOf<Name>): Kind<Name> {
-  const kind = KINDS[spec.kind];
-  if (kind === undefined) throw new Error(`no generator of the kind ${spec.kind}`);
-  return kind;
+  return KINDS[spec.kind];
 }

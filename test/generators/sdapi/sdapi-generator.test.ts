@@ -1,0 +1,236 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { GeneratorJob } from "../../../src/generators/generator.ts";
+import type { GeneratorOptions } from "../../../src/generators/spec.ts";
+import { PICTURE } from "../../support/images.ts";
+import { liveServer } from "../../support/live-server.ts";
+import { type Behaviour, json } from "../../support/scripted-server.ts";
+import { ALONE, jobFor, opened } from "../job.ts";
+
+const IMAGE = PICTURE.toString("base64");
+/** As AUTOMATIC1111 answers: what it was asked for, and what it made of that, as a text of JSON. */
+const ANSWER = { images: [IMAGE], parameters: { prompt: "a red fox" }, info: '{"seed": 1}' };
+
+/** A generator at a server that answers its requests for images so. */
+async function at(answer: Behaviour | Buffer, options: Partial<GeneratorOptions> = {}, base = "") {
+  const behave: Behaviour =
+    typeof answer === "function" ? answer : (_request, socket) => void socket.write(answer);
+  const server = await liveServer((request, socket) =>
+    request.method === "POST"
+      ? behave(request, socket)
+      : void socket.write(json({ detail: "Not Found" }, 404)),
+  );
+  const url = `${server.origin}${base}`;
+  const generator = await opened({ kind: "sdapi", name: `sdapi:${url}`, url }, options);
+  return {
+    server,
+    generator,
+    generate: async (job: Partial<GeneratorJob> = {}) => {
+      const whole = await jobFor(job);
+      return { job: whole, image: await generator.generate(whole, ALONE) };
+    },
+    bodies: () => server.submits().map(({ body }) => JSON.parse(body)),
+  };
+}
+
+const failing = (kind: string, message: RegExp) =>
+  expect.objectContaining({
+    name: "GeneratorError",
+    failure: expect.objectContaining({ kind }),
+    message: expect.stringMatching(message),
+  });
+
+it("asks for an image with what the request says and the user has set, and nothing else", async () => {
+  const { generate, server, bodies } = await at(json(ANSWER));
+  const { job, image } = await generate({ fields: { steps: 4, negative_prompt: "rain" } });
+  expect(server.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
+    "POST /sdapi/v1/txt2img",
+  ]);
+  expect(bodies()).toEqual([
+    { prompt: "a red fox", width: 64, height: 48, steps: 4, negative_prompt: "rain" },
+  ]);
+  expect(server.requests[0]?.headers).not.toHaveProperty("authorization");
+  expect(image).toEqual({ file: path.join(job.folder, "image"), usage: null });
+  expect(await readFile(image.file)).toEqual(PICTURE);
+});
+
+it("asks for a model, which stays loaded", async () => {
+  const { generate, bodies } = await at(json(ANSWER));
+  await generate({ model: "sd_xl_base_1.0" });
+  expect(bodies()[0]).toMatchObject({
+    override_settings: { sd_model_checkpoint: "sd_xl_base_1.0" },
+    override_settings_restore_afterwards: false,
+  });
+});
+
+it("sends a reference image in base64 to img2img, and refuses several", async () => {
+  const { generate, server, bodies } = await at(json(ANSWER));
+  const reference = { url: `data:image/png;base64,${IMAGE}` };
+  await generate({ references: [reference], fields: { denoising_strength: 0.5 } });
+  expect(server.submits()[0]?.target).toBe("/sdapi/v1/img2img");
+  expect(bodies()[0]).toEqual({
+    prompt: "a red fox",
+    width: 64,
+    height: 48,
+    init_images: [IMAGE],
+    denoising_strength: 0.5,
+  });
+  await expect(generate({ references: [reference, reference] })).rejects.toEqual(
+    failing("refused", /takes one reference image, and there are 2\. Nothing was sent\.$/),
+  );
+  expect(server.submits()).toHaveLength(1);
+});
+
+it("authenticates with user and password where the key has both", async () => {
+  const basic = await at(json(ANSWER), { key: "ada:open sesame" });
+  await basic.generate();
+  const login = Buffer.from("ada:open sesame").toString("base64");
+  expect(basic.server.requests[0]?.headers.authorization).toBe(`Basic ${login}`);
+  const bearer = await at(json(ANSWER), { key: "token" });
+  await bearer.generate();
+  expect(bearer.server.requests[0]?.headers.authorization).toBe("Bearer token");
+});
+
+it("takes the address with and without the path of the API", async () => {
+  const { generate, server } = await at(json(ANSWER), {}, "/webui/sdapi/v1");
+  await generate();
+  expect(server.requests[0]?.target).toBe("/webui/sdapi/v1/txt2img");
+});
+
+it("reads an image that comes as a data: URL", async () => {
+  const { generate } = await at(json({ images: [`data:image/png;base64,${IMAGE}`] }));
+  expect(await readFile((await generate()).image.file)).toEqual(PICTURE);
+});
+
+it("reports how far the server is, until the image has come", async () => {
+  let answerImage = () => {};
+  const shares = [0, 0.25, 0.75];
+  const server = await liveServer((request, socket) => {
+    if (request.method === "POST") answerImage = () => void socket.write(json(ANSWER));
+    else if (shares.length > 0) socket.write(json({ progress: shares.shift(), eta_relative: 3 }));
+    else {
+      socket.write(json({ progress: 0.99 }));
+      answerImage();
+    }
+  });
+  const generator = await opened({ kind: "sdapi", name: "sdapi:", url: server.origin });
+  const seen: number[] = [];
+  const image = await generator.generate(await jobFor(), {
+    ...ALONE,
+    onProgress: (share) => seen.push(share),
+  });
+  expect(await readFile(image.file)).toEqual(PICTURE);
+  expect(seen.slice(0, 2)).toEqual([0.25, 0.75]);
+  const asked = server.requests.filter(({ method }) => method === "GET").map(({ target }) => target);
+  expect(new Set(asked)).toEqual(new Set(["/sdapi/v1/progress?skip_current_image=true"]));
+});
+
+describe("a failure", () => {
+  it.each([
+    [
+      "a validation error",
+      422,
+      { detail: [{ loc: ["body", "width"], msg: "value is not a valid integer" }] },
+      "refused",
+      /body\.width: value is not a valid integer/,
+    ],
+    [
+      "lack of memory",
+      500,
+      {
+        error: "OutOfMemoryError",
+        detail: "",
+        body: "",
+        errors: "CUDA out of memory. Tried to allocate 2 GiB",
+      },
+      "lost",
+      /CUDA out of memory/,
+    ],
+    ["a text", 400, { error: "prompt required" }, "refused", /prompt required/],
+    [
+      "a wrong password",
+      401,
+      { error: "HTTPException", detail: "Incorrect username or password", body: "", errors: "" },
+      "account",
+      /Incorrect username or password/,
+    ],
+    ["a server without the API", 404, { detail: "Not Found" }, "account", /no such address or model/],
+  ])("%s is told in the server's words", async (_what, status, body, kind, message) => {
+    const { generate, server } = await at(json(body, status));
+    await expect(generate()).rejects.toEqual(failing(kind, message));
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it.each([
+    ["no images", { images: [], info: "" }],
+    ["null", { images: [null] }],
+    ["something else", { detail: "nothing to see" }],
+  ])("%s in place of an image is a refusal", async (_what, body) => {
+    const { generate } = await at(json(body));
+    await expect(generate()).rejects.toEqual(failing("refused", /answered without an image/));
+  });
+
+  it("a reply that is cut short is lost, and not asked for again", async () => {
+    const whole = json(ANSWER);
+    const { generate, server } = await at((_request, socket) => void socket.end(whole.subarray(0, -20)));
+    await expect(generate()).rejects.toEqual(failing("lost", /cut short/));
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("a server that is not there was sent nothing", async () => {
+    const { generator, server } = await at(json(ANSWER));
+    await server.close();
+    await expect(generator.generate(await jobFor(), ALONE)).rejects.toEqual(
+      failing("unreachable", /could not be reached/),
+    );
+  });
+});
+
+describe("after its process was killed", () => {
+  it("a reply that had arrived is an image", async () => {
+    const { generate, generator, server } = await at(json(ANSWER), { isPaid: true });
+    const { job } = await generate();
+    const image = await generator.recover(job);
+    expect(image && (await readFile(image.file))).toEqual(PICTURE);
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("a reply that had not arrived to its last byte is none", async () => {
+    const whole = json(ANSWER);
+    const { generator } = await at((_request, socket) => void socket.end(whole.subarray(0, -20)));
+    const job = await jobFor();
+    await generator.generate(job, ALONE).catch(() => {});
+    expect(await generator.recover(job)).toBeNull();
+    expect(await generator.recover(await jobFor())).toBeNull();
+  });
+});
+
+describe("its models", () => {
+  const listing = async (answer: Buffer) => {
+    const server = await liveServer((_request, socket) => void socket.write(answer));
+    const generator = await opened({ kind: "sdapi", name: "sdapi:", url: server.origin });
+    return { names: generator.models(ALONE.signal), server };
+  };
+
+  it("are the checkpoints by their names", async () => {
+    const { names, server } = await listing(
+      json([
+        { title: "sd_xl_base_1.0.safetensors [31e35c80fc]", model_name: "sd_xl_base_1.0", hash: null },
+        { title: "v1-5-pruned.ckpt" },
+      ]),
+    );
+    expect(await names).toEqual(["sd_xl_base_1.0", "v1-5-pruned.ckpt"]);
+    expect(server.requests[0]?.target).toBe("/sdapi/v1/sd-models");
+  });
+
+  it("are not known where the server has no list", async () => {
+    expect(await (await listing(json({ detail: "Not Found" }, 404))).names).toBeNull();
+    expect(await (await listing(json({}))).names).toBeNull();
+  });
+
+  it("are not listed for a wrong password", async () => {
+    const { names } = await listing(json({ detail: "Incorrect username or password" }, 401));
+    await expect(names).rejects.toEqual(failing("account", /Incorrect username or password/));
+  });
+});
