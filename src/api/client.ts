@@ -1,10 +1,15 @@
 import { VERSION } from "../lib/version.ts";
-import { type ConnectOptions, type Connector, connector } from "./connect.ts";
+import { type ConnectOptions, type Connector, connector, type EarlyConnection } from "./connect.ts";
 import { decoded } from "./decode.ts";
-import type { EarlyConnection } from "./early-connection.ts";
-import { Exchange, type Sender } from "./exchange.ts";
 import { SingleConnections } from "./single-connections.ts";
-import { type HttpRequest, type ReplyHeaders, type ReplyReceiver, TransportError } from "./transport.ts";
+import {
+  Exchange,
+  type HttpRequest,
+  type ReplyHeaders,
+  type ReplyReceiver,
+  type Sender,
+  TransportError,
+} from "./transport.ts";
 
 export interface HttpClientOptions extends ConnectOptions {
   /** Used by the first request with a connection of its own. None where that goes through a proxy. */

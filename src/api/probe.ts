@@ -1,9 +1,8 @@
 import { keyMasker } from "../lib/redact.ts";
 import { type HttpClient, wholeReply } from "./client.ts";
-import { AuthRequiredError } from "./errors.ts";
+import { AuthRequiredError, refusedPoll } from "./errors.ts";
 import { type Envelope, parseEnvelope } from "./schema.ts";
 import { taskUrl } from "./service.ts";
-import { refusedPoll } from "./service-errors.ts";
 
 /** What a check of the key polls: no task has this id. */
 const NO_SUCH_TASK = "imggen-key-check";

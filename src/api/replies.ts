@@ -1,6 +1,7 @@
 import type { ImggenError } from "../lib/error-types.ts";
 import type { HttpReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
+import { pausedQueue, refusedPoll, refusedSubmit } from "./errors.ts";
 import { excerptOf } from "./excerpt.ts";
 import { parseRetryAfter } from "./retry.ts";
 import {
@@ -11,7 +12,6 @@ import {
   parseTaskId,
   type QueueFacts,
 } from "./schema.ts";
-import { pausedQueue, refusedPoll, refusedSubmit } from "./service-errors.ts";
 import type { TransportError } from "./transport.ts";
 
 /** What reading a reply needs. */

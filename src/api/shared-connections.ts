@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Pool } from "undici";
 import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
-import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
+import type { Exchange, OutgoingRequest, Sender } from "./transport.ts";
 
 /**
  * Sends requests on connections that many share, one after another. Replies are never paused: where the connection of a

@@ -1,7 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Connector } from "./connect.ts";
-import type { Exchange, OutgoingRequest, Sender } from "./exchange.ts";
+import type { Exchange, OutgoingRequest, Sender } from "./transport.ts";
 
 /**
  * Sends each request on a connection of its own, which is never used again: a service may close one that has carried a

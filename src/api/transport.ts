@@ -1,3 +1,5 @@
+import { formatDuration } from "../lib/duration.ts";
+
 export interface HttpRequest {
   /** A POST gets a connection of its own, which carries no other request, neither before nor after. */
   method: "GET" | "HEAD" | "POST";
@@ -40,5 +42,125 @@ export class TransportError extends Error {
     super(message, { cause: facts.cause });
     this.sent = facts.sent;
     this.timedOut = facts.timedOut ?? false;
+  }
+}
+
+/** A request as it is sent. */
+export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
+  headers: Record<string, string>;
+  body: string | Buffer | null;
+}
+
+/** Sends requests, and calls their exchanges at each step. */
+export interface Sender {
+  dispatch(request: OutgoingRequest, exchange: Exchange): void;
+  /** Drops every connection, used, idle or not made yet. */
+  destroy(): Promise<void>;
+}
+
+/** What an exchange may do to its request while that runs. */
+interface Control {
+  abort(error: Error): void;
+}
+
+/** One running request. What sends it calls this at each step, as undici does; it decides what counts as sent. */
+export class Exchange {
+  #request: HttpRequest;
+  #receiver: ReplyReceiver;
+  #resolve: () => void;
+  #reject: (error: TransportError) => void;
+  #control: Control | null = null;
+  #failure: TransportError | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #sent = false;
+  #onGivenUp = () => {};
+
+  constructor(
+    request: HttpRequest,
+    receiver: ReplyReceiver,
+    resolve: () => void,
+    reject: (error: TransportError) => void,
+  ) {
+    this.#request = request;
+    this.#receiver = receiver;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    const ms = request.timeoutMs ?? request.idleTimeoutMs;
+    if (ms !== undefined) this.#timer = setTimeout(() => this.#onTimeout(ms), ms);
+    if (request.signal?.aborted) this.#onAbort();
+    else request.signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Has this called if the exchange ends before it has a connection, which then need not be made. */
+  onGivenUp(callback: () => void): void {
+    this.#onGivenUp = callback;
+    if (this.#failure) callback();
+  }
+
+  /** The connection is open and the headers are about to be written: the last moment to withdraw. */
+  onRequestStart(control: Control): void {
+    if (this.#failure) {
+      control.abort(this.#failure);
+      return;
+    }
+    this.#control = control;
+    this.#sent = true;
+    this.#request.onSent?.();
+  }
+
+  onResponseStart(_control: Control, status: number, headers: ReplyHeaders): void {
+    if (status < 200) return;
+    this.#progress();
+    this.#receiver.onHead(status, headers);
+  }
+
+  onResponseData(_control: Control, chunk: Buffer): void {
+    this.#progress();
+    this.#receiver.onData(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#settle();
+    this.#resolve();
+  }
+
+  onResponseError(_control: Control | null, error: Error): void {
+    this.#fail(this.#failure ?? new TransportError(error.message, { sent: this.#sent, cause: error }));
+  }
+
+  readonly #onAbort = (): void => {
+    const cause = this.#request.signal?.reason;
+    this.#withdraw(new TransportError("interrupted", { sent: this.#sent, cause }));
+  };
+
+  #onTimeout(ms: number): void {
+    const message = `no answer within ${formatDuration(ms)}`;
+    this.#withdraw(new TransportError(message, { sent: this.#sent, timedOut: true }));
+  }
+
+  #progress(): void {
+    if (this.#request.idleTimeoutMs !== undefined) this.#timer?.refresh();
+  }
+
+  /** A request can be aborted only once it has a connection; until then it is marked, and ends here. */
+  #withdraw(failure: TransportError): void {
+    if (this.#control) {
+      this.#failure = failure;
+      this.#control.abort(failure);
+    } else {
+      this.#fail(failure);
+      this.#onGivenUp();
+    }
+  }
+
+  #fail(failure: TransportError): void {
+    this.#failure = failure;
+    this.#settle();
+    this.#reject(failure);
+  }
+
+  #settle(): void {
+    clearTimeout(this.#timer);
+    this.#request.signal?.removeEventListener("abort", this.#onAbort);
   }
 }

@@ -1,6 +1,6 @@
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
-import type { EarlyConnection } from "../api/early-connection.ts";
+import type { EarlyConnection } from "../api/connect.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { HttpImageService } from "../api/service.ts";
 import type { Connection } from "../core/deps.ts";

@@ -1,4 +1,4 @@
-import { EarlyConnection } from "../api/early-connection.ts";
+import { EarlyConnection } from "../api/connect.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { configuredService } from "./account.ts";
 import type { ClientSession } from "./session.ts";

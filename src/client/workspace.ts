@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { EarlyConnection } from "../api/early-connection.ts";
+import type { EarlyConnection } from "../api/connect.ts";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
 import { PollingSchedules } from "../core/polling/schedules.ts";
 import { coalescingClock } from "../lib/clock.ts";

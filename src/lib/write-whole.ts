@@ -1,7 +1,7 @@
-import { renameSync } from "node:fs";
+import { promises, renameSync } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "./disk-file.ts";
-import { removeIfPossible, syncFolder } from "./durable.ts";
+import { removeIfPossible, removeIfPresent, syncFolder } from "./durable.ts";
 import { publishOnce } from "./publish.ts";
 import { randomDigits } from "./random-digits.ts";
 import { whileInUse } from "./while-in-use.ts";
@@ -61,5 +61,17 @@ export async function writeSynced(file: string, content: string | Uint8Array, mo
     await written.sync();
   } finally {
     written.close();
+  }
+}
+
+/** A draft is written and published within moments; one of this age was left by a killed process. */
+const OLD_MS = 600_000;
+
+/** Removes old drafts. If a process still wanted to publish one, that fails, and nothing was sent. */
+export async function removeOld(folder: string, names: readonly string[], nowMs: number): Promise<void> {
+  for (const name of names) {
+    const file = path.join(folder, name);
+    const writtenMs = (await promises.stat(file).catch(() => null))?.mtimeMs;
+    if (writtenMs !== undefined && nowMs - writtenMs > OLD_MS) removeIfPresent(file);
   }
 }

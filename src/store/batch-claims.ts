@@ -7,13 +7,12 @@ import { errorCode } from "../lib/error-code.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { publishOnce, readPublished } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
-import { createWhole } from "../lib/write-whole.ts";
+import { createWhole, removeOld } from "../lib/write-whole.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { usingStateFolder } from "./errors.ts";
 import { type LedgerEntry, listFolder, namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
-import { removeOld } from "./old-drafts.ts";
-import type { TaskClaim } from "./owned-task.ts";
+import type { TaskClaim } from "./owners.ts";
 
 const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;

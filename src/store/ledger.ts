@@ -12,6 +12,7 @@ import {
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { publishOnce } from "../lib/publish.ts";
+import { removeOld } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -20,9 +21,7 @@ import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import { removeOld } from "./old-drafts.ts";
-import type { OwnedTask, TaskClaim } from "./owned-task.ts";
-import { isOwnerGone, LONGEST_SUBMIT_MS, mayBeUnderWay } from "./owners.ts";
+import { isOwnerGone, LONGEST_SUBMIT_MS, mayBeUnderWay, type OwnedTask, type TaskClaim } from "./owners.ts";
 import { releaseReserve } from "./reserve-file.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";

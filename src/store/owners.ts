@@ -1,5 +1,6 @@
 import { isSameMachine, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import type { TaskRecord } from "../task/record.ts";
+import type { TaskFile } from "./task-file.ts";
 
 /** How long a submit may take if the claim does not say: the timeout and some margin. */
 export const LONGEST_SUBMIT_MS = 150_000;
@@ -28,4 +29,22 @@ function submittingUntilMs({ state, submittedAt }: TaskRecord): number {
 export function isOwnerGone(record: TaskRecord, { self, isAlive }: Processes, nowMs: number): boolean {
   const { owner } = record;
   return owner === null || !(isAlive(owner) || mayBeUnderWay(record, self, nowMs));
+}
+
+/** A task that this process may write to. */
+export interface OwnedTask {
+  record: TaskRecord;
+  file: TaskFile;
+  /** Whether it was taken over from another process, so that there are claims on it. */
+  claimed: boolean;
+  /** Releases it unfinished. */
+  release(): Promise<void>;
+}
+
+/** What decides which of several processes begins a task. */
+export interface TaskClaim {
+  /** @param draft the task's file, synced, under its first name. @returns whether the task is to be begun from it */
+  take(draft: string): Promise<boolean>;
+  /** Whether a process other than the one that claimed it may have begun the task. */
+  isShared(): boolean;
 }

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { ErrorType } from "../lib/error-types.ts";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
-import type { SaveOptions } from "../task/destination.ts";
+import type { SaveOptions } from "../task/intent.ts";
 import { advance, type EventType, type TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";

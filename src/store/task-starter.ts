@@ -9,7 +9,7 @@ import type { TaskRecord } from "../task/record.ts";
 import type { DoneTasks } from "./done-tasks.ts";
 import { usingStateFolder } from "./errors.ts";
 import { openName, timeOfId } from "./ledger-name.ts";
-import type { OwnedTask, TaskClaim } from "./owned-task.ts";
+import type { OwnedTask, TaskClaim } from "./owners.ts";
 import { keepReserve, releaseReserve } from "./reserve-file.ts";
 import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
 

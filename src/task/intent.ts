@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Destination } from "./destination.ts";
 import type { GenerationRequest } from "./request.ts";
 
 /** The account that a task is charged to. */
@@ -27,4 +26,22 @@ export function isSameRequest(
   b: Pick<Intent, "request" | "service">,
 ): boolean {
   return isDeepStrictEqual([a.request, a.service], [b.request, b.service]);
+}
+
+/** Where a task's images go, decided before it is submitted. All paths are absolute. */
+export type Destination = SaveOptions &
+  (
+    | /** Exactly this path; several images are numbered from it. Without an extension it gets the right one. */
+    { kind: "file"; path: string }
+    | { kind: "folder"; folder: string; template: string }
+    /** The first image to standard output; what else comes, and a recovery, goes to the folder. */
+    | { kind: "stdout"; folder: string; template: string }
+  );
+
+/** How images are saved, wherever they go. */
+export interface SaveOptions {
+  /** Whether existing files are replaced. */
+  overwrite: boolean;
+  /** Whether each image gets a sidecar, `<image>.json`. */
+  sidecar?: boolean;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HttpClient } from "../../src/api/client.ts";
-import { EarlyConnection } from "../../src/api/early-connection.ts";
+import { EarlyConnection } from "../../src/api/connect.ts";
 import { TransportError } from "../../src/api/transport.ts";
 import { answeringServer } from "../support/answering-server.ts";
 import { deadPort } from "../support/live-server.ts";

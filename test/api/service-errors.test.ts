@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusedSubmit } from "../../src/api/service-errors.ts";
+import { refusedSubmit } from "../../src/api/errors.ts";
 
 describe("the service's refusal", () => {
   it.each([

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { StateFolderError } from "../../src/store/errors.ts";
 import { Ledger } from "../../src/store/ledger.ts";
-import type { OwnedTask } from "../../src/store/owned-task.ts";
+import type { OwnedTask } from "../../src/store/owners.ts";
 import { EVENTS, INTENT } from "../support/records.ts";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

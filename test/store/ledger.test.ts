@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { StateFolderError } from "../../src/store/errors.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { LedgerEntry } from "../../src/store/ledger-entry.ts";
-import type { OwnedTask } from "../../src/store/owned-task.ts";
+import type { OwnedTask } from "../../src/store/owners.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { fakeClock } from "../support/fake-clock.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DiskFile } from "../../src/lib/disk-file.ts";
 import { Ledger } from "../../src/store/ledger.ts";
-import type { OwnedTask } from "../../src/store/owned-task.ts";
+import type { OwnedTask } from "../../src/store/owners.ts";
 import type { Intent } from "../../src/task/intent.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import { fakeClock } from "../support/fake-clock.ts";

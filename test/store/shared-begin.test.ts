@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { BatchClaims } from "../../src/store/batch-claims.ts";
 import { StateFolderError } from "../../src/store/errors.ts";
 import { Ledger } from "../../src/store/ledger.ts";
-import type { OwnedTask, TaskClaim } from "../../src/store/owned-task.ts";
+import type { OwnedTask, TaskClaim } from "../../src/store/owners.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { EVENTS, INTENT, linesOf } from "../support/records.ts";

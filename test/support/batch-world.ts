@@ -1,6 +1,6 @@
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { FOLDER_ID_FILE } from "../../src/store/folder-id.ts";
+import { FOLDER_ID_FILE } from "../../src/store/batch-folders.ts";
 import { type CommandWorld, commandWorld, type Document, submitted } from "./command-world.ts";
 import type { RunOptions } from "./in-process.ts";
 import { type Behaviour, type ServiceScript, success } from "./scripted-server.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Ledger } from "../../src/store/ledger.ts";
-import type { OwnedTask } from "../../src/store/owned-task.ts";
+import type { OwnedTask } from "../../src/store/owners.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 
 /** Files a task under the finished ones, as its lines add up now. */

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
-import { FOLDER_ID_FILE } from "../../src/store/folder-id.ts";
+import { FOLDER_ID_FILE } from "../../src/store/batch-folders.ts";
 import { inspect } from "../lib/image/builders.ts";
 import { CANARY, filesWithKey } from "./canary.ts";
 import { PICTURE } from "./images.ts";

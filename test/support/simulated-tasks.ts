@@ -1,4 +1,4 @@
-import type { CompletionInterval } from "../../src/core/polling/completion-intervals.ts";
+import type { CompletionInterval } from "../../src/core/polling/estimate.ts";
 import {
   defaultSchedule,
   fixedSchedule,

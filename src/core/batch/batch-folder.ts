@@ -1,7 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
-import type { BatchFolders } from "../../store/batch-folders.ts";
-import { createFolderId, newFolderId, readFolderId } from "../../store/folder-id.ts";
+import { type BatchFolders, createFolderId, newFolderId, readFolderId } from "../../store/batch-folders.ts";
 import { SaveFailedError } from "../errors.ts";
 
 /** The batch that an output folder belongs to. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import type { Destination, SaveOptions } from "../../task/destination.ts";
+import type { Destination, SaveOptions } from "../../task/intent.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 

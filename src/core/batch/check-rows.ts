@@ -6,14 +6,15 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import { columnOf } from "../manifest/columns.ts";
-import type { ManifestEntry, RowValues } from "../manifest/entry.ts";
-import { OutputNames } from "../manifest/output-name.ts";
 import {
   fillTemplate,
+  type ManifestEntry,
   missingProblem,
   type OtherColumns,
   placeholdersIn,
-} from "../manifest/prompt-template.ts";
+  type RowValues,
+} from "../manifest/entry.ts";
+import { OutputNames } from "../manifest/output-name.ts";
 import { type CheckedRow, RowKeys } from "./batch-row.ts";
 import { inShard, rowDigest, type Shard } from "./shard.ts";
 

@@ -2,7 +2,7 @@ import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
 import { nameIsTaken } from "../../lib/publish.ts";
 import { StateFolderError } from "../../store/errors.ts";
-import type { Destination } from "../../task/destination.ts";
+import type { Destination } from "../../task/intent.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ofOneAccount, type UseCaseDeps } from "../deps.ts";

@@ -1,4 +1,4 @@
-import type { OwnedTask } from "../../store/owned-task.ts";
+import type { OwnedTask } from "../../store/owners.ts";
 import type { Intent } from "../../task/intent.ts";
 import { TakenOverError } from "../errors.ts";
 import type { TaskReport } from "../task/report.ts";

@@ -1,13 +1,19 @@
+import { createHash } from "node:crypto";
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
-import { removeIfPossible, syncFolder } from "../../lib/durable.ts";
+import { DiskFile } from "../../lib/disk-file.ts";
+import { removeIfPossible, removeIfPresent, syncFolder } from "../../lib/durable.ts";
+import { isFileOf } from "../../lib/file-digest.ts";
+import { typeNamed } from "../../lib/image/format.ts";
+import { inspectImage } from "../../lib/image/inspect.ts";
+import { publish } from "../../lib/publish.ts";
+import { readRegular } from "../../lib/read-file.ts";
 import { whileInUse } from "../../lib/while-in-use.ts";
 import type { TaskDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";
-import { asNamed } from "./convert-image.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
-import { renderName } from "./file-name.ts";
-import { publishNumbered } from "./publish-image.ts";
+import { numberedPath, renderName } from "./file-name.ts";
+import { reserveName } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
 /** An image under its final name, as it is there: it may have been converted. */
@@ -65,4 +71,113 @@ async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<
     await whileInUse(() => promises.unlink(fetched.temporary));
   }
   return { path: null, image: fetched, warnings: [] };
+}
+
+/** Publishes under the first free number; with `--overwrite`, under the image's own number. */
+async function publishNumbered(
+  fetched: DownloadedImage,
+  wanted: string,
+  index: number,
+  spec: SaveSpec,
+  { files }: SaveResult,
+  deps: TaskDeps,
+): Promise<string> {
+  const { destination } = spec;
+  const numberedByTemplate = destination.kind !== "file" && destination.template.includes("{index}");
+  for (let number = numberedByTemplate ? 1 : index; ; number++) {
+    const file = numberedPath(wanted, number);
+    if ((await publishAs(fetched.temporary, file, spec, deps)) === "published") return file;
+    // If two images of a task are equal, the first one's file must not count as the second's.
+    const isOurs = files.some((saved) => saved?.path === file);
+    if (spec.recovering && !isOurs && (await isFileOf(file, fetched))) {
+      await whileInUse(() => promises.unlink(fetched.temporary));
+      return file;
+    }
+  }
+}
+
+async function publishAs(
+  temporary: string,
+  file: string,
+  spec: SaveSpec,
+  deps: TaskDeps,
+): Promise<"published" | "exists"> {
+  const reserve = (name: string) => reserveName(name, deps.ledger.processes);
+  if (!spec.destination.overwrite) return publish(temporary, file, reserve);
+  // Without the reservation, two processes that both find an old file would replace each other's image.
+  const giveUp = await reserve(file);
+  if (giveUp === null) return "exists";
+  try {
+    return await replace(temporary, file, spec, deps);
+  } finally {
+    await giveUp();
+  }
+}
+
+async function replace(
+  temporary: string,
+  file: string,
+  { date }: SaveSpec,
+  { published, clock }: TaskDeps,
+): Promise<"published" | "exists"> {
+  if (!(await published.take(file, date.getTime()))) return "exists";
+  try {
+    // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
+    const now = new Date(clock.now());
+    await promises.utimes(temporary, now, now);
+    await whileInUse(() => promises.rename(temporary, file));
+    return "published";
+  } catch (error) {
+    await published.giveBack(file);
+    throw error;
+  }
+}
+
+/** An image as it is to be published, and what is said of it after its name. */
+interface Named {
+  image: DownloadedImage;
+  warnings: string[];
+}
+
+/**
+ * An image in the type that its file's name says: converted if that can be done here. Else the bytes stay as they are,
+ * and so does the name, which the user chose. @throws the disk's error
+ */
+async function asNamed(
+  fetched: DownloadedImage,
+  wanted: string,
+  deps: Pick<TaskDeps, "fileMode">,
+): Promise<Named> {
+  const type = typeNamed(wanted);
+  const own = fetched.image.extension.toUpperCase();
+  if (type === fetched.image.type) return { image: fetched, warnings: [] };
+  const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
+  if (type === null || !isWritable(type)) return { image: fetched, warnings: [`holds a ${own} image`] };
+  try {
+    const bytes = await convertedImage(readRegular(fetched.temporary), type);
+    const image = await replaced(fetched, bytes, deps.fileMode);
+    return { image, warnings: [`was converted from the ${own} image that the service sent`] };
+  } catch (error) {
+    if (!(error instanceof UndecodableError)) throw error;
+    return { image: fetched, warnings: [`holds a ${own} image, which was not converted: ${error.message}`] };
+  }
+}
+
+/** Puts these bytes in the place of those that were downloaded, synced. */
+async function replaced(fetched: DownloadedImage, bytes: Buffer, mode: number): Promise<DownloadedImage> {
+  const { temporary, sha256: originalSha256 } = fetched;
+  const read = async (position: number, length: number) => bytes.subarray(position, position + length);
+  const inspection = await inspectImage({ size: bytes.length, read });
+  if (!inspection.ok) throw new TypeError(`the image library wrote no whole image: ${inspection.detail}`);
+  removeIfPresent(temporary);
+  const file = await DiskFile.createInBackground(temporary, 0o600);
+  try {
+    await file.writeChunks([bytes]);
+    await file.setMode(mode);
+    await file.sync();
+  } finally {
+    file.close();
+  }
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return { ...fetched, image: inspection.image, bytes: bytes.length, sha256, originalSha256 };
 }

@@ -3,14 +3,14 @@ import { makeFolder } from "../../lib/durable.ts";
 import { isFileOf } from "../../lib/file-digest.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import type { Destination } from "../../task/destination.ts";
+import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
 import { placeImage } from "./place-image.ts";
-import { sweepReservations } from "./reserve-name.ts";
+import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
 /** The most images of one task that are downloaded. No model makes more than 15. */

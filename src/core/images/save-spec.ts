@@ -1,4 +1,4 @@
-import type { Destination } from "../../task/destination.ts";
+import type { Destination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { SidecarFacts } from "./sidecar.ts";

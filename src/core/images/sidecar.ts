@@ -16,7 +16,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import { areSentFields } from "../../task/request-fields.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
-import { reserveName } from "./reserve-name.ts";
+import { reserveName } from "./published-names.ts";
 
 /** What is known of a task that makes its images' sidecars. */
 export interface SidecarFacts {

@@ -6,8 +6,7 @@ import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
-import { pollWithinLimit } from "./rate-limited-polls.ts";
-import { RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
+import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
 const PATIENCE_MS = 180_000;
 

@@ -1,8 +1,6 @@
 import { editDistance } from "../../models/edit-distance.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
-import type { ReadOptions } from "./entry.ts";
-import { placeholdersIn } from "./prompt-template.ts";
-import { quoted } from "./quoted.ts";
+import { placeholdersIn, quoted, type ReadOptions } from "./entry.ts";
 
 export type ManifestColumn = FieldName | "output";
 

@@ -9,10 +9,8 @@ import {
   repeatedColumn,
 } from "./columns.ts";
 import { type CsvRecord, readRecords } from "./csv.ts";
-import type { Found, ReadOptions } from "./entry.ts";
+import { type Found, type OtherColumns, placeholdersIn, quoted, type ReadOptions } from "./entry.ts";
 import { firstOf, type ManifestLine, withFirst } from "./lines.ts";
-import { type OtherColumns, placeholdersIn } from "./prompt-template.ts";
-import { quoted } from "./quoted.ts";
 import { checkValues } from "./row-values.ts";
 
 /** A header that names the columns in any order, then one record for each row. An empty cell is not set. */

@@ -1,5 +1,34 @@
 import type { RequestInput } from "../../task/request.ts";
-import type { OtherColumns } from "./prompt-template.ts";
+
+/** The columns of a row that are not a request's own, by name, as text. */
+export type OtherColumns = ReadonlyMap<string, string>;
+
+const NAME_IN_BRACES = /\{([^{}]*)\}/g;
+
+/** The names that a template asks for, each once. */
+export function placeholdersIn(template: string): string[] {
+  return [...new Set([...template.matchAll(NAME_IN_BRACES)].map(([, name = ""]) => name.trim()))];
+}
+
+/**
+ * Puts a row's texts into a template: `a {colour} fox`.
+ * @param textOf the text for a name; undefined or blank where the row has none
+ * @returns the text, or the names that the row has no text for
+ */
+export function fillTemplate(
+  template: string,
+  textOf: (name: string) => string | undefined,
+): { text: string } | { missing: string[] } {
+  const missing = placeholdersIn(template).filter((name) => (textOf(name) ?? "").trim() === "");
+  if (missing.length > 0) return { missing };
+  return { text: template.replace(NAME_IN_BRACES, (_all, name: string) => textOf(name.trim()) ?? "") };
+}
+
+/** What is wrong with a row that has no text for some names of a template. */
+export function missingProblem(flag: "--template" | "--name", missing: readonly string[]): string {
+  const names = missing.map((name) => `{${name}}`).join(" ");
+  return `the row has no value for ${names}, which ${flag} uses`;
+}
 
 /**
  * The values that a row of a manifest sets. Values that it does not set are absent, and the batch's defaults apply.
@@ -10,7 +39,7 @@ export interface RowValues extends RequestInput {
   output?: string;
 }
 
-export interface ManifestRow {
+interface ManifestRow {
   /** Its columns that are not a request's own; absent if there are none. */
   others?: OtherColumns;
   /** Number among the valid rows, from 1. */
@@ -41,4 +70,14 @@ export interface ReadOptions {
   template: string | null;
   /** The file name template, which may use other columns too. */
   name?: string | undefined;
+}
+
+const LONGEST_SHOWN = 60;
+
+/** Text from a manifest, quoted for a sentence; very long text is cut. */
+export function quoted(text: string): string {
+  if (text.length <= LONGEST_SHOWN) return `"${text}"`;
+  return `"${Array.from(text.slice(0, LONGEST_SHOWN + 1))
+    .slice(0, LONGEST_SHOWN)
+    .join("")}…"`;
 }

@@ -1,8 +1,7 @@
 import path from "node:path";
 import { ANY_EXTENSION, LONGEST_EXTENSION } from "../../lib/image/format.ts";
-import { LONGEST_NAME_BYTES } from "../images/file-name.ts";
-import { portableNameProblem } from "../images/portable-name.ts";
-import { quoted } from "./quoted.ts";
+import { LONGEST_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
+import { quoted } from "./entry.ts";
 
 /** Below every platform's limit for a path, because the output folder's path comes first. */
 const LONGEST_OUTPUT_BYTES = 768;

@@ -3,7 +3,6 @@ import type { Found, ManifestEntry, ReadOptions } from "./entry.ts";
 import { formatOfText, type ManifestFormat } from "./format.ts";
 import { readJsonLines, readObjects } from "./json-lines.ts";
 import { firstOf, type ManifestLine, readLines, withFirst } from "./lines.ts";
-import { readPrompts } from "./txt.ts";
 
 type Reader = (lines: AsyncGenerator<ManifestLine>, options: ReadOptions) => AsyncGenerator<Found>;
 
@@ -14,7 +13,7 @@ const READERS: Readonly<Record<ManifestFormat, Reader>> = {
 };
 
 /** More rows are a stream without an end, or the work of several batches. */
-export const MOST_ROWS = 1_000_000;
+const MOST_ROWS = 1_000_000;
 
 /**
  * Reads a manifest as a stream: its rows and all its problems, each with its line, up to `MOST_ROWS`.
@@ -57,4 +56,17 @@ async function* readDetected(
 ): AsyncGenerator<Found> {
   const first = await firstOf(lines);
   if (first !== undefined) yield* READERS[formatOfText(first.text)](withFirst(first, lines), options);
+}
+
+const BLANK_OR_COMMENT = /^\s*(?:#|$)/;
+
+/** One prompt on each line, without the blanks around it. Blank lines and lines that begin with `#` are skipped. */
+async function* readPrompts(lines: AsyncIterable<ManifestLine>): AsyncGenerator<Found> {
+  for await (const { number: line, text, problem } of lines) {
+    if (problem !== null) yield { line, message: problem };
+    else if (!BLANK_OR_COMMENT.test(text)) {
+      const prompt = text.trim();
+      yield { line, values: { prompt }, ...(prompt !== text && { uncut: text }) };
+    }
+  }
 }

@@ -7,10 +7,15 @@ import {
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
 import { columnOf, type ManifestColumn, type RawValues } from "./columns.ts";
-import type { ReadOptions, RowValues } from "./entry.ts";
+import {
+  fillTemplate,
+  missingProblem,
+  type OtherColumns,
+  quoted,
+  type ReadOptions,
+  type RowValues,
+} from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
-import { fillTemplate, missingProblem, type OtherColumns } from "./prompt-template.ts";
-import { quoted } from "./quoted.ts";
 
 /** A row's values, or all their problems. They are not checked against the models. */
 export function checkValues(

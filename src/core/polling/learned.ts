@@ -1,12 +1,13 @@
-import { type CompletionInterval, weigh } from "./completion-intervals.ts";
 import {
   BIN_EDGES_MS,
   BINS,
   type Bin,
+  type CompletionInterval,
   estimate,
   lengthMs,
   middleMs,
   type Shares,
+  weigh,
   withFallback,
 } from "./estimate.ts";
 import { defaultSchedule, type PollingSchedule } from "./fixed.ts";

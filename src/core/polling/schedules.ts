@@ -2,7 +2,7 @@ import { ImggenError } from "../../lib/error-types.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { type CompletionInterval, isInformative } from "./completion-intervals.ts";
+import { type CompletionInterval, isInformative } from "./estimate.ts";
 import { defaultSchedule, expectedSchedule, type PollingSchedule, staggeredFirstPollMs } from "./fixed.ts";
 import { type LearnedSchedule, learnedSchedule } from "./learned.ts";
 
@@ -20,9 +20,9 @@ import { type LearnedSchedule, learnedSchedule } from "./learned.ts";
  * time between a task's completion and the poll that sees it.
  *
  * From history to schedule, a file each:
- * - `completion-intervals.ts`: the last 50 tasks as intervals; older tasks count less (0.95 each).
- * - `estimate.ts`: how long tasks take, as shares of all tasks in each bin: a kernel density estimate over the logarithm
- *   of the duration. To it is added the chance that the service has become slower or faster.
+ * - `estimate.ts`: the last 50 tasks as intervals; older tasks count less (0.95 each). From them, how long tasks take, as
+ *   shares of all tasks in each bin: a kernel density estimate over the logarithm of the duration. To it is added the
+ *   chance that the service has become slower or faster.
  * - `learned.ts`: how often to poll at which age, in proportion to the square root of the hazard; and that as a schedule.
  * - `fixed.ts`: the schedules that need no history.
  * - This file chooses one for each task of a run, and moves the first polls of most tasks a little later. `wait.ts` polls

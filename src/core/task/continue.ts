@@ -3,16 +3,14 @@ import { OutcomeUnknownError } from "../../api/errors.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
-import type { OwnedTask } from "../../store/owned-task.ts";
-import { mayBeUnderWay } from "../../store/owners.ts";
+import { mayBeUnderWay, type OwnedTask } from "../../store/owners.ts";
 import { isSameRequest } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, SaveFailedError } from "../errors.ts";
-import { requireFree } from "../images/destination.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
+import { prepareDestination, requireFree } from "../images/destination.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
 import type { TaskSpec } from "./submit-and-finish.ts";
 

@@ -1,5 +1,5 @@
 import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
-import type { Destination } from "../../task/destination.ts";
+import type { Destination } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";

@@ -2,7 +2,7 @@ import { type Clock, isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { OwnedTask } from "../../store/owned-task.ts";
+import type { OwnedTask } from "../../store/owners.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import { ClaimedError } from "../errors.ts";
 import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";

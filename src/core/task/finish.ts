@@ -1,6 +1,6 @@
 import { isoTime } from "../../lib/clock.ts";
 import { type Charged, ImggenError } from "../../lib/error-types.ts";
-import type { Destination } from "../../task/destination.ts";
+import type { Destination } from "../../task/intent.ts";
 import { isResumable, STATES } from "../../task/lifecycle.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";

@@ -1,3 +1,6 @@
+import { promises } from "node:fs";
+import { UsageError } from "../../lib/error-types.ts";
+import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -45,4 +48,74 @@ export function originOfTask(record: TaskRecord): ImageOrigin {
   const { request, service, credits } = record.intent;
   const taskId = "taskId" in record.state ? record.state.taskId : null;
   return { taskId, request, service: service.baseUrl, credits, submittedAt: record.submittedAt, record };
+}
+
+/**
+ * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it
+ * may have been moved or renamed since, but not changed. A request that the ledger lacks may be in the sidecar.
+ * @param file `what` as an absolute path
+ * @param replacesImages whether its reference images are not needed
+ * @throws UsageError if neither has it, or the sidecar has only a part of it
+ */
+export async function findEarlierRequest(
+  what: string,
+  file: string,
+  ledger: Ledger,
+  replacesImages = false,
+): Promise<ImageOrigin> {
+  const origin = await originOfFile(what, file, ledger);
+  if (origin === null) {
+    const record = await ledger.find(what);
+    if (record === null) throw unknownTask(what);
+    return originOfTask(record);
+  }
+  const areKnown = origin.record !== null || replacesImages;
+  const shortened = areKnown
+    ? undefined
+    : [origin.request.image ?? []].flat().find((url) => url.endsWith("?…"));
+  if (shortened !== undefined) throw shortenedImage(what, shortened);
+  return origin;
+}
+
+/**
+ * Where the image in a file came from; null if there is no such file, or the word is a task's id.
+ * @param file `what` as an absolute path
+ * @throws UsageError if neither the ledger nor a sidecar knows it
+ */
+export async function originOfFile(what: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
+  const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
+  if (!isFile || (await namesTask(what, ledger))) return null;
+  const origin = await originOf(file, await readDigest(file), ledger);
+  if (origin === null) throw unknownFile(what);
+  return origin;
+}
+
+async function readDigest(file: string): Promise<string> {
+  try {
+    return await fileSha256(file);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read.`, { cause: error });
+  }
+}
+
+function unknownFile(file: string): UsageError {
+  return new UsageError(
+    `${file} is not an image that imggen saved on this machine or with a sidecar, or it was changed since.`,
+    {
+      hint: "Nothing was sent. imggen history lists the tasks that are known; their ids are taken too.",
+    },
+  );
+}
+
+function unknownTask(id: string): UsageError {
+  return new UsageError(`There is neither a file nor a task ${JSON.stringify(id)} on this machine.`, {
+    hint: "Nothing was sent. To see the tasks of this machine: imggen history",
+  });
+}
+
+function shortenedImage(file: string, url: string): UsageError {
+  return new UsageError(
+    `${file} was made from ${url}, and its sidecar omits the part of the URL after the "?".`,
+    { hint: "Nothing was sent. Use imggen generate, with --image <url> for each reference image." },
+  );
 }

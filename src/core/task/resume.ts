@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import type { OwnedTask } from "../../store/owned-task.ts";
-import type { Destination } from "../../task/destination.ts";
+import type { OwnedTask } from "../../store/owners.ts";
+import type { Destination } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";

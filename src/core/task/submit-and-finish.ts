@@ -1,19 +1,17 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import type { OwnedTask } from "../../store/owned-task.ts";
-import type { Destination } from "../../task/destination.ts";
-import type { Intent } from "../../task/intent.ts";
+import type { OwnedTask } from "../../store/owners.ts";
+import type { Destination, Intent } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { CheckedRequest, GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError, TakenOverError } from "../errors.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
-import { overDailyLimit } from "../limits/daily-limit.ts";
+import { prepareDestination } from "../images/destination.ts";
+import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import { factsOf, type TaskReport } from "./report.ts";
 import { type SubmitResult, submitOnce } from "./submit.ts";
-import { coverMs, RecordedAttempts } from "./submit-record.ts";
-import { TaskWriter } from "./task-writer.ts";
+import { coverMs, RecordedAttempts, TaskWriter } from "./task-writer.ts";
 
 /** A checked request, and what to do with its result. */
 export interface TaskSpec {

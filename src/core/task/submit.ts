@@ -8,7 +8,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
-import type { Attempts } from "./submit-record.ts";
+import type { Attempts } from "./task-writer.ts";
 
 /** How a submit ended, retries included. */
 export type SubmitResult =

@@ -16,8 +16,7 @@ import { runRows } from "../batch/run-rows.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
 import { Admission } from "../limits/admission.ts";
-import { checkBatchBudget } from "../limits/budget.ts";
-import { checkDailyLimit } from "../limits/daily-limit.ts";
+import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
 const PATIENCE_WITH_OTHERS_MS = 600_000;

@@ -1,6 +1,6 @@
 import type { Ledger } from "../../store/ledger.ts";
+import type { UnreadableEntry } from "../../store/ledger-entry.ts";
 import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
-import type { UnreadableEntry } from "../task/unreadable.ts";
 import { type HistoryFilter, matches } from "./history-filter.ts";
 
 /** Tasks of the ledger, and the files that could not be read. */

@@ -1,16 +1,15 @@
 import { Slots } from "../../lib/concurrency.ts";
+import { mayBeTask, type UnreadableEntry } from "../../store/ledger-entry.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
-import { requireFolderForSeveral } from "../images/destination.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
-import { RateLimitedPolls } from "../limits/rate-limited-polls.ts";
+import { prepareDestination, requireFolderForSeveral } from "../images/destination.ts";
+import { RateLimitedPolls } from "../limits/rate-limiter.ts";
 import { awaitTask, leftUnfinished } from "../task/finish.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import { claimedElsewhere, type ResumeSpec, reported, resumeNamed, resumeRecord } from "../task/resume.ts";
-import { mayBeTask, type UnreadableEntry } from "../task/unreadable.ts";
 
 /** Each task that is saved holds a claim and some open files. */
 const SAVES_AT_ONCE = 16;

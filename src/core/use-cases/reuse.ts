@@ -1,13 +1,12 @@
 import type { Ledger } from "../../store/ledger.ts";
-import type { OwnedTask } from "../../store/owned-task.ts";
-import type { Destination } from "../../task/destination.ts";
+import type { OwnedTask } from "../../store/owners.ts";
+import type { Destination } from "../../task/intent.ts";
 import { chargedIn } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, interruptedError } from "../errors.ts";
-import { requireFree } from "../images/destination.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
+import { prepareDestination, requireFree } from "../images/destination.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { pause } from "../polling/wait.ts";
 import { copyOf, isFirstImage } from "../task/copy-saved.ts";

@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type FoundBatch, findBatch, identifyBatch } from "../../../src/core/batch/batch-folder.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { UsageError } from "../../../src/lib/error-types.ts";
-import { BatchFolders } from "../../../src/store/batch-folders.ts";
-import { newFolderId } from "../../../src/store/folder-id.ts";
+import { BatchFolders, newFolderId } from "../../../src/store/batch-folders.ts";
 import { imagesIn } from "../../support/batch-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

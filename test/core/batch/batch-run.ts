@@ -11,7 +11,7 @@ import { intentOf } from "../../../src/core/task/submit-and-finish.ts";
 import type { ProcessIdentity } from "../../../src/lib/processes.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import type { Ledger } from "../../../src/store/ledger.ts";
-import type { OwnedTask } from "../../../src/store/owned-task.ts";
+import type { OwnedTask } from "../../../src/store/owners.ts";
 import { formatLine } from "../../../src/store/task-file.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { png } from "../../support/images.ts";

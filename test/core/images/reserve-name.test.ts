@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { reserveName, sweepReservations } from "../../../src/core/images/reserve-name.ts";
+import { reserveName, sweepReservations } from "../../../src/core/images/published-names.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

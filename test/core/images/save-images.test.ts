@@ -8,7 +8,7 @@ import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts
 import { ownedName } from "../../../src/lib/owned-name.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
-import type { Destination } from "../../../src/task/destination.ts";
+import type { Destination } from "../../../src/task/intent.ts";
 import { inspect } from "../../lib/image/builders.ts";
 import { webpAnimated } from "../../lib/image/samples.ts";
 import { png, sha256 } from "../../support/images.ts";

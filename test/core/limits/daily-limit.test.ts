@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { BudgetExceededError } from "../../../src/core/errors.ts";
-import { checkDailyLimit, overDailyLimit } from "../../../src/core/limits/daily-limit.ts";
+import { checkDailyLimit, overDailyLimit } from "../../../src/core/limits/budget.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { StateFolderError } from "../../../src/store/errors.ts";
 import { Ledger } from "../../../src/store/ledger.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ImageService, PollReply } from "../../../src/api/service.ts";
-import { RateLimitedPolls } from "../../../src/core/limits/rate-limited-polls.ts";
+import { RateLimitedPolls } from "../../../src/core/limits/rate-limiter.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 
 const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };

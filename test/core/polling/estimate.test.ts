@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type CompletionInterval, weigh } from "../../../src/core/polling/completion-intervals.ts";
-import { BIN_EDGES_MS, estimate, type Shares } from "../../../src/core/polling/estimate.ts";
+import {
+  BIN_EDGES_MS,
+  type CompletionInterval,
+  estimate,
+  type Shares,
+  weigh,
+} from "../../../src/core/polling/estimate.ts";
 import { draw, lognormal, mean, watched } from "../../support/simulated-tasks.ts";
 
 /** The age by which half of the tasks have completed. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import { continueEarlier } from "../../../src/core/task/continue.ts";
-import type { Destination } from "../../../src/task/destination.ts";
+import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";

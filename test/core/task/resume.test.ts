@@ -6,7 +6,7 @@ import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import { requireSameAccount } from "../../../src/core/task/account.ts";
 import { dismissTask } from "../../../src/core/task/dismiss.ts";
 import { type ResumeSpec, resumeNamed } from "../../../src/core/task/resume.ts";
-import type { Destination } from "../../../src/task/destination.ts";
+import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
 import { png, sha256 } from "../../support/images.ts";

@@ -1,7 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { coverMs, RecordedAttempts } from "../../../src/core/task/submit-record.ts";
-import { TaskWriter } from "../../../src/core/task/task-writer.ts";
+import { coverMs, RecordedAttempts, TaskWriter } from "../../../src/core/task/task-writer.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { AT, INTENT } from "../../support/records.ts";

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { submitOnce } from "../../../src/core/task/submit.ts";
-import type { Attempts } from "../../../src/core/task/submit-record.ts";
+import type { Attempts } from "../../../src/core/task/task-writer.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, failure, json, response, success } from "../../support/scripted-server.ts";

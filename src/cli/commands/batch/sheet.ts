@@ -3,7 +3,7 @@ import path from "node:path";
 import type { OutputFolder } from "../../../core/batch/batch-row.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { numberedPath } from "../../../core/images/file-name.ts";
-import { reserveName } from "../../../core/images/reserve-name.ts";
+import { reserveName } from "../../../core/images/published-names.ts";
 import { contactSheet } from "../../../graphics/contact-sheet.ts";
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import { removeIfPossible } from "../../../lib/durable.ts";

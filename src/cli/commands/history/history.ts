@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { openLedger } from "../../../client/open-ledger.ts";
 import { historyEntry } from "../../../client/report-json.ts";
 import { reportOf } from "../../../core/task/report.ts";
-import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import { chargedTasks, recentOf } from "../../../core/use-cases/history.ts";
 import {
   HISTORY_LIMIT,
@@ -15,6 +14,7 @@ import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
 import type { Ledger } from "../../../store/ledger.ts";
+import { describeUnreadable } from "../../../store/ledger-entry.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 

@@ -1,8 +1,8 @@
 import { openLedger } from "../../../client/open-ledger.ts";
-import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import { chargedTasks } from "../../../core/use-cases/history.ts";
 import type { HistoryFilter } from "../../../core/use-cases/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
+import { describeUnreadable } from "../../../store/ledger-entry.ts";
 import type { Session } from "../../session/session.ts";
 import type { TableColumn } from "../../text/table.ts";
 import { showTable } from "../../text/table.ts";

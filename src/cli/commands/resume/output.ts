@@ -1,9 +1,9 @@
 import { describeFailure } from "../../../client/failure.ts";
 import { failureJson, reportJson } from "../../../client/report-json.ts";
 import { interruptedError } from "../../../core/errors.ts";
-import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import type { Resumed } from "../../../core/use-cases/resume.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { describeUnreadable } from "../../../store/ledger-entry.ts";
 import { isInterrupted } from "../../output/interrupted.ts";
 import type { Session } from "../../session/session.ts";
 

@@ -7,7 +7,6 @@ import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { dismissTask } from "../../../core/task/dismiss.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import type { ResumeSpec } from "../../../core/task/resume.ts";
-import { describeUnreadable } from "../../../core/task/unreadable.ts";
 import {
   distinct,
   type Resumed,
@@ -17,6 +16,7 @@ import {
 } from "../../../core/use-cases/resume.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { describeUnreadable } from "../../../store/ledger-entry.ts";
 import {
   addPreviewOption,
   previewImages,
