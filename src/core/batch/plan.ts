@@ -33,7 +33,10 @@ export interface BatchPlan {
   charged: TotalCost;
   /** What may have been charged for rows since removed from the manifest. */
   chargedForOthers: TotalCost;
-  /** The names of all claims that these costs are of. */
+  /**
+   * The names of the claims that these costs are of. A claim whose task was not charged is not among them: another
+   * process may be about to submit it.
+   */
   claimed: ReadonlySet<string>;
 }
 
@@ -55,21 +58,19 @@ export interface PlanDeps {
 export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps): Promise<BatchPlan> {
   const tasks = await deps.claims.load();
   const rows = underKnownKeys(checked, (key) => tasks.has(key));
-  const claimed = new Set(
-    [...tasks].flatMap(([row, attempts]) => [...attempts.keys()].map((at) => attemptName(row, at + 1))),
-  );
+  const claimed = new Set<string>();
   const charged = noCost();
   const toSubmit = noCost();
   const planned = await mapConcurrent(rows, ROWS_AT_ONCE, async (row): Promise<PlannedRow> => {
     const attempted = { key: row.key, attempts: tasks.get(row.key) ?? [] };
-    const { id, entry } = await addCharges(attempted, row.checked.credits, charged, deps);
+    const { id, entry } = await addCharges(attempted, row.checked.credits, { charged, claimed }, deps);
     const state = rowStateOf(entry);
     const isLeft = deps.resubmitUnknown && state === "unknown" && isSettled(entry, deps);
     const resubmit = isLeft || (deps.retryFailed && state === "failed") ? id : null;
     if (state === "new" || resubmit !== null) add(toSubmit, row.checked.credits);
     return { ...row, ...attempted, state, resubmit };
   });
-  const chargedForOthers = await chargesOfOthers(rows, tasks, deps);
+  const chargedForOthers = await chargesOfOthers(rows, tasks, claimed, deps);
   const rank = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
   const ordered = planned.toSorted((a, b) => rank(a) - rank(b));
   return { rows: ordered, toSubmit, charged, chargedForOthers, claimed };
@@ -79,6 +80,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
 async function chargesOfOthers(
   rows: readonly CheckedRow[],
   tasks: ReadonlyMap<string, string[]>,
+  claimed: Set<string>,
   deps: PlanDeps,
 ): Promise<TotalCost> {
   const charged = noCost();
@@ -87,7 +89,7 @@ async function chargesOfOthers(
   const planned = new Set(rows.map(({ key }) => key));
   const others = [...tasks].filter(([key]) => !planned.has(key) && countsKey(key));
   await mapConcurrent(others, ROWS_AT_ONCE, ([key, attempts]) =>
-    addCharges({ key, attempts }, null, charged, deps),
+    addCharges({ key, attempts }, null, { charged, claimed }, deps),
   );
   return charged;
 }
@@ -100,15 +102,17 @@ async function chargesOfOthers(
 async function addCharges(
   row: Attempted,
   credits: number | null,
-  charged: TotalCost,
+  { charged, claimed }: { charged: TotalCost; claimed: Set<string> },
   deps: PlanDeps,
 ): Promise<NamedAttempt> {
-  let last: NamedAttempt = { id: null, entry: null };
+  let last: NamedAttempt = { id: null, entry: null, claim: null };
   for await (const attempt of withReplacements(row, deps)) {
     last = attempt;
-    const { entry } = attempt;
-    if (entry?.kind === "task" && mayBeCharged(entry.record)) add(charged, entry.record.intent.credits);
-    if (entry && !isReadable(entry)) add(charged, credits);
+    const { entry, claim } = attempt;
+    const isTask = entry?.kind === "task" && mayBeCharged(entry.record);
+    if (!isTask && (entry === null || isReadable(entry))) continue;
+    add(charged, isTask ? entry.record.intent.credits : credits);
+    if (claim !== null) claimed.add(claim);
   }
   return last;
 }
@@ -123,6 +127,8 @@ function isSettled(entry: Attempt, { ledger }: PlanDeps): boolean {
 interface NamedAttempt {
   id: string | null;
   entry: Attempt;
+  /** The name of its claim; null for a replacement, which has none. */
+  claim: string | null;
 }
 
 /**
@@ -134,12 +140,12 @@ async function* withReplacements(row: Attempted, deps: PlanDeps): AsyncGenerator
   let entry: Attempt = null;
   for (const at of row.attempts.keys()) {
     entry = await readAttempt(row, at, deps);
-    yield { id: row.attempts[at] ?? null, entry };
+    yield { id: row.attempts[at] ?? null, entry, claim: attemptName(row.key, at + 1) };
   }
   for (let id = replacementOf(entry); id !== null && !seen.has(id); id = replacementOf(entry)) {
     seen.add(id);
     entry = await readReplacement(id, deps);
-    yield { id, entry };
+    yield { id, entry, claim: null };
   }
 }
 

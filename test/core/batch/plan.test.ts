@@ -146,6 +146,17 @@ describe("a batch's plan", () => {
     expect((await plan(rows)).rows).toMatchObject([{ state: "new", attempts: [id] }]);
   });
 
+  it("leaves to a running batch's budget what was not charged yet: its process may be about to submit it", async () => {
+    const { claims, ledger, attempt, plan } = await newBatch();
+    const rows = rowsOf("claimed", "turned away", "accepted");
+    await claimedOnly(claims, ledger, rows[0] as CheckedRow, identity(1));
+    await attempt(rows[1], 1, {}, EVENTS.rate_limited);
+    await attempt(rows[2], 1, {}, accepted);
+    const { claimed, charged } = await plan(rows);
+    expect([...claimed]).toEqual([`${rows[2]?.key}.1`]);
+    expect(charged.rows).toBe(1);
+  });
+
   it("uses the claims where finished tasks were removed from the ledger", async () => {
     const { claims, ledger, plan, state } = await newBatch();
     const rows = rowsOf("saved", "failed", "refused", "running", "replaced");
