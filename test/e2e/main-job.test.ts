@@ -1,5 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
-import path from "node:path";
+import { stat } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { DiskFile } from "../../src/lib/disk-file.ts";
 import { inspectFile } from "../../src/lib/image/inspect.ts";
@@ -15,17 +14,6 @@ it("saves a picture of the asked ratio and prints its path alone", async () => {
   const file = DiskFile.openToRead(stdout.trim());
   const inspection = await inspectFile(file).finally(() => file.close());
   expect(inspection).toMatchObject({ ok: true, image: { type: "png", width: 1024, height: 576 } });
-});
-
-it("answers a script with one JSON document that names the file", async () => {
-  const folder = await temporaryFolder();
-  const args = ["generate", "a fox", "--sandbox", "--json"];
-  const { code, stdout } = await runProgram(args, { cwd: folder, env: { IMGGEN_HOME: folder } });
-  expect(code).toBe(0);
-  const { ok, charged, files } = JSON.parse(stdout);
-  expect({ ok, charged }).toEqual({ ok: true, charged: "yes" });
-  expect(path.dirname(files[0].path)).toBe(folder);
-  expect((await readFile(files[0].path)).length).toBe(files[0].bytes);
 });
 
 it("gives a saved image what the umask leaves of its permissions", async () => {

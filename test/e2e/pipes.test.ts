@@ -7,7 +7,7 @@ import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { runProgram } from "../support/program.ts";
 import { programWorld, serviceWorld } from "../support/program-world.ts";
-import { completedAt, inTurn, stillRunning } from "../support/scripts.ts";
+import { completedAt } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
@@ -121,16 +121,6 @@ it("a loop over a list on standard input is not robbed of it by a prompt given a
   );
   expect(run.code).toBe(0);
   expect(server.submits().map(({ body }) => JSON.parse(body).prompt)).toEqual(["a fox", "a cat"]);
-});
-
-it("$(imggen generate --no-wait) is the task id, which status and resume take", async () => {
-  const { world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const id = (await world.run(["generate", "a fox", "--no-wait"])).stdout;
-  expect(id).toBe("task-1\n");
-  expect((await world.run(["status", id.trim()])).code).toBe(6);
-  expect((await world.run(["status", id.trim()])).code).toBe(0);
-  const resumed = await world.run(["resume", id.trim()]);
-  expect(resumed).toMatchObject({ code: 0, stdout: `${world.out}/a-fox-task1.png\n` });
 });
 
 it("without a home of its own it keeps to the XDG folders", async () => {

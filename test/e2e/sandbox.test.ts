@@ -62,8 +62,7 @@ it("the embedded sandbox never sees the real key, needs none, and is found again
   expect(await world.aftermath(run)).toMatchObject({ exit: 6, open: ["accepted"] });
   expect(JSON.stringify(await world.records("open"))).not.toContain(CANARY);
   const bare = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
-  const resumed = await world.resume([], { env: bare });
-  expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved"] });
+  expect(await world.afterResume([], { env: bare })).toMatchObject({ exit: 0, open: [], done: ["saved"] });
 });
 
 it("imggen sandbox prints a base URL and a key that work, until it is stopped", async () => {

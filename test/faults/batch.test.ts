@@ -6,11 +6,10 @@ import { buildPng } from "../lib/image/builders.ts";
 import { accepts, jsonLines } from "../support/batch-world.ts";
 import { failingDisk } from "../support/failing-disk.ts";
 import { PICTURE } from "../support/images.ts";
-import { finished } from "../support/program.ts";
 import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
 import { response, type ServiceScript } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, silence, stillRunning } from "../support/scripts.ts";
-import { stopped } from "../support/started.ts";
+import { startedWhen, stopped } from "../support/started.ts";
 
 const BATCH = ["batch", "p.txt", "-m", "z-image", "--yes", "--name", "{slug}", "--poll-interval", "100ms"];
 
@@ -48,9 +47,11 @@ it("the same batch twice at once: every row is submitted once, every image is wh
 it("SIGINT in a batch: nothing more is submitted, what was charged is named, and the same command resumes", async () => {
   const running = inTurn(...Array.from({ length: 4 }, () => stillRunning), completedAt("/1.png"));
   const { world, server, args, prompts, files } = await batchOf(12, { poll: running });
-  const program = world.start(args);
-  const end = finished(program);
-  while (server.requests.filter(({ method }) => method === "GET").length < 4) await pause(5);
+  const { program, end } = await startedWhen(
+    world,
+    () => server.requests.filter(({ method }) => method === "GET").length >= 4,
+    args,
+  );
   const submits = server.submits().length;
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   expect(run.code).toBe(130);
@@ -164,9 +165,14 @@ it("a second SIGINT in a batch --json: the summary line is the last, it counts e
   const { world, server, args } = await batchOf(8, {
     submit: (request, socket) => (server.submits().length <= 2 ? accepts : silence)(request, socket),
   });
-  const program = world.start([...args, "-m", "gamma-image-2", "--json", "--concurrency", "3"]);
-  const end = finished(program);
-  while (server.submits().length < 5) await pause(10);
+  const { program, end } = await startedWhen(world, () => server.submits().length >= 5, [
+    ...args,
+    "-m",
+    "gamma-image-2",
+    "--json",
+    "--concurrency",
+    "3",
+  ]);
   program.kill("SIGINT");
   await pause(300);
   const secondMs = performance.now();

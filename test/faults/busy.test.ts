@@ -2,27 +2,22 @@ import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, jsonLines } from "../support/batch-world.ts";
-import { finished } from "../support/program.ts";
 import { type Aftermath, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { response } from "../support/scripted-server.ts";
-import { inTurn, pause, replies } from "../support/scripts.ts";
-import { stopped } from "../support/started.ts";
+import { inTurn, replies } from "../support/scripts.ts";
+import { killed, startedWhen, stopped } from "../support/started.ts";
 
 /** Asks to wait for so long. */
 const busyFor = (seconds: number) => replies(response(429, "", { "retry-after": `${seconds}` }));
 
-/** Waits until a request is on record as turned away, as `inTurn` has it. */
-async function waitingOut(world: ProgramWorld): Promise<void> {
-  while ((await world.ledger()).open[0] !== "rate_limited") await pause(10);
-}
+/** Whether a request is on record as turned away. */
+const waitsOut = (world: ProgramWorld) => async () => (await world.ledger()).open[0] === "rate_limited";
 
 const NOT_SENT: Aftermath = { ...SAVED, exit: 0, type: null, charged: null, files: [], done: ["not_sent"] };
 
 it("SIGINT while a 429 is waited out: nothing was charged, exit 130, and the ledger says that it was not sent", async () => {
   const { world } = await serviceWorld({ submit: busyFor(60) });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
-  await waitingOut(world);
+  const { program, end } = await startedWhen(world, waitsOut(world));
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   expect(await world.aftermath(run)).toEqual({ ...NOT_SENT, exit: 130, type: "interrupted", charged: "no" });
   expect(elapsedMs).toBeLessThan(2_500);
@@ -30,11 +25,7 @@ it("SIGINT while a 429 is waited out: nothing was charged, exit 130, and the led
 
 it("SIGKILL while a 429 is waited out: nothing is unknown, resume closes the request, and history is empty", async () => {
   const { world } = await serviceWorld({ submit: busyFor(60) });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
-  await waitingOut(world);
-  program.kill("SIGKILL");
-  await end;
+  await killed(await startedWhen(world, waitsOut(world)));
   const history = await world.run(["history", "--json"]);
   expect(JSON.parse(history.stdout)).toEqual([]);
   expect(await world.afterResume()).toEqual(NOT_SENT);
@@ -46,11 +37,7 @@ it("SIGKILL while a batch waits out a 429: the same command submits the row", as
   await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
   const batch = ["batch", path.join(world.folder, "rows.txt"), "-m", "gamma-image-2", "--json"];
   const args = [...batch, "--poll-interval", "100ms", "--max-credits", "2"];
-  const program = world.start(args);
-  const end = finished(program);
-  await waitingOut(world);
-  program.kill("SIGKILL");
-  await end;
+  await killed(await startedWhen(world, waitsOut(world), args));
   const run = await world.run(args);
   expect(run.code, run.stderr).toBe(0);
   expect(run.stderr).toContain("1 to submit: 2 credits");
@@ -63,9 +50,8 @@ it("a batch beside one that waits out a 429: the row is submitted by neither twi
   await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
   const batch = ["batch", path.join(world.folder, "rows.txt"), "-m", "gamma-image-2", "--json"];
   const args = [...batch, "--poll-interval", "100ms", "--yes"];
-  const first = finished(world.start(args));
-  await waitingOut(world);
-  const runs = await Promise.all([world.run(args), first]);
+  const first = await startedWhen(world, waitsOut(world), args);
+  const runs = await Promise.all([world.run(args), first.end]);
   expect(runs.map(({ code }) => code)).toEqual([0, 0]);
   expect(runs.map(({ stdout }) => jsonLines(stdout).at(-1)?.saved)).toEqual([0, 1]);
   expect(server.submits()).toHaveLength(2);
@@ -76,27 +62,21 @@ it("a request that another process waits to submit again counts for dailyCredits
   const { server, world } = await serviceWorld({ submit: inTurn(busyFor(60), accepts) });
   await world.run(["config", "set", "dailyCredits", "2"]);
   const flags = ["-m", "gamma-image-2"];
-  const program = world.start(world.generateArgs(flags));
-  const end = finished(program);
-  await waitingOut(world);
+  const started = await startedWhen(world, waitsOut(world), world.generateArgs(flags));
   expect(await world.generate(flags)).toMatchObject({ code: 2 });
-  program.kill("SIGKILL");
-  await end;
+  await killed(started);
   expect(await world.generate(flags)).toMatchObject({ code: 0 });
   expect(server.submits()).toHaveLength(2);
 });
 
 it("the same request beside one that waits out a 429: --reuse spends nothing, and without it another is submitted", async () => {
   const { server, world } = await serviceWorld({ submit: inTurn(busyFor(60), accepts) });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
-  await waitingOut(world);
+  const started = await startedWhen(world, waitsOut(world));
   const reused = await world.generate(["--reuse", "--timeout", "1s"]);
   expect(reused.code).toBe(6);
   expect(JSON.parse(reused.stdout)).toMatchObject({ charged: "unknown", error: { type: "pending" } });
   expect(server.submits()).toHaveLength(1);
   expect((await world.generate()).code).toBe(0);
   expect(server.submits()).toHaveLength(2);
-  program.kill("SIGKILL");
-  await end;
+  await killed(started);
 });

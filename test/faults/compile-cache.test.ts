@@ -31,57 +31,36 @@ it("a compile cache that another user made in the temporary folder is not used",
   expect(await readdir(temporary)).toEqual(["node-compile-cache"]);
 });
 
-it.each([
-  ["that others can write to", (cache: string) => chmod(cache, 0o777)],
-  ["that others can read", (cache: string) => chmod(cache, 0o755)],
+/** Only root can give a folder away; otherwise all may write to it. */
+const giveAway = (folder: string) =>
+  isRoot ? chown(folder, ANOTHER_USER, ANOTHER_USER) : chmod(folder, 0o777);
+
+type Place = Awaited<ReturnType<typeof usedHome>>;
+
+it.each<[string, (place: Place) => Promise<unknown>]>([
+  ["folder that others can write to", ({ cache }) => chmod(cache, 0o777)],
+  ["folder that others can read", ({ cache }) => chmod(cache, 0o755)],
   [
-    "that is a link",
-    async (cache: string) => {
+    "folder that is a link",
+    async ({ cache }) => {
       await rename(cache, `${cache}-elsewhere`);
       await symlink(`${cache}-elsewhere`, cache);
     },
   ],
-])("a compile cache folder %s is not used", async (_what, spoil) => {
-  const { world, cache } = await usedHome();
-  await mkdir(cache, { mode: 0o700 });
-  await spoil(cache);
-  expect((await world.run(["models"])).code).toBe(0);
-  expect(await readdir(cache)).toEqual([]);
-});
-
-it("a compile cache folder below a state folder that others can write to is not used", async () => {
-  const { world, state, cache } = await usedHome();
-  await mkdir(cache, { mode: 0o700 });
-  await chmod(state, 0o777);
-  expect((await world.run(["models"])).code).toBe(0);
-  expect(await readdir(cache)).toEqual([]);
-});
-
-it.each<[string, (home: string) => Promise<void>]>([
-  ["that all can write to", (home) => chmod(home, 0o777)],
-  ["below one that all can write to", (home) => chmod(path.dirname(home), 0o777)],
-])("a compile cache in a home %s, who could put their own in its place, is not used", async (_what, open) => {
-  const { world, cache } = await usedHome();
-  await mkdir(cache, { mode: 0o700 });
-  await open(world.home);
-  expect((await world.run(["models"])).code).toBe(0);
-  expect(await readdir(cache)).toEqual([]);
-});
-
-it.skipIf(!isRoot)("a compile cache in a home that another user owns is not used", async () => {
-  const { world, cache } = await usedHome();
-  await mkdir(cache, { mode: 0o700 });
-  await chown(world.home, ANOTHER_USER, ANOTHER_USER);
-  expect((await world.run(["models"])).code).toBe(0);
-  expect(await readdir(cache)).toEqual([]);
-});
-
-it.skipIf(!isRoot)("a compile cache folder that another user owns is not used", async () => {
-  const { world, cache } = await usedHome();
-  await mkdir(cache, { mode: 0o700 });
-  await chown(cache, ANOTHER_USER, ANOTHER_USER);
-  expect((await world.run(["models"])).code).toBe(0);
-  expect(await readdir(cache)).toEqual([]);
+  ["folder below a state folder that others can write to", ({ state }) => chmod(state, 0o777)],
+  [
+    "in a home that all can write to, who could put their own in its place,",
+    ({ world }) => chmod(world.home, 0o777),
+  ],
+  ["below a folder that all can write to", ({ world }) => chmod(world.folder, 0o777)],
+  ["in a home that another user owns", ({ world }) => giveAway(world.home)],
+  ["folder that another user owns", ({ cache }) => giveAway(cache)],
+])("a compile cache %s is not used", async (_what, spoil) => {
+  const place = await usedHome();
+  await mkdir(place.cache, { mode: 0o700 });
+  await spoil(place);
+  expect((await place.world.run(["models"])).code).toBe(0);
+  expect(await readdir(place.cache)).toEqual([]);
 });
 
 it.skipIf(!nodeHasCache)("compiled code is kept in the state folder, for its owner alone", async () => {

@@ -44,50 +44,26 @@ const REFUSED = { exit: 2, type: "usage", charged: "no", submits: 0, open: [], d
 
 it("a missing output folder is made, parents and all", async () => {
   const { world } = await serviceWorld();
-  const run = await world.generate(["--output", path.join(world.out, "a/b/c/")]);
-  expect(await world.aftermath(run)).toEqual({
+  expect(await world.afterGenerate(["--output", path.join(world.out, "a/b/c/")])).toEqual({
     ...SAVED,
     files: ["a/", "a/b/", "a/b/c/", "a/b/c/a-fox-task1.png"],
   });
 });
 
-it("a missing parent of an exact path is made", async () => {
+it.for<[what: string, make: () => Promise<string | null>, as: "output" | "home"]>([
+  ["a read-only output folder", readOnlyFolder, "output"],
+  ["a full output folder", fullDisk, "output"],
+  ["an output folder where the system makes no folders", async () => inProc, "output"],
+  ["a full state folder", fullDisk, "home"],
+])("%s is found before anything is sent", async ([_what, make, as], test) => {
+  const folder = await make();
+  if (folder === null) return test.skip(`${NO_MOUNT}, or /proc`);
   const { world } = await serviceWorld();
-  const run = await world.generate(["--output", path.join(world.out, "a/b/fox.png")]);
-  expect(await world.aftermath(run)).toEqual({ ...SAVED, files: ["a/", "a/b/", "a/b/fox.png"] });
-});
-
-it("a read-only output folder is found before anything is sent", async (test) => {
-  const { world } = await serviceWorld();
-  const folder = await readOnlyFolder();
-  if (folder === null) return test.skip(NO_MOUNT);
-  const run = await world.generate(["--output", `${folder}/`]);
-  expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
-});
-
-it("an output folder below a file is found before anything is sent", async () => {
-  const { world } = await serviceWorld();
-  await writeFile(path.join(world.out, "file"), "");
-  const run = await world.generate(["--output", `${world.out}/file/`]);
-  expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
-});
-
-it("an output folder where the system makes no folders is found before anything is sent", async (test) => {
-  if (platform() !== "linux") return test.skip("needs /proc");
-  const { world } = await serviceWorld();
-  const program = world.start(world.generateArgs(["--output", "/proc/nowhere/"]));
-  const end = finished(program);
-  const stuck = setTimeout(() => program.kill("SIGKILL"), 5_000);
-  expect(await world.aftermath(await end)).toMatchObject(NOTHING_SENT);
-  clearTimeout(stuck);
-});
-
-it("a full output folder is found before anything is sent", async (test) => {
-  const disk = tinyDisk(64);
-  if (disk === null) return test.skip(NO_MOUNT);
-  fill(disk);
-  const { world } = await serviceWorld();
-  expect(await world.afterGenerate(["--output", `${disk}/`])).toMatchObject(NOTHING_SENT);
+  const run =
+    as === "home"
+      ? world.generate([], { env: { IMGGEN_HOME: folder } })
+      : world.generate(["--output", `${folder}/`]);
+  expect(await world.aftermath(await run)).toMatchObject(NOTHING_SENT);
 });
 
 it("an output folder that fills up during the download: no half file, and resume saves it once there is room", async (test) => {
@@ -105,23 +81,6 @@ it("an output folder that fills up during the download: no half file, and resume
   expect(await readFile(path.join(disk, "a-fox-task1.png"))).toEqual(big);
 });
 
-it("a full state folder is found before anything is sent", async (test) => {
-  const disk = tinyDisk(64);
-  if (disk === null) return test.skip(NO_MOUNT);
-  fill(disk);
-  const { world } = await serviceWorld();
-  const run = await world.generate([], { env: { IMGGEN_HOME: disk } });
-  expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
-});
-
-it("a read-only state folder is found before anything is sent", async (test) => {
-  const { world } = await serviceWorld();
-  const folder = await readOnlyFolder();
-  if (folder === null) return test.skip(NO_MOUNT);
-  const run = await world.generate([], { env: { IMGGEN_HOME: folder } });
-  expect(await world.aftermath(run)).toMatchObject(NOTHING_SENT);
-});
-
 it("a state folder that fills up during the submit still takes the task id: a reserve is kept for it", async (test) => {
   const disk = tinyDisk(256);
   if (disk === null) return test.skip(NO_MOUNT);
@@ -133,8 +92,12 @@ it("a state folder that fills up during the submit still takes the task id: a re
     { submit, poll: inTurn(stillRunning, completedAt("/1.png")) },
     { IMGGEN_HOME: disk },
   );
-  const run = await world.generate(["--timeout", "50ms"]);
-  expect(await world.aftermath(run)).toMatchObject({ exit: 6, type: "pending", charged: "yes", submits: 1 });
+  expect(await world.afterGenerate(["--timeout", "50ms"])).toMatchObject({
+    exit: 6,
+    type: "pending",
+    charged: "yes",
+    submits: 1,
+  });
   const [name = ""] = await readdir(path.join(disk, "state/tasks/open"));
   expect(await readFile(path.join(disk, "state/tasks/open", name), "utf8")).toContain('"taskId":"task-1"');
   await rm(path.join(disk, "filler"));
@@ -186,29 +149,12 @@ it("EIO while the image is written (write): save_failed, and resume saves it", a
   expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
-it("EIO where the image gets its name: save_failed, no other file, and resume saves it", async () => {
-  const { world } = await serviceWorld();
-  const env = failingDisk({ operation: "link", code: "EIO", match: world.out });
-  const run = await world.generate([], { env });
-  const { files, ...rest } = await world.aftermath(run);
-  expect({ ...rest, files: files.filter((name) => !name.startsWith(".imggen-")) }).toEqual(NOT_SAVED);
-  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-});
-
 it("short writes, of the ledger and of the image, are continued", async () => {
   const big = heavyPicture(300);
   const world = await programWorld(await liveService(big));
   const env = failingDisk({ operation: "short-write", match: world.folder });
   expect(await world.afterGenerate([], { env })).toEqual(SAVED);
   expect(await readFile(path.join(world.out, "a-fox-task1.png"))).toEqual(big);
-});
-
-it("an exact path that exists is refused before anything is sent, and stays as it is", async () => {
-  const { world } = await serviceWorld();
-  const target = path.join(world.out, "fox.png");
-  await writeFile(target, "mine");
-  expect(await world.afterGenerate(["--output", target])).toMatchObject(REFUSED);
-  expect(await readFile(target, "utf8")).toBe("mine");
 });
 
 it("--overwrite replaces an existing file, whole or not at all", async () => {
@@ -223,26 +169,20 @@ it("--overwrite replaces an existing file, whole or not at all", async () => {
   expect(await readFile(target)).toEqual(PICTURE);
 });
 
-it.each([
-  ["a link that leads to a file", "link"],
-  ["a link that leads nowhere", "dangling"],
-  ["a pipe", "pipe"],
-])("%s in the place of an exact path is refused, and stays as it is", async (_name, kind) => {
+it.each<[what: string, put: (target: string) => unknown]>([
+  ["a file", (target) => writeFile(target, "mine")],
+  ["a link that leads to a file", (target) => symlink("../elsewhere", target)],
+  ["a link that leads nowhere", (target) => symlink("../nowhere", target)],
+  ["a pipe", (target) => execFileSync("mkfifo", [target])],
+])("%s in the place of an exact path is refused, and stays as it is", async (what, put) => {
   const { world } = await serviceWorld();
   const target = path.join(world.out, "fox.png");
-  await writeFile(path.join(world.folder, "elsewhere"), "mine");
-  if (kind === "pipe") execFileSync("mkfifo", [target]);
-  else await symlink(path.join(world.folder, kind === "link" ? "elsewhere" : "nowhere"), target);
+  const elsewhere = path.join(world.folder, "elsewhere");
+  await writeFile(elsewhere, "mine");
+  await put(target);
   expect(await world.afterGenerate(["--output", target])).toMatchObject(REFUSED);
-  expect(await readFile(path.join(world.folder, "elsewhere"), "utf8")).toBe("mine");
-});
-
-it("--overwrite does not replace a pipe", async () => {
-  const { world } = await serviceWorld();
-  const target = path.join(world.out, "fox.png");
-  execFileSync("mkfifo", [target]);
-  expect(await world.afterGenerate(["--output", target, "--overwrite"])).toMatchObject(REFUSED);
-  expect((await stat(target)).isFIFO()).toBe(true);
+  expect(await readFile(elsewhere, "utf8")).toBe("mine");
+  if (what === "a file") expect(await readFile(target, "utf8")).toBe("mine");
 });
 
 it("--overwrite through a link leaves what the link leads to as it is, or replaces it whole", async () => {
@@ -263,18 +203,10 @@ it("--overwrite through a link leaves what the link leads to as it is, or replac
 it("a folder in the place of an exact path takes the image inside", async () => {
   const { world } = await serviceWorld();
   await mkdir(path.join(world.out, "fox.png"));
-  const run = await world.generate(["--output", path.join(world.out, "fox.png")]);
-  expect(await world.aftermath(run)).toEqual({ ...SAVED, files: ["fox.png/", "fox.png/a-fox-task1.png"] });
-});
-
-it("a file that has the default name is left as it is: the image's name gets a number", async () => {
-  const { world } = await serviceWorld();
-  const taken = path.join(world.out, "a-fox-task1.png");
-  await writeFile(taken, "mine");
-  const { files, ...rest } = await world.afterGenerate();
-  expect(rest).toMatchObject({ exit: 0, done: ["saved"] });
-  expect(files).toContain("a-fox-task1-2.png");
-  expect(await readFile(taken, "utf8")).toBe("mine");
+  expect(await world.afterGenerate(["--output", path.join(world.out, "fox.png")])).toEqual({
+    ...SAVED,
+    files: ["fox.png/", "fox.png/a-fox-task1.png"],
+  });
 });
 
 it("a file that takes the name during the download is not replaced", async () => {
@@ -284,15 +216,18 @@ it("a file that takes the name during the download is not replaced", async () =>
       socket.write(response(200, PICTURE));
     },
   });
-  const run = await world.generate(["--output", path.join(world.out, "fox.png")]);
-  expect(await world.aftermath(run)).toMatchObject({ exit: 0, files: ["fox-2.png", "fox.png (no image)"] });
+  expect(await world.afterGenerate(["--output", path.join(world.out, "fox.png")])).toMatchObject({
+    exit: 0,
+    files: ["fox-2.png", "fox.png (no image)"],
+  });
   expect(await readFile(path.join(world.out, "fox.png"), "utf8")).toBe("mine");
 });
 
 it("a name of more than 255 bytes: an exact path is refused, a template is cut to fit", async () => {
   const { world } = await serviceWorld();
-  const refusal = await world.generate(["--output", path.join(world.out, `${"x".repeat(252)}.png`)]);
-  expect(await world.aftermath(refusal)).toMatchObject(REFUSED);
+  expect(
+    await world.afterGenerate(["--output", path.join(world.out, `${"x".repeat(252)}.png`)]),
+  ).toMatchObject(REFUSED);
   const { files } = await world.afterGenerate(["--name", `${"漢".repeat(200)}.png`]);
   expect(files).toHaveLength(1);
   expect(files[0]).toMatch(/^漢+\.png$/);
@@ -373,6 +308,15 @@ it("probe files that a killed process left in the output folder are removed", as
 /** Takes all the room that a disk has left, to the last byte. */
 function fill(disk: string): void {
   spawnSync("sh", ["-c", 'cat /dev/zero > "$0/filler"', disk], { stdio: "ignore" });
+}
+
+const inProc = platform() === "linux" ? "/proc/nowhere" : null;
+
+/** A disk without any room; null if this system cannot make one. */
+async function fullDisk(): Promise<string | null> {
+  const disk = tinyDisk(64);
+  if (disk !== null) fill(disk);
+  return disk;
 }
 
 /** A folder that takes nothing, for root neither; null if this system cannot make one. */

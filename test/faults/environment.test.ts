@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { type ProgramWorld, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
+import { type ProgramWorld, programWorld, serviceWorld } from "../support/program-world.ts";
 
 /** Runs the program in a working folder that has just been deleted. */
 const IN_DELETED_FOLDER = ["sh", "-c", 'mkdir gone && cd gone && rmdir "$PWD" && exec "$@"', "sh"];
@@ -38,12 +38,6 @@ describe("in a working folder that was deleted,", () => {
       done: [],
     });
     expect(JSON.parse(run.stdout).error.message).toMatch(/^The working folder cannot be used/);
-  });
-
-  it("an absolute output folder works", async () => {
-    const { world } = await serviceWorld();
-    const run = await world.generate([], { through: IN_DELETED_FOLDER });
-    expect(await world.aftermath(run)).toMatchObject({ exit: 0, submits: 1, done: SAVED.done });
   });
 });
 

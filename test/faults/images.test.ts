@@ -60,8 +60,7 @@ it("an http: URL from an https: service is not downloaded", async () => {
   const plain = await liveServer((_request, socket) => void socket.write(WHOLE));
   const server = await liveService(PICTURE, { poll: completedAt(`${plain.origin}/1.png`) }, certificate);
   const world = await programWorld(server);
-  const run = await world.generate([], { env: await trusting(certificate.cert, world) });
-  expect(await world.aftermath(run)).toEqual(NOT_SAVED);
+  expect(await world.afterGenerate([], { env: await trusting(certificate.cert, world) })).toEqual(NOT_SAVED);
   expect(plain.requests).toEqual([]);
 });
 
@@ -141,20 +140,6 @@ it.each([
   const { server, world } = await serviceWorld({ file: replies(page) });
   expect(await world.afterGenerate()).toEqual(NOT_SAVED);
   expect(downloads(server.requests)).toBe(6);
-});
-
-it("an image that stays cut short is never a file", async () => {
-  const { world } = await serviceWorld({
-    file: inTurn(...Array(6).fill(cutShort(WHOLE, WHOLE.length - 1)), replies(WHOLE)),
-  });
-  expect(await world.afterGenerate()).toEqual(NOT_SAVED);
-  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-});
-
-it("a download that stalls is begun again", async () => {
-  const stalls: Behaviour = (_request, socket) => void socket.write(WHOLE.subarray(0, WHOLE.length - 9));
-  const { world } = await serviceWorld({ file: inTurn(stalls, replies(WHOLE)) });
-  expect(await world.afterGenerate(["--request-timeout", "400ms"])).toEqual(SAVED);
 });
 
 it("a download of a byte now and then is given up after a minute, and begun again", async () => {

@@ -3,8 +3,8 @@ import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
 import { serviceWorld } from "../support/program-world.ts";
 import type { Behaviour, SeenRequest } from "../support/scripted-server.ts";
-import { completedAt, pause, stillRunning } from "../support/scripts.ts";
-import { stopped } from "../support/started.ts";
+import { completedAt, stillRunning } from "../support/scripts.ts";
+import { startedWhen, stopped } from "../support/started.ts";
 
 const MANY = 5_000;
 
@@ -39,9 +39,7 @@ it("resume saves a finished task at once that 40 running ones came after", async
 it("SIGINT while 5,000 tasks are waited for: the first ids at once, a count, the rest by history, exit 130", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
   await plantTasks(world, MANY);
-  const program = world.start(["resume"]);
-  const end = finished(program);
-  while (server.requests.length < 200) await pause(10);
+  const { program, end } = await startedWhen(world, () => server.requests.length >= 200, ["resume"]);
   const told = new Promise<number>((resolve) => {
     program.stderr?.once("data", () => resolve(performance.now()));
   });
@@ -60,9 +58,10 @@ it("SIGINT while 5,000 tasks are waited for: the first ids at once, a count, the
 it("the same with --json: one document with the first 100 ids and the count", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
   await plantTasks(world, MANY);
-  const program = world.start(["resume", "--json"]);
-  const end = finished(program);
-  while (server.requests.length < 200) await pause(10);
+  const { program, end } = await startedWhen(world, () => server.requests.length >= 200, [
+    "resume",
+    "--json",
+  ]);
   const { run } = await stopped(program, end, "SIGINT");
   const { ok, error, charged, pending, tasks } = JSON.parse(run.stdout);
   expect({ ok, charged, type: error.type, code: run.code }).toEqual({

@@ -1,28 +1,27 @@
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { jsonLines } from "../support/batch-world.ts";
 import { blackHole } from "../support/black-hole.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
-import { deadPort, liveService, liveSockets } from "../support/live-server.ts";
-import { finished } from "../support/program.ts";
-import { NOT_SENT, PENDING, programWorld, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
+import { deadPort, liveService } from "../support/live-server.ts";
+import { NOT_SENT, programWorld, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
 import { failure, json, response, success } from "../support/scripted-server.ts";
 import {
   completedAt,
   cutShort,
   drips,
   inTurn,
-  late,
   pause,
   replies,
   reset,
   silence,
   stillRunning,
 } from "../support/scripts.ts";
+import { startedWhen } from "../support/started.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 
 const PORTAL = response(200, "<html><title>Welcome to the hotel</title></html>", {
@@ -46,21 +45,6 @@ it("connection refused: tried four times with pauses, then given up as not sent"
   expect(run.stderr.match(/Next try/g)).toHaveLength(3);
 });
 
-it("a service that comes up between two tries gets one submit", async () => {
-  const certificate = selfSigned("localhost");
-  const server = await liveService(PICTURE, {}, certificate);
-  let connections = 0;
-  const admission = await liveSockets((socket) => {
-    connections += 1;
-    // Cut before the TLS handshake, so it is certain that no request left.
-    if (connections <= 2) return void socket.destroy();
-    socket.pipe(connect(server.port, "127.0.0.1")).pipe(socket);
-  });
-  const world = await programWorld(server, { IMGGEN_BASE_URL: `https://localhost:${admission}/api` });
-  const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
-  expect(await world.afterGenerate([], { env: trusting })).toEqual(SAVED);
-});
-
 it("unreachable: nothing was sent", async (test) => {
   // A network of its own, with nothing in it.
   const alone = ["unshare", "--map-root-user", "--net"];
@@ -82,17 +66,6 @@ it("connect timeout: a submit that never got a connection was not sent", async (
   expect(run.elapsedMs).toBeLessThan(5_000);
 });
 
-it("connect timeout: without a flag the connection itself has 10 s", async (test) => {
-  const port = await blackHole();
-  if (port === null) return test.skip("needs a listen queue that drops connections when it is full");
-  const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
-  const run = await world.run(["status", "task-1", "--json"]);
-  expect(await world.aftermath(run)).toMatchObject({ exit: 7, type: "network" });
-  expect(run.elapsedMs).toBeGreaterThan(9_000);
-  // A poll as a whole has 15 s.
-  expect(run.elapsedMs).toBeLessThan(30_000);
-});
-
 it("bad certificate: not sent, NODE_EXTRA_CA_CERTS is named, and no insecure way is offered", async () => {
   const certificate = selfSigned("localhost");
   const server = await liveService(PICTURE, {}, certificate);
@@ -104,14 +77,6 @@ it("bad certificate: not sent, NODE_EXTRA_CA_CERTS is named, and no insecure way
   expect((await world.run(["generate", "--help"])).stdout).not.toMatch(/insecure|skip-verify|no-check/);
   const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
   expect(await world.afterGenerate([], { env: trusting })).toEqual({ ...SAVED, done: ["not_sent", "saved"] });
-});
-
-it("a certificate for another host is not accepted, trusted or not", async () => {
-  const certificate = selfSigned("other.example");
-  const server = await liveService(PICTURE, {}, certificate);
-  const world = await programWorld(server);
-  const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
-  expect(await world.afterGenerate([], { env: trusting })).toEqual(NOT_SENT);
 });
 
 it.each([
@@ -156,8 +121,7 @@ it("no network error ends a wait: reset, silence, cut reply, 5xx, 429, HTML, red
       completedAt("/1.png"),
     ),
   });
-  const run = await world.generate(["--request-timeout", "500ms"]);
-  expect(await world.aftermath(run)).toEqual(SAVED);
+  expect(await world.afterGenerate(["--request-timeout", "500ms"])).toEqual(SAVED);
   expect(server.requests.map(({ target }) => target)).not.toContain("/elsewhere");
 }, 60_000);
 
@@ -205,18 +169,6 @@ it("a service that closes idle connections unannounced: of many submits none is 
   expect(tasks).toBe(ROWS);
 });
 
-it("a network that stays away ends the wait as still running, and resume saves the image", async () => {
-  let isUp = false;
-  const { world } = await serviceWorld({
-    poll: (request, socket) => (isUp ? completedAt("/1.png")(request, socket) : reset(request, socket)),
-  });
-  const run = await world.generate(["--timeout", "700ms"]);
-  expect(await world.aftermath(run)).toEqual(PENDING);
-  expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", resume: "imggen resume task-1" });
-  isUp = true;
-  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-});
-
 it.each(["status", "resume"])(
   "a network that stays away from an id that no one has seen: %s ends with exit 7",
   async (command) => {
@@ -247,28 +199,6 @@ it.each(["refuse", "hang up"] as const)(
   },
 );
 
-it("a proxy that keeps silent: not sent", async () => {
-  const proxy = await tunnelProxy("keep silent");
-  const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url });
-  expect(await world.afterGenerate(["--request-timeout", "300ms"])).toEqual(NOT_SENT);
-});
-
-it("a proxy that works is spoken to with CONNECT only, for http: targets too", async () => {
-  const proxy = await tunnelProxy("tunnel");
-  const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url });
-  expect(await world.afterGenerate()).toEqual(SAVED);
-  expect(proxy.heads.length).toBeGreaterThan(0);
-  for (const head of proxy.heads) expect(head).toMatch(/^CONNECT 127\.0\.0\.1:/);
-  expect(proxy.heads.join()).not.toMatch(/authorization|sk-canary/i);
-});
-
-it("NO_PROXY names what is reached directly", async () => {
-  const proxy = await tunnelProxy("refuse");
-  const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url, NO_PROXY: "127.0.0.1" });
-  expect(await world.afterGenerate()).toEqual(SAVED);
-  expect(proxy.heads).toEqual([]);
-});
-
 it("the embedded sandbox is never proxied", async () => {
   const proxy = await tunnelProxy("refuse");
   const world = await programWorld(null, { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url });
@@ -279,31 +209,13 @@ it("the embedded sandbox is never proxied", async () => {
 
 it("laptop sleep: a task that ended meanwhile is saved on waking, over new connections", async () => {
   const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
-  while (server.requests.length < 2) await pause(10);
+  const { program, end } = await startedWhen(world, () => server.requests.length >= 2);
   program.kill("SIGSTOP");
   await pause(600);
   server.dropConnections();
   await pause(100);
   program.kill("SIGCONT");
   expect(await world.aftermath(await end)).toEqual(SAVED);
-});
-
-it("laptop sleep: one that outlasts the wait still polls once more", async () => {
-  const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
-  const program = world.start(world.generateArgs(["--timeout", "1s"]));
-  const end = finished(program);
-  while (server.requests.length < 2) await pause(10);
-  program.kill("SIGSTOP");
-  await pause(1200);
-  program.kill("SIGCONT");
-  expect(await world.aftermath(await end)).toEqual(SAVED);
-});
-
-it("a service that answers late is not asked twice", async () => {
-  const { world } = await serviceWorld({ submit: late(1500, replies(ACCEPTED)) });
-  expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
 async function saved(certificate: string, folder: string): Promise<string> {

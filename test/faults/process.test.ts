@@ -1,14 +1,11 @@
-import type { ChildProcess } from "node:child_process";
 import { expect, it } from "vitest";
-import { blackHole } from "../support/black-hole.ts";
 import { PICTURE } from "../support/images.ts";
-import { deadPort } from "../support/live-server.ts";
 import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
-import { PENDING, programWorld, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
+import { PENDING, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { type Behaviour, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
-import { startedUntil, stopped } from "../support/started.ts";
+import { startedUntil, startedWhen, stopped } from "../support/started.ts";
 
 const ACCEPTED = success({ taskId: "task-1" });
 const SIGNALS = [
@@ -62,61 +59,15 @@ it.each(SIGNALS)("%s during the submit: its id is awaited and recorded, exit %i"
   expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
-it("SIGINT during a submit that never answers: 10 s, then the outcome is unknown", async () => {
-  const { server, world } = await serviceWorld({ submit: silence });
-  const { program, end } = await startedUntil(world, server, 1);
-  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-  expect(await world.aftermath(run)).toEqual({ ...UNKNOWN, exit: 130, type: "interrupted" });
-  expect(elapsedMs).toBeGreaterThan(9_500);
-  expect(elapsedMs).toBeLessThan(12_000);
-}, 20_000);
-
-it("SIGINT between two tries to connect: nothing was sent, exit 130", async () => {
-  const address = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
-  const world = await programWorld(null, {
-    ...address,
-    NODE_OPTIONS: "--import data:text/javascript,Math.random=()=>.99",
-  });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
-  await output(program, "Next try in 2 s");
-  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-  expect(await world.aftermath(run)).toEqual({
-    exit: 130,
-    type: "interrupted",
-    charged: "no",
-    files: [],
-    submits: 0,
-    open: [],
-    done: ["not_sent"],
-  });
-  expect(elapsedMs).toBeLessThan(2_500);
-});
-
-it("SIGINT while the connection is still being made: nothing was sent, so there is no id to wait for", async (test) => {
-  const port = await blackHole();
-  if (port === null) return test.skip("needs a listen queue that drops connections when it is full");
-  const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
-  while ((await world.ledger()).open.length === 0) await pause(10);
-  await pause(300);
-  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-  expect(await world.aftermath(run)).toMatchObject({
-    exit: 130,
-    charged: "no",
-    open: [],
-    done: ["not_sent"],
-  });
-  expect(elapsedMs).toBeLessThan(2_000);
-});
-
 it("SIGINT during resume leaves the task to the next one", async () => {
   const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
   await world.generate(["--no-wait"]);
-  const program = world.start(["resume", "--json", "--poll-interval", "10s"]);
-  const end = finished(program);
-  while (server.requests.length < 2) await pause(10);
+  const { program, end } = await startedWhen(world, () => server.requests.length >= 2, [
+    "resume",
+    "--json",
+    "--poll-interval",
+    "10s",
+  ]);
   await pause(100);
   const { run } = await stopped(program, end, "SIGINT");
   expect(await world.aftermath(run)).toMatchObject({ exit: 130, open: ["accepted"] });
@@ -168,8 +119,10 @@ it("a pipe on standard output that is closed: no stack trace, and the charged im
 
 it("standard output that was never open: the charged image is saved", async () => {
   const { world } = await serviceWorld();
-  const run = await world.generate([], { through: ["sh", "-c", 'exec "$@" >&-', "sh"] });
-  expect(await world.aftermath(run)).toMatchObject({ files: ["a-fox-task1.png"], done: ["saved"] });
+  expect(await world.afterGenerate([], { through: ["sh", "-c", 'exec "$@" >&-', "sh"] })).toMatchObject({
+    files: ["a-fox-task1.png"],
+    done: ["saved"],
+  });
 });
 
 it.each([[["--json"]], [[]]])(
@@ -207,8 +160,7 @@ it("a full disk behind `-o -`: not exit 0, and resume saves the image elsewhere"
   const args = ["generate", "a fox", "-o", "-"];
   const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
   expect(await world.aftermath(run)).toMatchObject({ exit: 8, files: [], open: ["completed"] });
-  const resumed = await world.resume(["task-1", "-o", `${world.out}/`]);
-  expect(await world.aftermath(resumed)).toEqual(SAVED);
+  expect(await world.afterResume(["task-1", "-o", `${world.out}/`])).toEqual(SAVED);
 });
 
 it.each([["--version"], ["models"]])("imggen %s onto a full disk does not exit 0", async (...args) => {
@@ -216,12 +168,3 @@ it.each([["--version"], ["models"]])("imggen %s onto a full disk does not exit 0
   const run = await world.run([...args, "--json"], { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
   expect(run.code).not.toBe(0);
 });
-
-/** Resolves when the program has said this on standard error. */
-function output(program: ChildProcess, text: string): Promise<void> {
-  return new Promise((resolve) => {
-    program.stderr?.on("data", (chunk: Buffer) => {
-      if (chunk.includes(text)) resolve();
-    });
-  });
-}

@@ -69,17 +69,6 @@ it("a reply to the submit that never ends is accepted after the time that it may
   expect(await world.afterGenerate(["--request-timeout", "400ms"])).toEqual(SAVED);
 });
 
-it("a poll's reply that is cut after its envelope counts", async () => {
-  const { world } = await serviceWorld({
-    poll: (request, socket) => {
-      const url = `http://${request.headers.host}/1.png`;
-      const body = JSON.stringify({ code: 0, message: "ok", data: { status: "completed", resultUrl: url } });
-      socket.end(response(200, body, { "content-length": "500" }));
-    },
-  });
-  expect(await world.afterGenerate()).toEqual(SAVED);
-});
-
 it("a reply to the submit that is compressed (gzip) without being asked for is read", async () => {
   const compressed = response(200, gzipSync(ENVELOPE), { "content-encoding": "gzip" });
   const { server, world } = await serviceWorld({ submit: replies(compressed) });
@@ -113,21 +102,6 @@ it.each([
     expect(later.stdout).toContain(`imggen resume ${id}`);
   },
 );
-
-it("of a reply that cannot be used the record holds the first 4 KiB", async () => {
-  const page = `<html>${"x".repeat(100_000)}`;
-  const { world } = await serviceWorld({ submit: replies(response(502, page)) });
-  expect(await world.afterGenerate()).toEqual(UNKNOWN);
-  const [[, unknown] = []] = await world.records("open");
-  expect(unknown?.excerpt).toBe(page.slice(0, 4096));
-});
-
-it("a taskId of 256 characters is accepted like any other", async () => {
-  const taskId = `${"t".repeat(255)}1`;
-  const { server, world } = await serviceWorld({ submit: replies(success({ taskId })) });
-  expect(await world.afterGenerate()).toEqual({ ...SAVED, files: ["a-fox-ttttttt1.png"] });
-  expect(server.requests[1]?.target).toBe(`/api/generate-image?taskId=${taskId}`);
-});
 
 it("a taskId that means something in a URL or a shell goes back as it came, quoted for the shell", async () => {
   const taskId = "a b/c?d&e=f#g'h$(touch x)";
@@ -178,16 +152,6 @@ it.each([
   expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
-it("HTTP 404 without an envelope is a definite no as well", async () => {
-  const { world } = await serviceWorld({ submit: replies(response(404, "no")) });
-  expect(await world.afterGenerate()).toMatchObject({
-    charged: "no",
-    submits: 1,
-    open: [],
-    done: ["refused"],
-  });
-});
-
 it("a redirect (307) of the submit is never followed", async () => {
   const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
   const location = `${elsewhere.origin}/api/generate-image`;
@@ -202,27 +166,6 @@ it("a redirect of a poll is never followed: the key stays with the service, and 
   const { world } = await serviceWorld({ poll: inTurn(replies(away), completedAt("/1.png")) });
   expect(await world.afterGenerate()).toEqual(SAVED);
   expect(elsewhere.requests).toEqual([]);
-});
-
-it("429 at the submit is tried again, because nothing was accepted", async () => {
-  const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "0.2" });
-  const { server, world } = await serviceWorld({
-    submit: inTurn(replies(busy), replies(busy), replies(ACCEPTED)),
-  });
-  expect(await world.afterGenerate()).toEqual({ ...SAVED, submits: 3 });
-  const [first, second, third] = server.submits().map(({ atMs }) => atMs);
-  expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(190);
-  expect((third ?? 0) - (second ?? 0)).toBeGreaterThan(190);
-});
-
-it("a poll's Retry-After beyond the wait ends it at once, with the command that continues", async () => {
-  const busy = response(429, "", { "retry-after": "3600" });
-  const { world } = await serviceWorld({ poll: inTurn(replies(busy), completedAt("/1.png")) });
-  const run = await world.generate(["--timeout", "5s"]);
-  expect(await world.aftermath(run)).toEqual(PENDING);
-  expect(run.elapsedMs).toBeLessThan(3_000);
-  expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
-  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
 });
 
 it.each([
@@ -260,27 +203,4 @@ it("of duplicate keys the last counts, for the whole run", async () => {
   expect(await world.afterGenerate()).toEqual(SAVED);
   const polls = server.requests.filter(({ method, target }) => method === "GET" && target.startsWith("/api"));
   expect(new Set(polls.map(({ target }) => target))).toEqual(new Set(["/api/generate-image?taskId=task-1"]));
-});
-
-it.each([
-  ["login_required", 200, 3, "auth_required"],
-  ["some.new.key", 200, 5, "service_error"],
-  ["", 403, 5, "service_error"],
-])(
-  "a poll answered with %j and HTTP %i ends the wait, and the task can still be resumed",
-  async (key, status, exit, type) => {
-    const { world } = await serviceWorld({
-      poll: inTurn(replies(key === "" ? response(status, "") : failure(key, status)), completedAt("/1.png")),
-    });
-    const run = await world.generate();
-    expect(await world.aftermath(run)).toEqual({ ...PENDING, exit, type });
-    expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
-    expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-  },
-);
-
-it("a task that the service does not know right after its submit is waited for", async () => {
-  const unknown = replies(failure("image_generation.error.unknown_error"));
-  const { world } = await serviceWorld({ poll: inTurn(unknown, unknown, completedAt("/1.png")) });
-  expect(await world.afterGenerate()).toEqual(SAVED);
 });

@@ -119,13 +119,6 @@ it.each([
   }
 });
 
-it("a byte-order mark is tolerated, an empty file is no settings", async () => {
-  const marked = await worldWithConfig('\uFEFF{"model":"z-image"}');
-  expect((await marked.world.run(["config", "get", "model"])).stdout).toBe("z-image\n");
-  const empty = await worldWithConfig("");
-  expect((await empty.world.run(["config", "get", "model"])).code).toBe(0);
-});
-
 const ACCOUNT_OF_OLD = "https://service.example/api";
 
 /** What `login` stored at one service, or an earlier release, while `another` one is in effect. */
@@ -238,14 +231,6 @@ it("--json gives files[].url whole, and no error shows a query", async () => {
   const run = await other.generate();
   expect(await other.aftermath(run)).toEqual(NOT_SAVED);
   expect(run.stdout + run.stderr).not.toContain("s3cret");
-});
-
-it("the key goes to the service alone: no download carries it", async () => {
-  const storage = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
-  const { world } = await serviceWorld({ poll: completedAt(`${storage.origin}/1.png`) });
-  expect(await world.afterGenerate()).toEqual(SAVED);
-  expect(storage.requests).toHaveLength(1);
-  expect(JSON.stringify(storage.requests)).not.toMatch(/authorization|sk-canary/i);
 });
 
 it("a key that the service refuses is not shown, not even in part where it is short", async () => {

@@ -6,21 +6,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { accepts } from "../support/batch-world.ts";
 import { PICTURE } from "../support/images.ts";
 import { finished, type ProgramResult } from "../support/program.ts";
-import {
-  CANARY,
-  PENDING,
-  type ProgramWorld,
-  programWorld,
-  SAVED,
-  serviceWorld,
-} from "../support/program-world.ts";
-import {
-  type Behaviour,
-  failure,
-  response,
-  type ScriptedServer,
-  success,
-} from "../support/scripted-server.ts";
+import { CANARY, type ProgramWorld, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
+import { type Behaviour, failure, response, success } from "../support/scripted-server.ts";
 import {
   completedAt,
   inTurn,
@@ -30,9 +17,8 @@ import {
   silence,
   stillRunning,
   taskIs,
-  together,
 } from "../support/scripts.ts";
-import { startedUntil } from "../support/started.ts";
+import { killed, startedUntil, startedWhen } from "../support/started.ts";
 
 const WHOLE = response(200, PICTURE);
 
@@ -44,15 +30,6 @@ it("two generations at once in one home and one folder: both saved, neither in t
   expect(await world.ledger()).toEqual({ open: [], done: ["saved", "saved"] });
   const paths = runs.map(({ stdout }) => JSON.parse(stdout).files[0].path);
   expect(new Set(paths).size).toBe(2);
-});
-
-it("two generations of one exact path: one gets it, the other a number, nothing is replaced", async () => {
-  // The path is free when either begins: no submit is answered before both have arrived.
-  const { world } = await serviceWorld({ submit: together(2, accepts) });
-  const target = path.join(world.out, "fox.png");
-  const runs = await Promise.all([world, world].map((same) => same.generate(["--output", target])));
-  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
-  expect(await world.files()).toEqual(["fox-2.png", "fox.png"]);
 });
 
 it("two runs at once of a command that was interrupted: one continues its task, the other submits", async () => {
@@ -99,38 +76,13 @@ it("--reuse beside a submit that is refused: the request is submitted again", as
 
 it("--reuse beside a submit whose process is killed: unknown, and nothing is spent", async () => {
   const { server, world } = await serviceWorld({ submit: silence });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
-  while (server.submits().length === 0) await pause(10);
+  const started = await startedWhen(world, () => server.submits().length !== 0);
   const second = world.generate(["--reuse"]);
   await pause(300);
-  program.kill("SIGKILL");
-  await end;
+  await killed(started);
   const { code, stdout } = await second;
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 9, charged: "unknown" });
   expect(server.submits()).toHaveLength(1);
-});
-
-it.each([
-  ["after --no-wait", async (world: ProgramWorld) => void (await world.generate(["--no-wait"]))],
-  [
-    "beside resume",
-    async (world: ProgramWorld, server: ScriptedServer) => {
-      await world.generate(["--no-wait"]);
-      const resume = world.start(["resume", "task-1", "--json", "--poll-interval", "100ms"]);
-      const end = finished(resume);
-      onTestFinished(async () => void (await end));
-      while (server.requests.length < 3) await pause(10);
-    },
-  ],
-])("three generations with --reuse at once, %s: all of them return the one image", async (_when, begin) => {
-  const poll = inTurn(...Array(8).fill(stillRunning), completedAt("/1.png"));
-  const { server, world } = await serviceWorld({ poll });
-  await begin(world, server);
-  const runs = await Promise.all([world, world, world].map((same) => same.generate(["--reuse"])));
-  expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
-  expect(server.submits()).toHaveLength(1);
-  expect(await world.files()).toEqual(["a-fox-task1.png"]);
 });
 
 it("two generations with --reuse beside one whose task the service cannot finish: one submit", async () => {
@@ -149,19 +101,12 @@ it("two generations with --reuse beside one whose task the service cannot finish
 
 it("Ctrl-C while --reuse waits for another process: the task's id, and what is charged", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
-  const first = world.start(world.generateArgs());
-  const end = finished(first);
-  while (server.requests.length < 2) await pause(10);
+  const first = await startedUntil(world, server, 2);
   const [second] = await waitingGenerations(world, 1, (program) => program.kill("SIGINT"));
   const { code = null, stdout = "" } = (await second) ?? {};
-  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
-    code: 130,
-    taskId: "task-1",
-    charged: "yes",
-    error: { type: "interrupted" },
-  });
-  first.kill("SIGKILL");
-  await end;
+  const { taskId, charged, error } = JSON.parse(stdout);
+  expect([code, taskId, charged, error.type]).toEqual([130, "task-1", "yes", "interrupted"]);
+  await killed(first);
 });
 
 /** What a service answers only once a test has opened it. */
@@ -200,21 +145,14 @@ async function waitingGenerations(
 
 it("--reuse beside a process that waits for the task's images: pending where the timeout is short", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
-  while (server.requests.length < 2) await pause(10);
+  const started = await startedWhen(world, () => server.requests.length >= 2);
   const { code, stdout } = await world.generate(["--reuse", "--timeout", "1s"]);
-  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
-    code: 6,
-    taskId: "task-1",
-    charged: "yes",
-    error: { type: "pending" },
-  });
+  const { taskId, charged, error } = JSON.parse(stdout);
+  expect([code, taskId, charged, error.type]).toEqual([6, "task-1", "yes", "pending"]);
   const free = await world.generate(["--reuse", "--no-wait"]);
   expect(JSON.parse(free.stdout)).toMatchObject({ ok: true, taskId: "task-1", status: "submitted" });
   expect(server.submits()).toHaveLength(1);
-  program.kill("SIGKILL");
-  await end;
+  await killed(started);
 });
 
 it("two resumes at once of one task: one file, and neither fails the other", async () => {
@@ -227,26 +165,17 @@ it("two resumes at once of one task: one file, and neither fails the other", asy
   expect(await world.ledger()).toEqual({ open: [], done: ["saved"] });
 });
 
-it("resume leaves a task alone that another process is working on", async () => {
-  const { server, world } = await serviceWorld({ poll: inTurn(silence, completedAt("/1.png")) });
-  const program = world.start(world.generateArgs(["--request-timeout", "1500ms"]));
-  const end = finished(program);
-  while (server.requests.length < 2) await pause(10);
-  const run = await world.resume(["task-1"]);
-  expect(await world.aftermath(run)).toEqual(PENDING);
-  expect(server.requests).toHaveLength(2);
-  expect(await world.aftermath(await end)).toEqual(SAVED);
-});
-
 it("the claim of a killed process is released", async () => {
   const { server, world } = await serviceWorld({ poll: inTurn(silence, silence, completedAt("/1.png")) });
   for (const args of [world.generateArgs(), ["resume", "--json", "--poll-interval", "100ms"]]) {
     const before = server.requests.length;
-    const program = world.start(args);
-    const end = finished(program);
-    while (!server.requests.slice(before).some(({ method }) => method === "GET")) await pause(10);
-    program.kill("SIGKILL");
-    await end;
+    await killed(
+      await startedWhen(
+        world,
+        () => server.requests.slice(before).some(({ method }) => method === "GET"),
+        args,
+      ),
+    );
   }
   expect(await world.afterResume(["task-1"])).toEqual(SAVED);
   expect(await readdir(path.join(world.home, "state/tasks/open"))).toEqual([]);
@@ -274,30 +203,13 @@ it("login beside logout: the settings are one or the other, never damaged", asyn
   expect(await readdir(path.dirname(file))).toEqual(["config.json"]);
 });
 
-it("a settings change whose process was killed blocks no later one", async () => {
-  const world = await programWorld(null);
-  for (let delay = 90; delay <= 170; delay += 40) {
-    const program = world.start(["config", "set", "model", "z-image"]);
-    const end = finished(program);
-    await pause(delay);
-    program.kill("SIGKILL");
-    await end;
-  }
-  const run = await world.run(["config", "set", "quality", "2K"]);
-  expect(run.code).toBe(0);
-  const settings = JSON.parse(await readFile(path.join(world.home, "config/config.json"), "utf8"));
-  expect(settings.quality).toBe("2K");
-});
-
 it("two machines in one folder: resume on one leaves alone what the other may still be downloading", async () => {
   const half = WHOLE.subarray(0, WHOLE.length - 9);
   const { server, world } = await serviceWorld({ file: inTurn(replies(half), replies(WHOLE)) });
-  const program = world.start(world.generateArgs());
-  const end = finished(program);
   const parts = async () => (await readdir(world.out)).filter((name) => name.endsWith(".part"));
-  while (server.requests.length < 3 || (await parts()).length === 0) await pause(10);
-  program.kill("SIGKILL");
-  await end;
+  await killed(
+    await startedWhen(world, async () => server.requests.length >= 3 && (await parts()).length > 0),
+  );
   const [part = ""] = await parts();
   // As if it were of a process of a machine that has another name.
   const others = part.replace(/-[0-9a-f]{8}(-\d+-\w*-[0-9a-f]{8}\.part)$/, "-00000000$1");
@@ -309,58 +221,58 @@ it("two machines in one folder: resume on one leaves alone what the other may st
 
 /** Starts a command as a container would: its process numbers count from 1, the rest it shares. */
 const CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc"];
+const HAS_CONTAINERS = spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status === 0;
 
-it("two containers on one home and one batch, with the same host name: no row is submitted twice", async (test) => {
-  if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
-    return test.skip("needs a process namespace");
-  const { server, world } = await serviceWorld({ submit: late(3_000, accepts) });
-  await writeFile(path.join(world.folder, "rows.txt"), "a fox\nan owl\n");
-  const args = ["batch", path.join(world.folder, "rows.txt"), "--yes", "--poll-interval", "100ms"];
-  const first = finished(world.start(args, { through: CONTAINER }));
-  while (server.submits().length < 2) await pause(10);
-  const second = await world.run([...args, "--resubmit-unknown"], { through: CONTAINER });
-  await first;
-  expect(server.submits(), second.stderr).toHaveLength(2);
-  expect((await world.ledger()).open).toEqual([]);
-});
+it.skipIf(!HAS_CONTAINERS)(
+  "two containers on one home and one batch, with the same host name: no row is submitted twice",
+  async () => {
+    const { server, world } = await serviceWorld({ submit: late(3_000, accepts) });
+    await writeFile(path.join(world.folder, "rows.txt"), "a fox\nan owl\n");
+    const args = ["batch", path.join(world.folder, "rows.txt"), "--yes", "--poll-interval", "100ms"];
+    const first = finished(world.start(args, { through: CONTAINER }));
+    while (server.submits().length < 2) await pause(10);
+    const second = await world.run([...args, "--resubmit-unknown"], { through: CONTAINER });
+    await first;
+    expect(server.submits(), second.stderr).toHaveLength(2);
+    expect((await world.ledger()).open).toEqual([]);
+  },
+);
 
-it("generations with --reuse in several containers on one home: one submit, and all of them return its image", async (test) => {
-  if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
-    return test.skip("needs a process namespace");
-  const { server, world } = await serviceWorld({ submit: late(1_000, accepts) });
-  const runs = await Promise.all(
-    [1, 2, 3, 4].map(() => world.run(world.generateArgs(["--reuse", "--quiet"]), { through: CONTAINER })),
-  );
-  expect(server.submits()).toHaveLength(1);
-  for (const { code, stdout } of runs) {
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ taskId: "task-a-fox", status: "completed", charged: "yes" });
-  }
-});
+it.skipIf(!HAS_CONTAINERS)(
+  "generations with --reuse in several containers on one home: one submit, and all of them return its image",
+  async () => {
+    const { server, world } = await serviceWorld({ submit: late(1_000, accepts) });
+    const runs = await Promise.all(
+      [1, 2, 3, 4].map(() => world.run(world.generateArgs(["--reuse", "--quiet"]), { through: CONTAINER })),
+    );
+    expect(server.submits()).toHaveLength(1);
+    for (const { code, stdout } of runs) {
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ taskId: "task-a-fox", status: "completed", charged: "yes" });
+    }
+  },
+);
 
-it("a request in a container that is killed during its submit, run again in another one: no second submit, and --again submits", async (test) => {
-  if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
-    return test.skip("needs a process namespace");
-  const { server, world } = await serviceWorld({ submit: inTurn(silence, accepts) });
-  const inContainer = { through: [...CONTAINER, "--kill-child"] };
-  const program = world.start(world.generateArgs(), inContainer);
-  const end = finished(program);
-  while (server.submits().length < 1) await pause(10);
-  program.kill("SIGKILL");
-  await end;
-  const again = await world.run(world.generateArgs(), inContainer);
-  expect(JSON.parse(again.stdout)).toMatchObject({ error: { type: "pending" }, charged: "unknown" });
-  expect([again.code, server.submits().length]).toEqual([6, 1]);
-  const asked = await world.run(world.generateArgs(["--again"]), inContainer);
-  expect([asked.code, server.submits().length]).toEqual([0, 2]);
-});
+it.skipIf(!HAS_CONTAINERS)(
+  "a request in a container that is killed during its submit, run again in another one: no second submit, and --again submits",
+  async () => {
+    const { server, world } = await serviceWorld({ submit: inTurn(silence, accepts) });
+    const inContainer = { through: [...CONTAINER, "--kill-child"] };
+    await killed(
+      await startedWhen(world, () => server.submits().length >= 1, world.generateArgs(), inContainer),
+    );
+    const again = await world.run(world.generateArgs(), inContainer);
+    expect(JSON.parse(again.stdout)).toMatchObject({ error: { type: "pending" }, charged: "unknown" });
+    expect([again.code, server.submits().length]).toEqual([6, 1]);
+    const asked = await world.run(world.generateArgs(["--again"]), inContainer);
+    expect([asked.code, server.submits().length]).toEqual([0, 2]);
+  },
+);
 
 it("a claim of another machine is respected until it says, and where it says nothing for 150 s", async () => {
   const { server, world } = await serviceWorld({ submit: silence });
   const args = world.generateArgs(["--request-timeout", "300s"]);
-  const { program, end } = await startedUntil(world, server, 1, args);
-  program.kill("SIGKILL");
-  await end;
+  await killed(await startedUntil(world, server, 1, args));
   const open = path.join(world.home, "state/tasks/open");
   const [name = ""] = await readdir(open);
   const [line = ""] = (await readFile(path.join(open, name), "utf8")).split("\n");

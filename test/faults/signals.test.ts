@@ -14,7 +14,6 @@ import { finished } from "../support/program.ts";
 import {
   type Aftermath,
   NOT_SAVED,
-  PENDING,
   type ProgramWorld,
   programWorld,
   SAVED,
@@ -27,10 +26,9 @@ import {
   response,
   type ScriptedServer,
   type ServiceScript,
-  success,
 } from "../support/scripted-server.ts";
 import { completedAt, inTurn, pause, replies, silence, stillRunning } from "../support/scripts.ts";
-import { handlesSignals, type Started, startedUntil, stopped } from "../support/started.ts";
+import { handlesSignals, type Started, startedUntil, startedWhen, stopped } from "../support/started.ts";
 
 const SIGNALS = [
   ["SIGINT", 130],
@@ -135,24 +133,6 @@ it.each(SIGNALS)("%s while the prompt is read: nothing was sent, exit %i", async
 });
 
 it.each(SIGNALS)(
-  "%s while a 429 is waited out: not sent again, nothing charged, exit %i",
-  async (signal, code) => {
-    const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "60" });
-    const accepted = success({ taskId: "task-1" });
-    const { server, world } = await serviceWorld({ submit: inTurn(replies(busy), replies(accepted)) });
-    const { program, end } = await startedUntil(world, server, 1);
-    await pause(200);
-    const { run, elapsedMs } = await stopped(program, end, signal);
-    const { exit, type, charged, open, submits } = await world.aftermath(run);
-    expect({ exit, type, charged, open, submits }).toEqual({
-      ...{ exit: code, type: "interrupted", charged: "no", open: [], submits: 1 },
-    });
-    expect(elapsedMs).toBeLessThan(2_500);
-    expect(await world.afterResume()).toMatchObject({ exit: 0, submits: 1, files: [] });
-  },
-);
-
-it.each(SIGNALS)(
   "%s during the download: no half file, exit %i, and resume saves the image",
   async (signal, code) => {
     const { server, world } = await serviceWorld({ file: inTurn(half, replies(response(200, PICTURE))) });
@@ -203,21 +183,6 @@ it("SIGINT while waiting, then the same command again: it continues the task, an
   expect(run.stderr).toContain("Continuing task-1, charged earlier; --again submits a new one.");
 });
 
-it("two SIGINTs during resume leave the task to the next one", async () => {
-  const { server, world } = await serviceWorld({
-    poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
-  });
-  expect(await world.afterGenerate(["--timeout", "1ms"])).toEqual(PENDING);
-  const program = world.start(["resume", "--json", "--poll-interval", "10s"]);
-  const end = finished(program);
-  const before = server.requests.length;
-  while (server.requests.length === before) await pause(10);
-  program.kill("SIGINT");
-  const { run } = await stopped(program, end, "SIGINT");
-  expect(await world.aftermath(run)).toMatchObject({ exit: 130, open: ["accepted"] });
-  expect(await world.afterResume()).toEqual(RESUMED);
-});
-
 /** A generation that has read half a prompt from its standard input, which stays open. */
 async function readingItsPrompt(world: ProgramWorld): Promise<Started> {
   const program = world.start(["generate", "-", "--json", "--output", `${world.out}/`]);
@@ -249,9 +214,9 @@ async function publishing(
   };
   if (operation === "rename") await writeFile(path.join(world.out, "a-fox-task1.png"), png());
   const flags = operation === "rename" ? ["--overwrite"] : [];
-  const program = world.start(world.generateArgs(flags), { env });
-  const end = finished(program);
-  while (!existsSync(mark)) await pause(10);
+  const { program, end } = await startedWhen(world, () => existsSync(mark), world.generateArgs(flags), {
+    env,
+  });
   return { program, end };
 }
 
@@ -318,9 +283,7 @@ it.each([
   const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "60" });
   const { server, world } = await serviceWorld({ submit: replies(busy) });
   await writeFile(path.join(world.folder, "rows.txt"), "a fox\na hen\n");
-  const program = world.start(argsOf(world));
-  const end = finished(program);
-  while (server.submits().length < 1) await pause(10);
+  const { program, end } = await startedWhen(world, () => server.submits().length >= 1, argsOf(world));
   await pause(200);
   program.kill("SIGINT");
   program.kill("SIGINT");

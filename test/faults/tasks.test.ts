@@ -38,20 +38,6 @@ it.each([
   expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
-it("completed without a resultUrl to the end of the wait is still running, and resume saves it", async () => {
-  const { world } = await serviceWorld({
-    poll: inTurn(
-      taskIs({ status: "completed" }),
-      taskIs({ status: "completed" }),
-      taskIs({ status: "completed" }),
-      completedAt("/1.png"),
-    ),
-  });
-  const run = await world.generate(["--timeout", "250ms"]);
-  expect(await world.aftermath(run)).toEqual(PENDING);
-  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-});
-
 it.each([
   ["failed with a resultUrl", { status: "failed", resultUrl: "http://127.0.0.1:9/1.png", errorCode: 0 }],
   ["failed with an errorCode", { status: "failed", errorCode: 1001 }],
@@ -73,23 +59,13 @@ it("a finished task that regresses is waited for again", async () => {
     file: (request, socket) =>
       void socket.write(request.target === "/gone.png" ? response(404, "") : response(200, PICTURE)),
   });
-  const run = await world.generate();
-  expect(await world.aftermath(run)).toMatchObject({
+  expect(await world.afterGenerate()).toMatchObject({
     exit: 8,
     type: "save_failed",
     charged: "yes",
     files: [],
   });
   expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
-});
-
-it("a finished task that fails after all is told as failed", async () => {
-  const { world } = await serviceWorld({
-    poll: inTurn(completedAt("/gone.png"), taskIs({ status: "failed", errorCode: 9 })),
-    file: replies(response(404, "")),
-  });
-  expect(await world.afterGenerate()).toMatchObject({ exit: 8, charged: "yes" });
-  expect(await world.afterResume(["task-1"])).toEqual(FAILED);
 });
 
 it.each([
@@ -112,16 +88,6 @@ it.each([
   expect((await world.run(rerun)).code).toBe(0);
   const history = JSON.parse((await world.run(["history", "--json"])).stdout);
   expect(history).toMatchObject([{ taskId: "task-1", status: "completed" }]);
-});
-
-it("a failed task that the service says is running again is waited for by resume, and stays in the ledger", async () => {
-  const { world } = await serviceWorld({
-    poll: inTurn(taskIs({ status: "failed", errorCode: 9 }), stillRunning),
-  });
-  await world.generate();
-  const run = await world.resume(["task-1", "--timeout", "150ms"]);
-  expect(await world.aftermath(run)).toMatchObject({ exit: 6, type: "pending", charged: "yes" });
-  expect((await world.ledger()).done).toEqual(["failed"]);
 });
 
 it("the same taskId twice: two requests, two files, two records", async () => {
@@ -160,19 +126,9 @@ it("another key at resume is refused with what is needed, and asked nothing", as
   expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
 
-it("resume leaves one task of another account alone, and finishes the others", async () => {
-  const { world } = await serviceWorld();
-  await world.generate(["--no-wait"]);
-  await world.generate(["--no-wait"], { env: { IMGGEN_API_KEY: "sk-canary-another-key" } });
-  const run = await world.resume();
-  expect(await world.aftermath(run)).toMatchObject({ exit: 2, open: ["accepted"], done: ["saved"] });
-  expect(await world.files()).toEqual(["a-fox-task1.png"]);
-});
-
 it("an id that the ledger lacks is polled at the service and saved", async () => {
   const { world } = await serviceWorld();
-  const run = await world.resume(["task-77"]);
-  const { files, ...rest } = await world.aftermath(run);
+  const { files, ...rest } = await world.afterResume(["task-77"]);
   expect(rest).toMatchObject({ exit: 0, submits: 0, open: [], done: [] });
   expect(files).toHaveLength(1);
 });

@@ -28,14 +28,6 @@ it.each(Object.entries(HOSTILE))("%s in an error key is inert on a terminal", as
   expect(run.code).toBe(5);
 });
 
-it("all of it in an error key is inert in JSON, which holds the very same text", async () => {
-  const text = Object.values(HOSTILE).join(" ");
-  const { world } = await serviceWorld({ submit: replies(failure(text)) });
-  const run = await world.generate();
-  expectInert(run.stdout, run.stderr);
-  expect(JSON.parse(run.stdout).error.key).toBe(text);
-});
-
 it("what may stand in a task id is inert wherever the id is shown", async () => {
   const taskId = `task-${HOSTILE["bidi overrides"]}${HOSTILE["zero-width characters"]}${HOSTILE.tags}`;
   const { world } = await serviceWorld({ submit: replies(success({ taskId })), poll: stillRunning });

@@ -26,8 +26,10 @@ async function uploadWorld(body: string) {
 async function worksAfterwards(world: ProgramWorld, flags: string[], up: Uploader) {
   const before = (await up.runs()).length;
   const works = await uploader(world.folder, PRINTS_URL);
-  const run = await world.generate(flags, { env: { IMGGEN_UPLOAD_COMMAND: works.command } });
-  expect(await world.aftermath(run)).toMatchObject({ ...SAVED, done: expect.arrayContaining(["saved"]) });
+  expect(await world.afterGenerate(flags, { env: { IMGGEN_UPLOAD_COMMAND: works.command } })).toMatchObject({
+    ...SAVED,
+    done: expect.arrayContaining(["saved"]),
+  });
   expect(await up.runs()).toHaveLength(before + 1);
 }
 
@@ -91,8 +93,7 @@ describe("an upload command", () => {
     const { world, up, flags, env } = await uploadWorld(
       "printf '\\033[31mred\\033]52;c;AAAA\\007' >&2; exit 1",
     );
-    const run = await world.generate(flags, { env });
-    expect(await world.aftermath(run)).toMatchObject(REFUSED);
+    expect(await world.afterGenerate(flags, { env })).toMatchObject(REFUSED);
     expect((await up.runs()).join()).toContain(" IMGGEN_HOME ");
     expect((await up.runs()).join()).not.toContain("IMGGEN_API_KEY");
     const told = await world.run(["generate", "a fox", ...flags], { env });

@@ -63,21 +63,6 @@ export function late(ms: number, behave: Behaviour): Behaviour {
   };
 }
 
-/** Answers as the other does, but no request before this many have arrived. */
-export function together(requests: number, behave: Behaviour): Behaviour {
-  let arrived = 0;
-  let release = () => {};
-  const haveAllArrived = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  return async (request, socket) => {
-    arrived += 1;
-    if (arrived === requests) release();
-    await haveAllArrived;
-    await behave(request, socket);
-  };
-}
-
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { finished, type ProgramResult } from "./program.ts";
+import { finished, type ProgramOptions, type ProgramResult } from "./program.ts";
 import type { ProgramWorld } from "./program-world.ts";
 import type { ScriptedServer } from "./scripted-server.ts";
 import { pause } from "./scripts.ts";
@@ -11,6 +11,19 @@ export interface Started {
   end: Promise<ProgramResult>;
 }
 
+/** Starts a command, a generation where none is given, and waits until it has come so far. */
+export async function startedWhen(
+  world: ProgramWorld,
+  isSoFar: () => boolean | Promise<boolean>,
+  args: readonly string[] = world.generateArgs(),
+  options: ProgramOptions = {},
+): Promise<Started> {
+  const program = world.start(args, options);
+  const end = finished(program);
+  while (!(await isSoFar())) await pause(5);
+  return { program, end };
+}
+
 /** Starts a generation and waits until the service has had this many requests. */
 export async function startedUntil(
   world: ProgramWorld,
@@ -19,10 +32,13 @@ export async function startedUntil(
   args = world.generateArgs(),
   env: Record<string, string> = {},
 ): Promise<Started> {
-  const program = world.start(args, { env });
-  const end = finished(program);
-  while (server.requests.length < requests) await pause(5);
-  return { program, end };
+  return startedWhen(world, () => server.requests.length >= requests, args, { env });
+}
+
+/** Kills a program, and waits for its end. */
+export async function killed({ program, end }: Started): Promise<ProgramResult> {
+  program.kill("SIGKILL");
+  return end;
 }
 
 /**

@@ -27,21 +27,6 @@ describe.skipIf(!hasScreen)("compare on a real terminal", () => {
     },
   );
 
-  it.each([80, 40])("says in %d columns which combination is skipped, and why", async (columns) => {
-    const args = ["compare", "a red fox", "-m", "gamma-image-2,z-image", "-r", "21:9", "--sandbox"];
-    const lines = await Screen.after(args, { columns });
-    expect(lines.join("").replaceAll(" ", "")).toContain(
-      "z-image21:9:skipped:--ratio21:9:z-imagetakesonly1:1,4:3,3:4,16:9,9:16.",
-    );
-  });
-
-  it("cuts no heading in 60 columns, and keeps the end of each file's name", async () => {
-    const lines = await Screen.after(ARGS, { columns: 60 });
-    expect(lines).toContainEqual(expect.stringMatching(/^MODEL +RATIO +QUALITY +CREDITS +FILE$/));
-    expect(lines.filter((line) => /…[\w-]{8,}\.png$/.test(line))).toHaveLength(4);
-    expect(lines).toContain("Not shown for lack of room: SECONDS, SIZE.");
-  });
-
   it("names the contact sheet on a line of its own where it has no room beside what it is", async () => {
     const lines = await Screen.after([...ARGS, "--sheet"], { columns: 40 });
     expect(lines).toContain("Contact sheet:");

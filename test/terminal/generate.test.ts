@@ -1,11 +1,6 @@
 import { platform } from "node:os";
-import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { PICTURE } from "../support/images.ts";
-import { liveService } from "../support/live-server.ts";
 import { hasScreen, Screen } from "../support/screen.ts";
-import { stillRunning } from "../support/scripts.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const FOX = ["generate", "a red fox", "-m", "gamma-image-2", "-q", "1K", "--sandbox"];
 const SLOW_FOX = ["generate", "a red fox [sandbox:slow=4s]", "-m", "gamma-image-2", "-q", "1K", "--sandbox"];
@@ -93,32 +88,5 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
     const refused = await Screen.start(["generate", "a fox", "--timeout", "soon"], { columns: 80 });
     await refused.end();
     expect(await refused.colored()).toMatch(/^\u001b\[31merror:\u001b\[39m --timeout "soon"/m);
-  });
-
-  it("is plain under NO_COLOR, with the spinner; a dumb terminal gets lines and no control", async () => {
-    const plain = await Screen.start(SLOW_FOX, { columns: 80, env: { NO_COLOR: "1" } });
-    await plain.shows(/Generating/);
-    expect(await plain.styles()).toEqual(new Set());
-    await plain.end();
-    expect(await plain.lines()).toEqual([expect.stringMatching(/^✓ Saved/)]);
-    const dumb = await Screen.start(FOX, { columns: 80, env: { TERM: "dumb" } });
-    await dumb.end();
-    expect(await dumb.styles()).toEqual(new Set());
-    expect(await dumb.lines()).toEqual([
-      expect.stringMatching(/^Task task_\w+ accepted\.$/),
-      expect.stringMatching(/^Saved a-red-fox-/),
-    ]);
-  });
-
-  it("names the task where it is needed: when the wait is interrupted", async () => {
-    const server = await liveService(PICTURE, { poll: stillRunning });
-    const home = path.join(await temporaryFolder(), "home");
-    const env = { IMGGEN_HOME: home, IMGGEN_BASE_URL: server.baseUrl, IMGGEN_API_KEY: "sk-test" };
-    const screen = await Screen.start(["generate", "a fox"], { columns: 100, env });
-    const waiting = await screen.shows(/Generating/);
-    expect(waiting.join("\n")).not.toContain("task-1");
-    await screen.type("C-c");
-    expect(await screen.end()).toBe(130);
-    expect((await screen.lines()).join("\n")).toContain("imggen resume task-1");
   });
 });

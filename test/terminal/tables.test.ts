@@ -56,20 +56,4 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
     expect(lines.slice(0, 3)).toEqual(["gamma-image-2", "  kind", "      text-to-image edit"]);
     expect(lines).toContain("      up to 20,000 characters");
   });
-
-  it("has bold headings and no other style, and none under NO_COLOR", async () => {
-    const styled = await Screen.start(["models"], { columns: 80, rows: 40 });
-    await styled.end();
-    expect(await styled.styles()).toEqual(new Set([1]));
-    const plain = await Screen.start(["models"], { columns: 80, rows: 40, env: { NO_COLOR: "1" } });
-    await plain.end();
-    expect(await plain.styles()).toEqual(new Set());
-  });
-});
-
-it("a table in a pipe is never cut, however narrow the terminal beside it", async () => {
-  const env = { ...(await homeWithTasks()), COLUMNS: "40" };
-  const { stdout } = await runProgram(["history", "--sandbox"], { env });
-  expect(stdout).not.toContain("…");
-  expect(stdout).toMatch(/a-red-fox-in-the-snow\S*\.png/);
 });

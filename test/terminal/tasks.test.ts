@@ -72,16 +72,6 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
     expect(lines[1]).toMatch(/^✓ 2 of 2, task-[12]: saved /);
   });
 
-  it("resume puts a file's name on a line of its own where 40 columns have no room beside its task", async () => {
-    const world = await unfinished("a fox in the snow", "a hare in the snow");
-    const screen = await Screen.start(["resume", ...OFTEN], { columns: 40, ...world });
-    expect(await screen.end()).toBe(0);
-    const lines = await screen.lines();
-    expect(lines[0]).toMatch(/^✓ 1 of 2, task-[12]: saved$/);
-    expect(lines[1]).toMatch(/^ {2}a-\w+-in-the-snow-task[12]\.png$/);
-    expect(lines[2]).toMatch(/^ {2}64×48, /);
-  });
-
   it("Ctrl-C where login asks for the key ends it with exit 130, and stores nothing", async () => {
     const home = path.join(await temporaryFolder(), "home");
     const args = ["login", "--base-url", "https://service.example/api"];

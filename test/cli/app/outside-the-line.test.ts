@@ -27,11 +27,6 @@ describe("what is refused before anything is sent", () => {
     expect((await run(["generate", "a fox", "--output", "link.png", "--overwrite"])).code).toBe(2);
     expect(server.requests).toEqual([]);
   });
-
-  it.each(["status", "resume"])("standard output as the place where %s saves", async (command) => {
-    const { run } = await commandWorld();
-    expect((await run([command, "task-1", "--output", "-"])).code).toBe(2);
-  });
 });
 
 describe("under --sandbox", () => {

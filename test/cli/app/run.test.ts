@@ -26,17 +26,6 @@ it.each([["--version"], ["-V"], ["version"]])("%s prints the version", async (wo
   expect(JSON.parse(stdout)).toEqual({ ok: true, text: VERSION });
 });
 
-it.each([
-  ["generate", ["generate", "a fox", "--timeout", "soon"]],
-  ["batch", ["batch", "rows.txt", "--concurrency", "0"]],
-  ["models", ["models", "--references", "many"]],
-  ["config set", ["config", "set", "confirmAbove", "much"]],
-])("a bad value of a flag of %s is told where that command's help is", async (name, args) => {
-  const said = await complaint(...args);
-  expect(said).not.toContain("imggen --help");
-  if (name !== "generate") expect(said).toContain(`See imggen ${name} --help.`);
-});
-
 it("a word that is no command is offered as a prompt", async () => {
   expect(await complaint("fox")).toContain("To generate an image: imggen generate fox\n");
   expect(await complaint("a", "red fox", "--sandbox")).toContain("imggen generate 'a red fox'\n");

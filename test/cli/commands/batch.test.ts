@@ -99,26 +99,6 @@ describe("a batch", () => {
     expect([...new Set(problems.map(({ line }) => line))]).toEqual([2, 3, 4, 5, 6, 8]);
     expect(await world.listing()).not.toContain("home/state");
   });
-
-  it.each([
-    ["a manifest of no known kind", ["p.docx"], "p.docx"],
-    ["a folder in place of a manifest", ["."], ". is a folder, not a manifest."],
-    ["a manifest that is not there", ["missing.txt"], "missing.txt"],
-    ["an output that is no folder", ["p.txt", "--output", "-"], "--output"],
-    ["a name that makes no sense", ["p.txt", "--name", "{colour}"], "--name"],
-    ["a shard that is none", ["p.txt", "--shard", "5/4"], "--shard"],
-    ["no concurrency", ["p.txt", "--concurrency", "0"], "--concurrency"],
-    ["a budget that is no number", ["p.txt", "--max-credits", "some"], "--max-credits"],
-    ["a duration that is none", ["p.txt", "--timeout", "soon"], "--timeout"],
-  ])("refuses %s: exit 2, nothing sent, in a dry run too", async (_name, args, named) => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", "a fox");
-    for (const dry of [[], ["--dry-run"]]) {
-      const { code, stderr } = await world.run(["batch", ...args, ...MODEL, ...dry]);
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(named) });
-    }
-    expect(world.server.requests).toEqual([]);
-  });
 });
 
 describe("where a batch's images go", () => {

@@ -122,19 +122,6 @@ describe("compare", () => {
     expect(world.server.requests).toEqual([]);
   });
 
-  it.each([
-    ["model", ["-m", "gama-image-2,z-image"], "the nearest are gamma-image-2,"],
-    ["ratio", ["-m", "z-image", "-r", "1:1,99:1"], "99:1 is not documented by the service"],
-    ["ratio", ["-m", "z-image", "-r", "1:1,wide"], "wide is neither"],
-    ["quality", ["-m", "gamma-image-2", "-q", "1K,5K"], "5K is not a quality of the service"],
-  ])("refuses a %s that there is not (%j), and spends nothing on the rest", async (_what, flags, said) => {
-    const world = await commandWorld();
-    const { code, document } = await world.json(["compare", "a fox", ...flags]);
-    expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
-    expect(document.error?.message).toContain(said);
-    expect(world.server.requests).toEqual([]);
-  });
-
   it("passes a ratio on that the document does not name, to a model of which it does not say what it takes", async () => {
     const world = await commandWorld();
     const flags = ["-m", "beta/5-lite-text-to-image,z-image", "-r", "7:5"];
@@ -148,26 +135,6 @@ describe("compare", () => {
     const world = await commandWorld();
     await world.json(["compare", "a fox", "-m", "gamma-image-3", "-r", "99:1", "--no-validate"]);
     expect(submitted(world)).toMatchObject([{ model: "gamma-image-3", ratio: "99:1" }]);
-  });
-
-  it.each([
-    ["-m", "--model"],
-    ["-r", "--ratio"],
-    ["-q", "--quality"],
-  ])("refuses %s with nothing in it, and does not take the default for it", async (flag, name) => {
-    const world = await commandWorld();
-    for (const empty of ["", " , "]) {
-      const { code, document } = await world.json(["compare", "a fox", flag, empty]);
-      expect({ code, message: document.error?.message }).toEqual({ code: 2, message: `${name} is empty.` });
-    }
-    expect(world.server.requests).toEqual([]);
-  });
-
-  it("refuses where the matrix allows no cell, with the reason", async () => {
-    const world = await commandWorld();
-    const { code, document } = await world.json(["compare", "a fox", "-m", "z-image", "-r", "21:9"]);
-    expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
-    expect(document.error?.message).toContain("z-image takes only");
   });
 
   it("shows the cell that failed beside those that came, and exits 10", async () => {

@@ -8,15 +8,6 @@ import { completedAt, inTurn, replies, stillRunning } from "../../support/script
 
 const QUICK = ["--poll-interval", "100ms"];
 
-it("the number of images is refused with the limits that are kept, whether or not it is a number", async () => {
-  const world = await commandWorld();
-  for (const number of ["x", "0", "16", "1.5"]) {
-    const { code, stderr } = await world.run(["generate", "a fox", "-n", number]);
-    expect(code).toBe(2);
-    expect(stderr.split("\n")[0]).toMatch(/1 to 15/);
-  }
-});
-
 describe("generate", () => {
   it("sends prompt and model alone, where nothing else is set", async () => {
     const world = await commandWorld();

@@ -109,24 +109,6 @@ describe("history finds", () => {
     expect(stderr).toBe("No task at a real service matches.\n");
   });
 
-  it.each([
-    ["--limit", "0"],
-    ["--limit", "-1"],
-    ["--status", "lost"],
-    ["--since", "soon"],
-    ["--summary", "--limit", "3"],
-  ])("no meaning in %j %j", async (...args) => {
-    const world = await commandWorld();
-    const { code, document } = await world.json(["history", ...args]);
-    expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
-  });
-
-  it("an unknown status is refused with the ones there are", async () => {
-    const { stderr } = await (await commandWorld()).run(["history", "--status", "lost"]);
-    const known = "completed, unfinished, running, failed, unknown";
-    expect(stderr).toMatch(`error: --status "lost" is not a status. Use one of: ${known}.\n`);
-  });
-
   it("totals by day and model", async () => {
     const world = await threeTasks();
     const day = localDay(new Date());

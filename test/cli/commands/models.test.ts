@@ -14,29 +14,6 @@ describe("models", () => {
     expect(stdout.split("\n")[0]?.split(/ +/).join(" ")).toBe(headings);
   });
 
-  it.each([
-    [["--ratio", "1x1"], "write it as 1:1"],
-    [["--ratio", "banana"], "write it as width:height"],
-    [["--quality", "3K"], "use one of basic, high, 1K, 2K, 4K"],
-    [["--kind", "video"], "neither text nor edit"],
-    [["--references", "x"], "not a whole number"],
-    [["--references", "-1"], "not a whole number"],
-  ])("refuses a filter that no model can match (%j)", async (flags, said) => {
-    const world = await commandWorld();
-    const { code, stdout, stderr } = await world.run(["models", ...flags]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr.toLowerCase()).toContain(said.toLowerCase());
-  });
-
-  it("names the nearest model to an unknown one", async () => {
-    const world = await commandWorld();
-    const { code, stderr } = await world.run(["models", "z-imag"]);
-    expect(code).toBe(2);
-    expect(stderr).toBe(
-      'error: There is no model "z-imag"; the nearest is z-image.\n  Nothing was sent. To see all models: imggen models\n',
-    );
-  });
-
   it("names the models that may take a ratio that the document does not name", async () => {
     const world = await commandWorld();
     const { code, stderr } = await world.run(["models", "--ratio", "7:5"]);

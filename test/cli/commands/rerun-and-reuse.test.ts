@@ -294,12 +294,6 @@ describe("generate of a request that is unfinished", () => {
     expect((await world.json(["resume"])).code).toBe(9);
     expect(world.server.submits()).toHaveLength(2);
   });
-
-  it("--again and --reuse exclude each other", async () => {
-    const world = await commandWorld();
-    expect((await world.json([...FOX, "--again", "--reuse"])).code).toBe(2);
-    expect(world.server.requests).toEqual([]);
-  });
 });
 
 describe("resume --dismiss", () => {

@@ -48,18 +48,6 @@ it("sandbox says that its port is in use, and what to do", async () => {
 });
 
 it.each([
-  ["--port", "65536"],
-  ["--port", "web"],
-  ["--latency", "soon"],
-  ["--credits", "-1"],
-  ["--credits", "1e9"],
-])("sandbox %s %s is a usage error", async (flag, value) => {
-  const world = await commandWorld();
-  const { code, document } = await world.json(["sandbox", `${flag}=${value}`]);
-  expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
-});
-
-it.each([
   [
     "linux",
     "/bin/zsh",

@@ -93,13 +93,10 @@ describe("config", () => {
     expect((await world.run(["config", "get", "model"])).stdout).not.toContain("z-image");
   });
 
-  it("stores a model under its whole id, and names the nearest to one that there is not", async () => {
+  it("stores a model under its whole id", async () => {
     const world = await commandWorld();
     await world.run(["config", "set", "model", "ALPHA-2"]);
     expect((await world.run(["config", "get", "model"])).stdout).toBe("vendor1/alpha-2\n");
-    const { stderr } = await world.run(["config", "set", "model", "gama"]);
-    expect(stderr).toContain("the nearest are gamma-image-2,");
-    expect(stderr).not.toContain("--no-validate");
   });
 
   it("names every setting", async () => {
@@ -120,40 +117,6 @@ describe("config", () => {
         expect(stdout + stderr).not.toMatch(/from-the-config|canary/);
       }
     }
-  });
-
-  it.each([
-    ["colour", "red"],
-    ["constructor", "x"],
-    ["apiKey", "sk-canary-that-works"],
-    ["baseUrl", "http://service.example/api"],
-    ["baseUrl", "nonsense"],
-    ["ratio", "wide"],
-    ["quality", "8K"],
-    ["timeout", "soon"],
-    ["timeout", "0"],
-    ["model", " "],
-    ["model", "nonsense"],
-    ["ratio", "99:1"],
-  ])("refuses to set %s to %j, and writes nothing", async (name, value) => {
-    const world = await commandWorld();
-    const before = await world.listing();
-    const { code, document } = await world.json(["config", "set", name, value]);
-    expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
-    expect(JSON.stringify(document)).not.toContain("sk-canary-that-works");
-    expect(await world.listing()).toEqual(before);
-  });
-
-  it.each([
-    [["set"], "set"],
-    [["set", "ratio"], "set"],
-    [["get"], "get"],
-    [["unset"], "unset"],
-  ])("an argument that is missing (%j) points to the help of that subcommand", async (words, subcommand) => {
-    const world = await commandWorld();
-    const { code, stderr } = await world.run(["config", ...words]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`See imggen config ${subcommand} --help.`);
   });
 
   it("lists its subcommands as imggen lists its commands: in lower case, without full stops", async () => {
@@ -317,20 +280,6 @@ describe("login", () => {
     };
     expect((await world.run(["login"], asked)).code).toBe(0);
     expect(questions).toEqual([`API key for ${new URL(world.server.baseUrl).host}: `]);
-  });
-
-  it("refuses a key as an argument with the reason, and does not repeat it", async () => {
-    const world = await commandWorld();
-    const { code, stderr } = await world.run(["login", "sk-given-as-a-word"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("The API key is never an argument, because other users can see");
-    expect(stderr).not.toContain("given-as-a-word");
-  });
-
-  it("has no flag for the key, and says so in its help", async () => {
-    const world = await commandWorld();
-    expect((await world.run(["login", "--key", "sk-canary-x"])).code).toBe(2);
-    expect((await world.run(["login", "--help"])).stdout).not.toMatch(/--(api-)?key/);
   });
 
   it("logout removes both, and says where a key still applies", async () => {

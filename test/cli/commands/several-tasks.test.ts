@@ -76,13 +76,3 @@ describe("a task that is saved already", () => {
     expect((await readFile(output)).equals(PICTURE)).toBe(true);
   });
 });
-
-describe("an exact file name", () => {
-  it("that leaves no room for its extension is refused before anything is sent", async () => {
-    const { run, server } = await commandWorld();
-    const { code, stderr } = await run(["generate", "a fox", "--output", "x".repeat(253)]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("longer than 255 bytes");
-    expect(server.submits()).toEqual([]);
-  });
-});

@@ -111,13 +111,6 @@ describe("--sidecar", () => {
     ]);
     expect(await readdir(world.cwd)).toEqual([image]);
   });
-
-  it("with --output - is refused before anything is sent: there is no place beside it", async () => {
-    const world = await commandWorld();
-    const { code, stderr } = await world.run(["generate", "a fox", "-m", "z-image", "-o", "-", "--sidecar"]);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("no place for a sidecar") });
-    expect(world.server.submits()).toEqual([]);
-  });
 });
 
 describe("rerun of an image with a sidecar", () => {

@@ -77,15 +77,6 @@ describe("an image of a task", () => {
   });
 });
 
-describe("an empty id, as of a variable that is not set,", () => {
-  it.each(["status", "resume"])("is refused by %s, and the service is not asked", async (command) => {
-    const world = await commandWorld();
-    const { code, document } = await world.json([command, ""]);
-    expect({ code, ...document }).toMatchObject({ code: 2, charged: "no", error: { type: "usage" } });
-    expect(world.server.requests).toEqual([]);
-  });
-});
-
 describe("an id that neither the ledger nor the service knows", () => {
   it.each(["status", "resume"])(
     "%s says so: nothing was charged, and there is nothing to resume",

@@ -66,16 +66,6 @@ describe("--progress json", () => {
     expect([code, types(stderr).filter((type) => type === "saved").length]).toEqual([0, 2]);
   });
 
-  it("refuses a form that there is not, before anything is sent", async () => {
-    const { run, server } = await commandWorld();
-    const { code, stderr } = await run(["generate", "a fox", "--progress", "xml"]);
-    expect([code, stderr]).toEqual([
-      2,
-      'error: --progress "xml" is neither auto nor json.\n  json is for programs: see imggen help json\n',
-    ]);
-    expect(server.requests).toEqual([]);
-  });
-
   it("is documented, with every type of event", async () => {
     const { run } = await commandWorld();
     const { stdout } = await run(["help", "json"]);

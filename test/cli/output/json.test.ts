@@ -5,17 +5,11 @@ it.each([
   [["--json"]],
   [["generate", "--json", "--no-such-flag"]],
   [["--json", "generate", "a", "b"]],
-  [["generate", "a fox", "--timeout", "soon", "--json"]],
   [["generate", "a fox", "--model", "--json"]],
   [["no-such-command", "--json"]],
-  [["status", "--json"]],
   [["status", "--json", "--timeout"]],
   [["config", "--json", "get"]],
   [["config", "--json", "frobnicate"]],
-  [["models", "--kind", "video", "--json"]],
-  [["history", "--limit", "many", "--json"]],
-  [["sandbox", "--port", "99999", "--json"]],
-  [["login", "extra", "--json"]],
 ])("a usage error of %j is one JSON document, and standard error stays empty", async (args) => {
   const world = await commandWorld();
   const { code, stdout, stderr } = await world.run(args, { input: "" });

@@ -10,6 +10,8 @@ import { replies, reset, stillRunning } from "../../../support/scripts.ts";
 
 const NO_ACCOUNT = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
 const UNKNOWN_TASK = failure("image_generation.error.unknown_error");
+/** A busy machine needs all of the time that a check has. */
+const PATIENT = { clock: systemClock };
 
 interface Checked {
   name: string;
@@ -31,25 +33,39 @@ async function examined(world: CommandWorld, options: Partial<RunOptions> = {}, 
   return { code, document, checks, check, stdout };
 }
 
+async function withConfig(world: CommandWorld, settings: object): Promise<string> {
+  const file = path.join(world.home, "config", "config.json");
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(file, JSON.stringify(settings), { mode: 0o644 });
+  return file;
+}
+
+/** A profile of the same service. */
+const loginToWork = (world: CommandWorld) =>
+  world.run(["login", "--profile", "work", "--base-url", world.server.baseUrl, "--no-verify"], {
+    input: "sk-work-1234567890\n",
+    env: NO_ACCOUNT,
+  });
+
 describe("imggen doctor", () => {
   it("finds all well at the cost of one poll, and creates nothing in a fresh home", async () => {
     const world = await healthy();
     const before = await world.listing();
-    // A busy machine needs all of the time that a check has.
-    const { code, document, checks, check } = await examined(world, { clock: systemClock });
+    const { code, document, checks, check } = await examined(world, PATIENT);
     expect([code, document.ok]).toEqual([0, true]);
     expect(new Set(checks.map(({ status }) => status))).toEqual(new Set(["ok", "skipped"]));
     expect(check("key")).toMatchObject({ status: "ok", message: expect.stringContaining("accepted") });
+    expect(check("models")?.message).toMatch(/^\d+ models, built in$/);
     expect(world.server.requests.map(({ method, target }) => [method, target])).toEqual([
       ["GET", "/api/generate-image?taskId=imggen-key-check"],
     ]);
     expect(await world.listing()).toEqual(before);
   });
 
-  it("has a line for each check, and the next step beside what is wrong", async () => {
+  it("has a line for each check and the next step beside what is wrong, or is a failure's document", async () => {
     const world = await healthy();
     const { code, stdout, stderr } = await world.run(["doctor"], { env: NO_ACCOUNT });
-    const { checks } = await examined(world);
+    const { document, checks } = await examined(world, { env: NO_ACCOUNT });
     const lines = stdout.trimEnd().split("\n");
     expect(code).toBe(2);
     expect([lines.pop(), stderr]).toEqual(["2 to fix.", ""]);
@@ -57,29 +73,11 @@ describe("imggen doctor", () => {
     expect(lines.find((line) => line.includes(" key "))).toMatch(
       /^failed +key +No API key is set\. To store one \(or set IMGGEN_API_KEY\): imggen login/,
     );
-  });
-
-  it("is also a failure's document where something must be fixed", async () => {
-    const { document } = await examined(await healthy(), { env: NO_ACCOUNT });
     expect(document).toMatchObject({
       ok: false,
       error: { type: "usage", message: "Something must be fixed: service, key.", exitCode: 2 },
-      taskId: null,
-      charged: "no",
-      resume: null,
+      ...{ taskId: null, charged: "no", resume: null },
     });
-  });
-
-  it("ends with 0 where there are only warnings", async () => {
-    const world = await healthy();
-    const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };
-    const { code, document, check } = await examined(world, { env });
-    expect([code, document.ok]).toEqual([0, true]);
-    expect(check("tls")).toMatchObject({
-      status: "warning",
-      hint: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
-    });
-    expect((await world.run(["doctor"], { env })).stdout).toMatch(/\n1 warning\.\n$/);
   });
 
   it("needs no service for the embedded sandbox, and starts none", async () => {
@@ -112,33 +110,42 @@ it.each([
   expect(check(name)?.hint).toMatch(/\w/);
 });
 
-describe("the service", () => {
-  it.each([
-    ["a service in trouble", response(503, "busy"), 0, "warning", /answers HTTP 503\.$/],
-    ["too many requests", response(429, ""), 0, "warning", /answers HTTP 429\.$/],
-    ["a login page", response(200, "<html>Welcome</html>"), 2, "failed", /not as the service.*HTML page/],
-    ["another server", response(404, "not found"), 2, "failed", /not as the service.*HTTP 404/],
-    ["a redirect", response(301, "", { location: "/" }), 2, "failed", /not as the service.*HTTP 301/],
-    ["a firewall", response(403, "<html>no</html>"), 2, "failed", /not as the service.*HTTP 403/],
-    ["a JSON API", json({ message: "no" }, 403), 2, "failed", /\(HTTP 403, {"message":"no"}\)\.$/],
-    ["a refusal without a reason", response(401, ""), 2, "failed", /\(HTTP 401, an empty reply\)/],
-    ["a success for any task", json({ code: 0, message: "ok" }), 2, "failed", /not as the service/],
-    ["an unknown task", UNKNOWN_TASK, 0, "ok", /answers in/],
-  ])("that is %s", async (_what, reply, code, status, message) => {
-    const world = await healthy(reply);
-    const result = await examined(world);
-    expect([result.code, result.check("service")?.status]).toEqual([code, status]);
-    expect(result.check("service")?.message).toMatch(message);
-    expect(result.check("key")?.status).toBe(status === "ok" ? "ok" : "skipped");
-  });
+it.each([
+  ["no checks of certificates", { NODE_TLS_REJECT_UNAUTHORIZED: "0" }, "hint", "NODE_EXTRA_CA_CERTS"],
+  [
+    "certificates that cannot be read",
+    { NODE_EXTRA_CA_CERTS: "/nowhere/ca.pem" },
+    "message",
+    "/nowhere/ca.pem",
+  ],
+] as const)("%s are a warning, and exit 0", async (_what, env, where, text) => {
+  const world = await healthy();
+  const { code, document, check } = await examined(world, { env });
+  expect([code, document.ok]).toEqual([0, true]);
+  expect(check("tls")).toMatchObject({ status: "warning", [where]: expect.stringContaining(text) });
+  expect((await world.run(["doctor"], { env })).stdout).toMatch(/\n1 warning\.\n$/);
+});
+
+it.each([
+  ["a service in trouble", response(503, "busy"), 0, "warning", /answers HTTP 503\.$/],
+  ["too many requests", response(429, ""), 0, "warning", /answers HTTP 429\.$/],
+  ["a login page", response(200, "<html>Welcome</html>"), 2, "failed", /not as the service.*HTML page/],
+  ["another server", response(404, "not found"), 2, "failed", /not as the service.*HTTP 404/],
+  ["a redirect", response(301, "", { location: "/" }), 2, "failed", /not as the service.*HTTP 301/],
+  ["a firewall", response(403, "<html>no</html>"), 2, "failed", /not as the service.*HTTP 403/],
+  ["a JSON API", json({ message: "no" }, 403), 2, "failed", /\(HTTP 403, {"message":"no"}\)\.$/],
+  ["a refusal without a reason", response(401, ""), 2, "failed", /\(HTTP 401, an empty reply\)/],
+  ["a success for any task", json({ code: 0, message: "ok" }), 2, "failed", /not as the service/],
+])("in place of the service, %s", async (_what, reply, code, status, message) => {
+  const result = await examined(await healthy(reply));
+  expect([result.code, result.check("service")?.status]).toEqual([code, status]);
+  expect(result.check("service")?.message).toMatch(message);
+  expect(result.check("key")?.status).toBe("skipped");
 });
 
 describe("the key", () => {
-  it.each([
-    ["login_required", failure("login_required")],
-    ["login_required with HTTP 401", failure("login_required", 401)],
-  ])("that is answered with %s is refused", async (_what, reply) => {
-    const { code, check } = await examined(await healthy(reply));
+  it.each([200, 401])("that is answered with login_required and HTTP %i is refused", async (status) => {
+    const { code, check } = await examined(await healthy(failure("login_required", status)));
     expect(code).toBe(2);
     expect(check("key")).toMatchObject({
       status: "failed",
@@ -153,8 +160,7 @@ describe("the key", () => {
     await withConfig(world, { apiKey: TEST_KEY, baseUrl: world.server.baseUrl });
     const { check } = await examined(world, { env: { IMGGEN_API_KEY: undefined } });
     expect(check("key")?.hint).toBe("Store a key that works: imggen login");
-    const login = ["login", "--profile", "work", "--base-url", world.server.baseUrl, "--no-verify"];
-    await world.run(login, { input: "sk-work-1234567890\n", env: NO_ACCOUNT });
+    await loginToWork(world);
     const work = await examined(world, { env: NO_ACCOUNT }, ["--profile", "work"]);
     expect(work.check("key")?.hint).toBe("Store a key that works: imggen login --profile work");
   });
@@ -169,32 +175,17 @@ describe("the key", () => {
   });
 });
 
-describe("the clock", () => {
-  const ON_TIME = { clock: systemClock };
-  const tellingTime = (ms: number) =>
-    json({ code: -1, message: "none" }, 200, { date: new Date(ms).toUTCString() });
-
-  it("agrees with the service's within a minute", async () => {
-    const { code, check } = await examined(await healthy(tellingTime(Date.now() - 30_000)), ON_TIME);
-    expect([code, check("clock")?.status]).toEqual([0, "ok"]);
-  });
-
-  it.each([
-    [600_000, /^This machine's clock is (10 min|9 min 59 s) behind the service's\.$/],
-    [-600_000, /^This machine's clock is (10 min|9 min 59 s|10 min 1 s) ahead of the service's\.$/],
-  ])("that differs by %d ms is a warning", async (skewMs, message) => {
-    const { code, check } = await examined(await healthy(tellingTime(Date.now() + skewMs)), ON_TIME);
-    expect([code, check("clock")?.status]).toEqual([0, "warning"]);
-    expect(check("clock")?.message).toMatch(message);
-  });
+it.each([
+  [-30_000, "ok", /./],
+  [600_000, "warning", /^This machine's clock is (10 min|9 min 59 s) behind the service's\.$/],
+  [-600_000, "warning", /^This machine's clock is (10 min|9 min 59 s|10 min 1 s) ahead of the service's\.$/],
+])("a clock that differs by %d ms is told as %s", async (skewMs, status, message) => {
+  const date = new Date(Date.now() + skewMs).toUTCString();
+  const world = await healthy(json({ code: -1, message: "none" }, 200, { date }));
+  const { code, check } = await examined(world, PATIENT);
+  expect([code, check("clock")?.status]).toEqual([0, status]);
+  expect(check("clock")?.message).toMatch(message);
 });
-
-async function withConfig(world: CommandWorld, settings: object): Promise<string> {
-  const file = path.join(world.home, "config", "config.json");
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(file, JSON.stringify(settings), { mode: 0o644 });
-  return file;
-}
 
 describe("the settings", () => {
   it("are shown with their file and its mode, narrowed as every command does", async () => {
@@ -219,8 +210,7 @@ describe("the settings", () => {
 
   it("of a profile are those that are checked, and one that does not exist is named", async () => {
     const world = await healthy();
-    const login = ["login", "--profile", "work", "--base-url", world.server.baseUrl];
-    await world.run(login, { input: "sk-work-1234567890\n", env: NO_ACCOUNT });
+    await loginToWork(world);
     const work = await examined(world, { env: NO_ACCOUNT }, ["--profile", "work"]);
     expect([work.code, work.check("profile")?.message]).toEqual([0, "work (--profile)"]);
     expect(work.check("config")?.facts.file).toContain(path.join("profiles", "work"));
@@ -231,20 +221,16 @@ describe("the settings", () => {
     expect(stdout).toMatch(/^failed {2}profile .* --base-url <url>\. Profiles: work$/m);
     expect([nope.check("config")?.status, nope.check("service")?.status]).toEqual(["skipped", "skipped"]);
   });
-});
 
-describe("the models", () => {
-  it("are the built-in ones, or those that a matrix file makes of them", async () => {
+  it("may name a file of models; one that is wrong is named with the next step, and the rest checked", async () => {
     const world = await healthy();
-    expect((await examined(world)).check("models")?.message).toMatch(/^\d+ models, built in$/);
     const file = path.join(world.cwd, "models.json");
     await writeFile(file, "[]");
-    const { code, check } = await examined(world, { env: { IMGGEN_MATRIX: file } });
-    expect([code, check("models")?.message]).toEqual([0, expect.stringContaining(`${file} (IMGGEN_MATRIX)`)]);
-  });
-
-  it("of a file that is wrong are named with the next step, and the other settings checked", async () => {
-    const world = await healthy();
+    const named = await examined(world, { env: { IMGGEN_MATRIX: file } });
+    expect([named.code, named.check("models")?.message]).toEqual([
+      0,
+      expect.stringContaining(`${file} (IMGGEN_MATRIX)`),
+    ]);
     await withConfig(world, { matrix: "/nowhere/models.json", model: "anything", timeout: "soon" });
     const { code, check } = await examined(world);
     expect([code, check("models")?.status]).toEqual([2, "failed"]);
@@ -256,27 +242,30 @@ describe("the models", () => {
 });
 
 describe("the ledger", () => {
-  it("with tasks that are charged and not saved has resume as its next step", async () => {
-    const world = await healthy();
+  it.each([
+    [
+      "tasks that are charged and not saved",
+      { poll: replies(UNKNOWN_TASK) },
+      {
+        message: "1 task is charged and not saved.",
+        hint: "To finish them: imggen resume",
+        facts: { unfinished: 1, unknown: 0 },
+      },
+    ],
+    [
+      "requests of unknown outcome",
+      { submit: reset, poll: replies(UNKNOWN_TASK) },
+      {
+        message: "The outcome of 1 request is unknown.",
+        hint: "To see what to do about each: imggen resume",
+      },
+    ],
+  ])("with %s has a warning with the next step", async (_what, script, expected) => {
+    const world = await commandWorld(script);
     await world.run(["generate", "a fox", "--no-wait"]);
-    const { code, check } = await examined(world, { clock: systemClock });
+    const { code, check } = await examined(world, PATIENT);
     expect(code).toBe(0);
-    expect(check("tasks")).toMatchObject({
-      status: "warning",
-      message: "1 task is charged and not saved.",
-      hint: "To finish them: imggen resume",
-      facts: { unfinished: 1, unknown: 0 },
-    });
-  });
-
-  it("with requests of unknown outcome names them", async () => {
-    const world = await commandWorld({ submit: reset, poll: replies(UNKNOWN_TASK) });
-    await world.run(["generate", "a fox"]);
-    expect((await examined(world)).check("tasks")).toMatchObject({
-      status: "warning",
-      message: "The outcome of 1 request is unknown.",
-      hint: "To see what to do about each: imggen resume",
-    });
+    expect(check("tasks")).toMatchObject({ status: "warning", ...expected });
   });
 
   it("counts the sandbox's tasks alone under --sandbox", async () => {
@@ -294,30 +283,14 @@ describe("the ledger", () => {
   });
 });
 
-describe("the proxy", () => {
-  it("is shown without its password", async () => {
-    const env = { HTTP_PROXY: "http://ada:secret@127.0.0.1:1", IMGGEN_BASE_URL: "http://127.0.0.1:2/api" };
-    const { check, stdout } = await examined(await healthy(), { env });
-    expect(check("proxy")?.message).toBe("http://127.0.0.1:1/ (HTTP_PROXY)");
-    expect(stdout).not.toContain("secret");
-  });
-
-  it("is none where NO_PROXY leaves the service out", async () => {
-    const world = await healthy();
-    const env = { HTTP_PROXY: "http://127.0.0.1:1", NO_PROXY: "127.0.0.1" };
-    const { code, check } = await examined(world, { env });
-    expect([code, check("proxy")?.message]).toEqual([0, `none for 127.0.0.1:${world.server.port}`]);
-  });
-});
-
-describe("certificates", () => {
-  it("that cannot be read are a warning", async () => {
-    const { check } = await examined(await healthy(), { env: { NODE_EXTRA_CA_CERTS: "/nowhere/ca.pem" } });
-    expect(check("tls")).toMatchObject({
-      status: "warning",
-      message: expect.stringContaining("/nowhere/ca.pem"),
-    });
-  });
+it("the proxy is shown without its password, and is none where NO_PROXY leaves the service out", async () => {
+  const world = await healthy();
+  const HTTP_PROXY = "http://ada:secret@127.0.0.1:1";
+  const behind = await examined(world, { env: { HTTP_PROXY, IMGGEN_BASE_URL: "http://127.0.0.1:2/api" } });
+  expect(behind.check("proxy")?.message).toBe("http://127.0.0.1:1/ (HTTP_PROXY)");
+  expect(behind.stdout).not.toContain("secret");
+  const { code, check } = await examined(world, { env: { HTTP_PROXY, NO_PROXY: "127.0.0.1" } });
+  expect([code, check("proxy")?.message]).toEqual([0, `none for 127.0.0.1:${world.server.port}`]);
 });
 
 describe("the terminal", () => {
@@ -337,28 +310,23 @@ describe("the terminal", () => {
 
   it("is asked nothing under --json, whose document would have the question beside it", async () => {
     const asked: string[] = [];
-    const terminalAnswers = (question: string) => {
-      asked.push(question);
-      return "";
-    };
+    const terminalAnswers = (question: string) => String(asked.push(question));
     const options = { terminal: "stdout", terminalAnswers, env: COLORFUL } as const;
     expect((await examined(await healthy(), options)).check("terminal")?.status).toBe("ok");
     expect(asked).toEqual([]);
   });
 });
 
-describe("Node", () => {
-  it.each([
-    ["18.20.8", "failed"],
-    ["20.18.3", "failed"],
-    ["20.19.0", "ok"],
-    ["22.0.0", "ok"],
-  ])("%s is %s", async (nodeVersion, status) => {
-    expect((await examined(await healthy(), { nodeVersion })).check("node")?.status).toBe(status);
-  });
+it.each([
+  ["18.20.8", "failed"],
+  ["20.18.3", "failed"],
+  ["20.19.0", "ok"],
+  ["22.0.0", "ok"],
+])("Node %s is %s", async (nodeVersion, status) => {
+  expect((await examined(await healthy(), { nodeVersion })).check("node")?.status).toBe(status);
+});
 
-  it("must be what package.json says", async () => {
-    const file = path.resolve(import.meta.dirname, "../../../../package.json");
-    expect(JSON.parse(await readFile(file, "utf8")).engines.node).toBe(`>=${OLDEST_NODE}`);
-  });
+it("Node must be what package.json says", async () => {
+  const file = path.resolve(import.meta.dirname, "../../../../package.json");
+  expect(JSON.parse(await readFile(file, "utf8")).engines.node).toBe(`>=${OLDEST_NODE}`);
 });

@@ -1,0 +1,113 @@
+import { expect, it } from "vitest";
+import { batchWorld } from "../../support/batch-world.ts";
+import { words } from "../../support/words.ts";
+
+/** A command line that nothing can be meant by, and what is said of it. */
+const REFUSED: readonly [line: string, said: RegExp][] = [
+  ["generate fox -n x", /1 to 15/],
+  ["generate fox -n 0", /1 to 15/],
+  ["generate fox -n 16", /1 to 15/],
+  ["generate fox -n 1.5", /1 to 15/],
+  ["generate fox --timeout soon", /^(?!.*imggen --help)/s],
+  ["generate fox --again --reuse", /cannot be reused and submitted again/],
+  [`generate fox -o ${"x".repeat(253)}`, /longer than 255 bytes/],
+  [
+    "generate fox --progress xml",
+    /^error: --progress "xml" is neither auto nor json\.\n {2}json is for programs: see/,
+  ],
+  ["generate fox -m z-image -o - --sidecar", /no place for a sidecar/],
+  ["generate a red fox", /quote/],
+  ["batch p.docx", /p\.docx/],
+  ["batch .", /\. is a folder, not a manifest\./],
+  ["batch missing.txt", /missing\.txt/],
+  ["batch p.txt --output -", /--output/],
+  ["batch p.txt --name {colour}", /--name/],
+  ["batch p.txt --shard 5/4", /--shard/],
+  ["batch p.txt --shard 5/4 --dry-run", /--shard/],
+  ["batch p.txt --concurrency 0", /--concurrency[\s\S]*See imggen batch --help\./],
+  ["batch p.txt --max-credits some", /--max-credits/],
+  ["batch p.txt --timeout soon", /--timeout/],
+  ["compare fox -m gama-image-2,z-image", /the nearest are gamma-image-2,/],
+  ["compare fox -m z-image -r 1:1,99:1", /99:1 is not documented by the service/],
+  ["compare fox -m z-image -r 1:1,wide", /wide is neither/],
+  ["compare fox -m gamma-image-2 -q 1K,5K", /5K is not a quality of the service/],
+  ["compare fox -m z-image -r 21:9", /z-image takes only/],
+  ...["", " , "].flatMap((empty): [string, RegExp][] => [
+    [`compare fox -m "${empty}"`, /--model is empty\./],
+    [`compare fox -r "${empty}"`, /--ratio is empty\./],
+    [`compare fox -q "${empty}"`, /--quality is empty\./],
+  ]),
+  ["status task-1 -o -", /--output - is for generate/],
+  ["resume task-1 -o -", /--output - is for generate/],
+  ["resume --dismiss", /needs the ids/],
+  ['status ""', /A task id is empty/],
+  ['resume ""', /A task id is empty/],
+  ["history --limit 0", /not a whole number \(1 or more\)/],
+  ["history --limit -1", /not a whole number \(1 or more\)/],
+  [
+    "history --status lost",
+    /"lost" is not a status\. Use one of: completed, unfinished, running, failed, unknown\./,
+  ],
+  ["history --since soon", /neither a date nor an age/],
+  ["history --summary --limit 3", /takes no --limit/],
+  ["models --ratio 1x1", /Write it as 1:1/],
+  ["models --ratio banana", /Write it as width:height/],
+  ["models --quality 3K", /use one of basic, high, 1K, 2K, 4K/i],
+  ["models --kind video", /neither text nor edit/],
+  ["models --references x", /not a whole number/],
+  ["models --references -1", /not a whole number/],
+  ["models --references many", /See imggen models --help\./],
+  [
+    "models z-imag",
+    /^error: There is no model "z-imag"; the nearest is z-image\.\n {2}Nothing was sent\. To see all/,
+  ],
+  ["config set colour red", /no setting "colour"\.\n {2}Settings: apiKey /],
+  ["config set constructor x", /no setting "constructor"/],
+  ["config set apiKey sk-canary-that-works", /^(?!.*that-works)/s],
+  ["config set baseUrl http://service.example/api", /must begin with https:/],
+  ["config set baseUrl nonsense", /is not a URL/],
+  ["config set ratio wide", /neither width:height/],
+  ["config set ratio 99:1", /not documented/],
+  ["config set quality 8K", /not a quality/],
+  ["config set timeout soon", /not a duration/],
+  ["config set timeout 0", /more than 0/],
+  ["config set confirmAbove much", /See imggen config set --help\./],
+  ['config set model " "', /not a known model/],
+  ["config set model gama", /^(?!.*--no-validate).*the nearest are gamma-image-2,/s],
+  ["config set uploadCommand upload", /has no \{file\}/],
+  ['config set uploadCommand "upload {file} | tail"', /no shell runs it/],
+  [`config set uploadCommand "upload '{file}"`, /is not closed/],
+  ["config set", /See imggen config set --help\./],
+  ["config set ratio", /See imggen config set --help\./],
+  ["config get", /See imggen config get --help\./],
+  ["config unset", /See imggen config unset --help\./],
+  [
+    "login sk-given-as-a-word",
+    /^(?!.*given-as-a-word).*The API key is never an argument, because other users can/s,
+  ],
+  ["login --key sk-canary-x", /Unknown option '--key'/],
+  ["sandbox --port 65536", /0 to 65535/],
+  ["sandbox --port web", /0 to 65535/],
+  ["sandbox --latency soon", /not a duration/],
+  ["sandbox --credits -1", /0 or more/],
+  ["sandbox --credits 1e9", /0 or more/],
+];
+
+it.each(REFUSED)("%s is refused: exit 2, nothing sent and nothing written", async (line, said) => {
+  const world = await batchWorld();
+  await world.manifest("p.txt", "a fox");
+  const before = await world.listing();
+  const { code, stdout, stderr } = await world.run(words(line), { input: "" });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(/^error: /);
+  expect(stderr).toMatch(said);
+  const json = await world.json(words(line), { input: "" });
+  expect(json.document).toMatchObject({
+    ok: false,
+    error: { type: expect.stringMatching(/^(usage|invalid_request)$/), exitCode: 2 },
+    charged: "no",
+  });
+  expect([json.code, json.stderr]).toEqual([2, ""]);
+  expect(world.server.requests).toEqual([]);
+  expect(await world.listing()).toEqual(before);
+});
