@@ -19,7 +19,9 @@ const LONGEST_WORDS = 500;
 export function readErrorBody(body: string): ErrorBody {
   const json = jsonOrNull(body.replace(/^\uFEFF/, ""));
   if (json === null) return { words: inOneLine(ofText(body)), codes: [], field: null };
-  const parts = [json, fieldsOf(json).error].filter(isJsonObject);
+  // Google's list of one error, too.
+  const outer = [json].flat();
+  const parts = [...outer, ...outer.map((each) => fieldsOf(each).error)].filter(isJsonObject);
   const codes = parts.flatMap(({ code, type, status, error }) => [code, type, status, error]);
   const field = parts.map(({ param }) => param).find((param) => typeof param === "string");
   return {

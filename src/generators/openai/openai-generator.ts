@@ -32,7 +32,7 @@ export function openAiGenerator(
 /** @see openAiGenerator */
 export class OpenAiGenerator implements Generator {
   readonly #url: URL;
-  readonly #form: ServerForm;
+  #form: ServerForm;
   readonly #options: GeneratorOptions;
   readonly #deps: GeneratorDeps;
   readonly #server: GeneratorServer;
@@ -48,11 +48,16 @@ export class OpenAiGenerator implements Generator {
     this.#server = new GeneratorServer({ ...options, url, authorization }, deps);
   }
 
-  async generate(job: GeneratorJob, { signal }: JobDeps): Promise<GeneratedImage> {
+  async generate(job: GeneratorJob, deps: JobDeps): Promise<GeneratedImage> {
+    const { signal } = deps;
     const request = await this.#requestFor(job, signal);
     let reply = await this.#post(request, job, signal);
     // The server says which field it does not take, so it has made nothing. Each is left out once.
     while (this.#learnsFrom(reply, request, job)) reply = await this.#post(request, job, signal);
+    if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(signal))) {
+      this.#form = { ...this.#form, references: "ref_images" };
+      return this.generate(job, deps);
+    }
     const image = await this.#imageOf(reply, job, signal);
     if (image === null) throw this.#server.lost("the reply was cut short");
     return image;
@@ -98,6 +103,13 @@ export class OpenAiGenerator implements Generator {
     const body = await bodyOf({ ...request, fields: Object.fromEntries(left) });
     const headers: Record<string, string> = this.#options.isPaid ? { "x-client-request-id": job.taskId } : {};
     return this.#server.post(request.path, body, { file: replyFile(job), signal, headers });
+  }
+
+  /** Whether it is a LocalAI, which has no `/images/edits`, but a list of what its models can do, as no other server has. */
+  async #isLocalAi(signal: AbortSignal): Promise<boolean> {
+    const reply = await this.#server.get("/models/capabilities", signal).catch(() => null);
+    signal.throwIfAborted();
+    return reply !== null && isSuccess(reply) && Array.isArray(fieldsOf(jsonOrNull(reply.body)).data);
   }
 
   /** Whether a server that refused a field of ours may be asked again without it. */

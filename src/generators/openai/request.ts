@@ -37,7 +37,8 @@ export async function imageRequest(job: GeneratorJob, context: RequestContext): 
     const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
     return { path: "/images/edits", fields, files };
   }
-  const to = form.references === "image_url" ? "/images/generations" : "/images/edits";
+  const isUsual = form.references === "image_url" || form.references === "ref_images";
+  const to = isUsual ? "/images/generations" : "/images/edits";
   const urls = await referenceUrls(job.references);
   return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
 }
@@ -86,6 +87,9 @@ function referenceFields(urls: readonly string[], { references }: ServerForm): R
       return { images: urls.map((url) => ({ image_url: url })) };
     case "image":
       return urls.length === 1 ? { image: { url: first } } : { images: urls.map((url) => ({ url })) };
+    case "ref_images":
+      // Those that are no address are base64 without anything before it.
+      return { ref_images: urls.map((url) => url.replace(/^data:[^,]*,/, "")) };
     default:
       return urls.length === 1 ? { image_url: first } : { reference_images: urls };
   }

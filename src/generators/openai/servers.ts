@@ -9,10 +9,10 @@ export interface ServerForm {
   /** Whether the image is asked for as a stream of events, so that no proxy on the way takes the silence for an end. */
   streams: boolean;
   /**
-   * How reference images are sent: as files of a form; as JSON `images` of `image_url`, `image` or `images` of `url`, or
-   * a single `image_url` in the usual request.
+   * How reference images are sent: as files of a form; as JSON `images` of `image_url`, `image` or `images` of `url`; or
+   * in the usual request, as one `image_url`, or as `ref_images`.
    */
-  references: "files" | "images" | "image" | "image_url";
+  references: "files" | "images" | "image" | "image_url" | "ref_images";
   /** Whether it takes `resolution`: 1k or 2k. */
   hasResolution: boolean;
   /** Whether it is OpenAI's own, where the service's names for its models are translated. */

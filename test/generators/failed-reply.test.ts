@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { failedReply } from "../../src/generators/failed-reply.ts";
+
+const asked = { host: "gpubox:1234", isPaid: true, mask: (text: string) => text, nowMs: 0 };
+
+function failed(
+  status: number,
+  error: object | string = {},
+  given: { isPaid?: boolean; retryAfter?: string } = {},
+) {
+  const { isPaid = true, retryAfter } = given;
+  const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+  return failedReply({ status, headers, body: JSON.stringify({ error }) }, { ...asked, isPaid });
+}
+
+const LOGIN = { kind: "account", key: "login_required" };
+const CREDITS = { kind: "account", key: "my_credits.no_credits_description" };
+
+describe("a reply", () => {
+  it.each([401, 403, 404, 405])("with %i would come for every other request too", (status) => {
+    expect(failed(status).failure).toEqual(LOGIN);
+  });
+
+  it.each([
+    [402, ""],
+    [429, "insufficient_quota"],
+    [400, "billing_hard_limit_reached"],
+    [403, "project_spend_limit_exceeded"],
+    [429, "billing_not_active"],
+    [400, "budget_exceeded"],
+    [500, "insufficient_quota"],
+  ])("with %i %s is of an account that cannot pay", (status, code) => {
+    expect(failed(status, { code }).failure).toEqual(CREDITS);
+    expect(failed(status, { type: code, code: null }).failure).toEqual(CREDITS);
+  });
+
+  it.each([
+    ["12", 12_000],
+    ["0.5", 500],
+    ["Thu, 01 Jan 1970 00:00:30 GMT", 30_000],
+    ["soon", null],
+    [undefined, null],
+  ])("with 429 and Retry-After %s is a rate limit", (retryAfter, retryAfterMs) => {
+    const given = retryAfter === undefined ? {} : { retryAfter };
+    expect(failed(429, {}, given).failure).toEqual({ kind: "busy", retryAfterMs });
+  });
+
+  it("with 503 and Retry-After of a free generator is waited for, and of a paid one lost", () => {
+    const retryAfter = "5";
+    expect(failed(503, {}, { isPaid: false, retryAfter }).failure).toEqual({
+      kind: "busy",
+      retryAfterMs: 5000,
+    });
+    expect(failed(503, {}, { isPaid: true, retryAfter }).failure).toEqual({ kind: "lost" });
+    expect(failed(503, {}, { isPaid: false }).failure).toEqual({ kind: "lost" });
+  });
+
+  it.each([400, 409, 413, 415, 422, 451])("with %i is a refusal of this image", (status) => {
+    expect(failed(status).failure).toEqual({ kind: "refused" });
+  });
+
+  it.each(["moderation_blocked", "content_policy_violation", "contentFilter", "image_generation_user_error"])(
+    "that names %s refuses this image alone, also with 403",
+    (code) => {
+      expect(failed(403, { code }).failure).toEqual({ kind: "refused" });
+    },
+  );
+
+  it.each([100, 204, 302, 303, 408, 500, 502, 503, 504, 520, 524])(
+    "with %i may have cost an image",
+    (status) => {
+      expect(failed(status).failure).toEqual({ kind: "lost" });
+    },
+  );
+});
+
+describe("a message", () => {
+  it.each([
+    [401, "gpubox:1234 does not accept the key (HTTP 401: Why). Give it one"],
+    [402, "no credit left, or has reached a limit (HTTP 402: Why). Add credit"],
+    [403, "does not let this account make images (HTTP 403: Why)."],
+    [404, "no such address or model (HTTP 404: Why). Check --generator"],
+    [308, "leads to another address"],
+    [429, "gpubox:1234 is busy (HTTP 429: Why)."],
+    [400, "gpubox:1234 refused the request (HTTP 400: Why)."],
+    [524, "was sent to gpubox:1234, and no image came back (HTTP 524: Why)."],
+  ])("for %i says what happened, in the server's words, and what to do", (status, message) => {
+    expect(failed(status, { message: "Why." }).message).toContain(message);
+  });
+
+  it("has the key hidden", () => {
+    const mask = (text: string) => text.replaceAll("s3cret", "…");
+    const reply = { status: 401, headers: {}, body: JSON.stringify({ error: "Wrong key s3cret" }) };
+    expect(failedReply(reply, { ...asked, mask }).message).toContain("Wrong key …");
+  });
+});

@@ -1,0 +1,128 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Proxies } from "../../src/api/proxies.ts";
+import { GeneratorServer, type ServerOptions } from "../../src/generators/http.ts";
+import { readReplyFile } from "../../src/generators/reply-file.ts";
+import { CANARY } from "../support/canary.ts";
+import { liveServer } from "../support/live-server.ts";
+import { quickClock } from "../support/quick-clock.ts";
+import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { tunnelProxy } from "../support/tunnel-proxy.ts";
+
+async function scripted(behave: Behaviour, given: Partial<ServerOptions> = {}, proxies?: Proxies) {
+  const { origin, requests } = await liveServer(behave);
+  const options = { headers: {}, isPaid: true, key: null, timeoutMs: 5000, authorization: null, ...given };
+  const server = new GeneratorServer(
+    { url: `${origin}/v1`, ...options },
+    { env: {}, proxies, clock: quickClock },
+  );
+  onTestFinished(() => server.close());
+  const file = path.join(await temporaryFolder(), "reply");
+  const signal = new AbortController().signal;
+  const post = () => server.post("/images", { type: "application/json", bytes: "{}" }, { file, signal });
+  return { server, requests, file, signal, post };
+}
+
+const HELLO = { hello: "world" };
+const hello: Behaviour = (_request, socket) => void socket.write(json(HELLO));
+
+describe("a reply", () => {
+  it("is in a file that nobody else may read before it is handed over", async () => {
+    const { post, file } = await scripted(hello);
+    const { status, body, isWhole } = await post();
+    expect({ status, body: JSON.parse(body.toString()), isWhole }).toEqual({
+      status: 200,
+      body: HELLO,
+      isWhole: true,
+    });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, "utf8")).toContain(JSON.stringify(HELLO));
+  });
+
+  it("takes the place of an earlier one", async () => {
+    const { post, file } = await scripted(hello);
+    await writeFile(file, "an earlier reply, much longer than the new one".repeat(100));
+    expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
+  });
+
+  it("may be compressed, although that is not asked for", async () => {
+    const packed = response(200, gzipSync(JSON.stringify(HELLO)), { "content-encoding": "gzip" });
+    const { post } = await scripted((_request, socket) => void socket.write(packed));
+    expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
+  });
+
+  it("that is larger than any image is given up", async () => {
+    const { post } = await scripted((_request, socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${1024 ** 3}\r\n\r\n`);
+      const chunk = Buffer.alloc(1024 * 1024, 32);
+      const more = () => {
+        while (!socket.destroyed && socket.write(chunk));
+      };
+      socket.on("drain", more);
+      more();
+    });
+    const { status, isWhole } = await post();
+    expect({ status, isWhole }).toEqual({ status: 200, isWhole: false });
+  });
+
+  it("without a folder to be kept in is never asked for", async () => {
+    const { server, requests, signal } = await scripted(hello);
+    const to = { file: "/nowhere/reply", signal };
+    const posting = server.post("/images", { type: "application/json", bytes: "{}" }, to);
+    await expect(posting).rejects.toMatchObject({ failure: { kind: "unreachable" } });
+    expect(requests).toEqual([]);
+  });
+});
+
+describe("a reply's file", () => {
+  it("of another process says by its Content-Length whether it is whole", async () => {
+    const { file } = await scripted(hello);
+    const head = (length: number) => `{"status":200,"headers":{"content-length":"${length}"}}\n`;
+    await writeFile(file, `${head(5)}hello`);
+    expect(await readReplyFile(file)).toMatchObject({ status: 200, isWhole: true });
+    await writeFile(file, `${head(50)}hello`);
+    expect(await readReplyFile(file)).toMatchObject({ status: 200, isWhole: false });
+  });
+
+  it.each(["", '{"status":200,"hea', "nonsense\n", '{"headers":{}}\n'])(
+    "that ends before its head does is none: %j",
+    async (text) => {
+      const { file } = await scripted(hello);
+      await writeFile(file, text);
+      expect(await readReplyFile(file)).toBeNull();
+    },
+  );
+});
+
+describe("a proxy", () => {
+  it("is not used to this machine itself", async () => {
+    const proxy = await tunnelProxy("tunnel");
+    const { post } = await scripted(hello, {}, { http: proxy.url, https: "", except: "" });
+    await post();
+    expect(proxy.heads).toEqual([]);
+  });
+
+  it("is used to a generator elsewhere, and never sees the key", async () => {
+    const proxy = await tunnelProxy("tunnel");
+    const { origin } = await liveServer(hello);
+    const url = origin.replace("127.0.0.1", "gpubox");
+    const proxies = { http: proxy.url, https: "", except: "" };
+    const { post, server } = await scripted(
+      hello,
+      { url, key: CANARY, authorization: `Bearer ${CANARY}` },
+      proxies,
+    );
+    expect((await post()).status).toBe(200);
+    expect(server.host).toMatch(/^gpubox:/);
+    expect(proxy.heads).toHaveLength(1);
+    expect(proxy.heads[0]).not.toContain(CANARY);
+  });
+});
+
+it("a short value of a header hides no words", async () => {
+  const { server } = await scripted(hello, { headers: { "x-version": "1", "x-secret": "long-enough" } });
+  expect(server.mask("version 1 of long-enough")).toMatch(/^version 1 of sk-…/);
+});
