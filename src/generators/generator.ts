@@ -43,6 +43,11 @@ export interface JobDeps {
   onProgress: (share: number) => void;
 }
 
+/** The reason of a job's signal where the queue gives the job up because its time is over. */
+export class TimeLimitError extends Error {
+  override readonly name = "TimeLimitError";
+}
+
 /** Makes images: a painter inside the program, a server, a command. One request for each image, never sent again by itself. */
 export interface Generator {
   /** @throws GeneratorError; nothing else but the signal's reason */

@@ -2,7 +2,7 @@ import { errorCode } from "../../lib/error-code.ts";
 import { environmentWithout } from "../../lib/program-environment.ts";
 import { programFailure } from "../../lib/program-failure.ts";
 import { type ProgramEnd, runProgram } from "../../lib/run-program.ts";
-import { GeneratorError, type GeneratorFailure } from "../generator.ts";
+import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../generator.ts";
 
 /** The keys that imggen reads, and everything else of its own. */
 const HIDDEN = /^(?:IMGGEN_.*|OPENAI_API_KEY)$/;
@@ -21,14 +21,26 @@ export interface RunOptions {
 
 /** Runs a generator's command. @throws GeneratorError unless it ends well; the signal's reason */
 export async function runCommand(words: readonly string[], options: RunOptions): Promise<void> {
+  options.signal.throwIfAborted();
   const env = environmentWithout(HIDDEN, options.env);
-  const end = await runProgram(words, { ...options, env, graceMs: GRACE_MS, dropsOutput: true });
+  const signal = besidesTimeLimit(options.signal);
+  const end = await runProgram(words, { ...options, env, signal, graceMs: GRACE_MS, dropsOutput: true });
   if (end.kind === "aborted") throw options.signal.reason;
   // What it says too much is dropped.
   if (end.kind === "too_much_output" || (end.kind === "ended" && end.code === 0)) return;
   const said = "stdout" in end && end.stderr.trim() === "" ? { ...end, stderr: end.stdout } : end;
   const how = programFailure(said, words[0] ?? "", options.timeoutMs).replace(/\.$/, "");
   throw new GeneratorError(`The command ${how}.`, failureOf(end, options.isPaid));
+}
+
+/** A job's signal, but for the time limit: that is the program's own too, and asks it to end before it is killed. */
+function besidesTimeLimit(signal: AbortSignal): AbortSignal {
+  const others = new AbortController();
+  const pass = () => {
+    if (!(signal.reason instanceof TimeLimitError)) others.abort(signal.reason);
+  };
+  signal.addEventListener("abort", pass, { once: true });
+  return others.signal;
 }
 
 /** What a command's end means. One that is paid for and has run may have been charged, whatever it says. */

@@ -1,11 +1,11 @@
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import type { Generator, GeneratorJob } from "../../generators/generator.ts";
+import { type Generator, type GeneratorJob, TimeLimitError } from "../../generators/generator.ts";
 import { type Clock, isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Processes } from "../../lib/processes.ts";
 import { checkImage } from "./check-image.ts";
-import { endOf, type RequestEnd, stepAfter, TimeLimitError } from "./request-end.ts";
+import { endOf, type RequestEnd, stepAfter } from "./request-end.ts";
 import type { TaskFolder } from "./task-folder.ts";
 import type { OpenState, StartedState } from "./task-state.ts";
 

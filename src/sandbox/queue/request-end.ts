@@ -1,4 +1,4 @@
-import { GeneratorError, type GeneratorFailure } from "../../generators/generator.ts";
+import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../../generators/generator.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { BadImageError } from "./check-image.ts";
@@ -18,10 +18,7 @@ export type RequestEnd =
   /** A bug, or the disk. */
   | { kind: "broken"; detail: string };
 
-/** Why this queue gave a request up. */
-export class TimeLimitError extends Error {
-  override readonly name = "TimeLimitError";
-}
+/** Why this queue gave a request up, other than for its time. */
 export class GivenUpError extends Error {
   override readonly name = "GivenUpError";
 }

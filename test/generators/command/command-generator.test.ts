@@ -1,7 +1,7 @@
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import type { GeneratorJob } from "../../../src/generators/generator.ts";
+import { type GeneratorJob, TimeLimitError } from "../../../src/generators/generator.ts";
 import type { GeneratorOptions } from "../../../src/generators/spec.ts";
 import { inspectFileAt } from "../../../src/lib/image/inspect.ts";
 import { PICTURE } from "../../support/images.ts";
@@ -196,6 +196,20 @@ it("asks a command to end at its time limit, and kills what does not", async () 
   );
   await expect(generate()).rejects.toEqual(
     failing("refused", /^The command took longer than 500 ms and was killed\.$/),
+  );
+  expect(await log()).toBe("asked\n");
+});
+
+it("asks it to end too where the queue's time for the job is over", async () => {
+  const { generate, log } = await script(
+    `trap 'echo asked > "$log"; exit 0' TERM; sleep 60 & wait`,
+    ["{output}"],
+    { timeoutMs: 1_000 },
+  );
+  const limit = new AbortController();
+  setTimeout(() => limit.abort(new TimeLimitError("too long")), 900);
+  await expect(generate({}, { ...ALONE, signal: limit.signal })).rejects.toEqual(
+    failing("refused", /took longer than 1 s and was killed/),
   );
   expect(await log()).toBe("asked\n");
 });
