@@ -48,8 +48,8 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     bug: "a wait that ran out counts as the task's failure",
     edits: [
       {
-        find: `  if (waited.outcome === "failed") return recordFailure(task, waited.errorCode, report, deps);`,
-        replace: `  if (waited.outcome === "failed" || waited.outcome === "timeout") return recordFailure(task, null, report, deps);`,
+        find: `  if (waited.outcome === "failed") return recordFailure(task, waited, report, deps);`,
+        replace: `  if (waited.outcome === "failed" || waited.outcome === "timeout") return recordFailure(task, { errorCode: null }, report, deps);`,
       },
     ],
     shows: { scenario: TIMED_OUT, at: UNDISTURBED },
