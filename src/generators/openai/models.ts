@@ -1,6 +1,7 @@
 import { type Columns, type Matrix, model, RATIOS } from "../../models/matrix.ts";
+import { serverFormOf } from "./servers.ts";
 
-/** What OpenAI makes where no model is named. */
+/** What OpenAI is asked for where no model is named. */
 export const OPENAI_DEFAULT_MODEL = "gpt-image-2";
 
 /**
@@ -57,3 +58,8 @@ export const OPENAI_MATRIX: Matrix = [
     })),
   ),
 ];
+
+/** The models that the server at this URL is known to have, and the one it is asked for by default; null: not known. */
+export function modelsAt({ url }: { url: string }): { known: Matrix; default: string } | null {
+  return serverFormOf(url).isOpenAi ? { known: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null;
+}

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { OPENAI_MATRIX, openAiName } from "../../../src/generators/openai/models.ts";
+import { modelsAt, OPENAI_MATRIX, openAiName } from "../../../src/generators/openai/models.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { CANARY } from "../../support/canary.ts";
 import { PICTURE } from "../../support/images.ts";
@@ -148,6 +148,14 @@ describe("the table of OpenAI's models", () => {
       "delta-Image",
     ]);
     expect(OPENAI_MATRIX.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+  });
+
+  it("is OpenAI's own, and no other server's", () => {
+    expect(modelsAt({ url: "https://api.openai.com/v1" })).toEqual({
+      known: OPENAI_MATRIX,
+      default: "gpt-image-2",
+    });
+    expect(modelsAt({ url: "https://openai.example/v1" })).toBeNull();
   });
 
   it("has no prices, and ratios that each model can make", () => {
