@@ -20,45 +20,12 @@ import { Announced } from "./announced.ts";
 import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
-import { LedgerReader } from "./ledger-reader.ts";
-import { isOwnerGone, LONGEST_SUBMIT_MS, mayBeUnderWay, type OwnedTask, type TaskClaim } from "./owners.ts";
-import { releaseReserve } from "./reserve-file.ts";
+import { isOwnerGone, mayBeUnderWay, type OwnedTask } from "./owners.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
 
 /** The ledger for processes that submit, finish and resume tasks. */
-export class Ledger extends LedgerReader {
-  readonly #starter = new TaskStarter(this.folder, this.done, this.clock, this.processes);
-
-  /** A unique id for a task that is begun now; ids sort by time. */
-  newId(): string {
-    return this.#starter.newId();
-  }
-
-  /**
-   * Records an intent. When this returns the record is on disk, and only then may the request be sent.
-   * @param submitMs how long the submit may take, unless a later record says more
-   * @throws StateFolderError
-   */
-  begin(intent: Intent, submitMs = LONGEST_SUBMIT_MS): Promise<OwnedTask> {
-    return this.#starter.begin(intent, submitMs);
-  }
-
-  /**
-   * As `begin`, for a task that other processes may begin too: only one of them can.
-   * @param claim decides which one; null if all of them know the id
-   * @returns "taken" if another process has begun it, or even finished it
-   * @throws StateFolderError
-   */
-  beginAs(
-    id: string,
-    intent: Intent,
-    claim: TaskClaim | null,
-    submitMs = LONGEST_SUBMIT_MS,
-  ): Promise<OwnedTask | "taken"> {
-    return this.#starter.beginAs(id, intent, claim, submitMs);
-  }
-
+export class Ledger extends TaskStarter {
   /**
    * Runs `work` while no other caller does so for the same request: to search the ledger for a task and to begin one is
    * a single step then, unless `isKept` says afterwards that another caller had the request meanwhile.
@@ -83,11 +50,6 @@ export class Ledger extends LedgerReader {
       // One that cannot be removed ends with this process.
       await claim.release().catch(() => {});
     }
-  }
-
-  /** Withdraws a task that was begun and not sent. @throws StateFolderError */
-  async withdraw(task: OwnedTask): Promise<void> {
-    await this.guarded(async () => this.#starter.withdraw(task));
   }
 
   /** Announces a task that is about to be submitted, for processes with a daily limit. @throws StateFolderError */
@@ -165,7 +127,7 @@ export class Ledger extends LedgerReader {
   }
 
   async #reopen(id: string, claim: Claim): Promise<OwnedTask> {
-    const file = await TaskFile.reopen(this.fileOf(id), this.#makeRoom);
+    const file = await TaskFile.reopen(this.fileOf(id), this.makeRoom);
     const release = async () => {
       try {
         file.close();
@@ -231,7 +193,7 @@ export class Ledger extends LedgerReader {
    * @throws StateFolderError
    */
   async recordLate(id: string, event: TaskEvent): Promise<void> {
-    await this.guarded(() => this.done.record(id, event, this.#makeRoom));
+    await this.guarded(() => this.done.record(id, event, this.makeRoom));
   }
 
   /** Removes what killed processes left beside the tasks. */
@@ -241,6 +203,4 @@ export class Ledger extends LedgerReader {
     const drafts = names.filter((name) => name.includes(DRAFT_MARK));
     await removeOld(this.openFolder, drafts, this.clock.now());
   }
-
-  readonly #makeRoom = () => releaseReserve(this.folder);
 }
