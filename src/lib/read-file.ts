@@ -1,5 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { DiskFile } from "./disk-file.ts";
+import { errorCode } from "./error-code.ts";
+import { fieldsOf, jsonOrNull } from "./json.ts";
 
 /** More than any file of text that imggen writes, or is given. */
 const MOST_BYTES = 256 * 1024 * 1024;
@@ -19,6 +21,17 @@ export function readRegular(path: string, mostBytes = MOST_BYTES): Buffer {
 /** The text of a regular file. @throws as `readRegular` */
 export async function readText(path: string, mostBytes?: number): Promise<string> {
   return readRegular(path, mostBytes).toString("utf8");
+}
+
+/** A text in a small JSON file; null if there is no such file, or none that is whole. @throws as `readRegular` */
+export function readField(path: string, field: string): string | null {
+  try {
+    const value = fieldsOf(jsonOrNull(readRegular(path).toString("utf8")))[field];
+    return typeof value === "string" ? value : null;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
+    throw error;
+  }
 }
 
 const HEAD_BYTES = 4096;

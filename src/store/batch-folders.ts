@@ -4,9 +4,8 @@ import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
-import { readText } from "../lib/read-file.ts";
+import { readField } from "../lib/read-file.ts";
 import { createWhole, isDraftOf, removeOld, replaceWhole } from "../lib/write-whole.ts";
 import { usingStateFolder } from "./errors.ts";
 
@@ -105,16 +104,8 @@ export class BatchFolders {
     await this.#guarded(() => replaceWhole(path.join(this.#folder, pathName(folder)), text(origin), 0o600));
   }
 
-  /** The path in a file; null if there is none, or none that is whole. */
   async #read(name: string): Promise<string | null> {
-    return this.#guarded(async () => {
-      try {
-        return parsed(await readText(path.join(this.#folder, name)));
-      } catch (error) {
-        if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
-        throw error;
-      }
-    });
+    return this.#guarded(async () => readField(path.join(this.#folder, name), "folder"));
   }
 
   #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
@@ -129,9 +120,4 @@ function pathName(folder: string): string {
 /** A path may hold a line feed: as JSON it is one line. */
 function text(origin: string): string {
   return `${JSON.stringify({ folder: origin })}\n`;
-}
-
-function parsed(line: string): string | null {
-  const { folder } = fieldsOf(jsonOrNull(line));
-  return typeof folder === "string" ? folder : null;
 }

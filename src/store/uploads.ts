@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
-import { fieldsOf, jsonOrNull } from "../lib/json.ts";
-import { readText } from "../lib/read-file.ts";
+import { readField } from "../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
 import { usingStateFolder } from "./errors.ts";
 
@@ -25,14 +23,7 @@ export class UploadCache {
 
   /** The URL of an earlier upload; null if there is none. @throws StateFolderError */
   async find(key: UploadKey): Promise<string | null> {
-    return this.#guarded(async () => {
-      try {
-        return parsed(await readText(this.#fileOf(key)));
-      } catch (error) {
-        if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
-        throw error;
-      }
-    });
+    return this.#guarded(async () => readField(this.#fileOf(key), "url"));
   }
 
   /**
@@ -64,9 +55,4 @@ export class UploadCache {
   #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
     return usingStateFolder(this.#folder, "Nothing was sent.", action);
   }
-}
-
-function parsed(text: string): string | null {
-  const { url } = fieldsOf(jsonOrNull(text));
-  return typeof url === "string" ? url : null;
 }
