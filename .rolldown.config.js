@@ -13,7 +13,8 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 // taken.
 const TOGETHER = {
   start: "cli/(app/main|session/command|text/fit)",
-  session: "(cli/session/session|models/(find|known-values|labels|errors)|lib/whole-number)",
+  // What every command needs: the parser, and the session.
+  session: "(cli/(app/parse|session/session)|models/(find|known-values|labels|errors)|lib/whole-number)",
   // What a dry run needs.
   command: "cli/(commands/generate/(generate|run-request)|flags/generate-flags|text/phrases)",
   early: "(client/(open-early|account|failure|report-json)|lib/redact)",

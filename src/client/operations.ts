@@ -3,7 +3,6 @@ import type { UseCaseDeps } from "../core/deps.ts";
 import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
-import { RunFileNames } from "../core/images/published-names.ts";
 import { reportOfId, type TaskReport } from "../core/task/report.ts";
 import { batch } from "../core/use-cases/batch.ts";
 import { generate } from "../core/use-cases/generate.ts";
@@ -148,9 +147,8 @@ export class Operations {
 
   #depsFor(options: CallOptions, signal: AbortSignal): UseCaseDeps & Pick<Listener, "noted"> {
     const { onProgress, noted } = new Listener(options.onProgress);
-    const published = new RunFileNames(this.#session.context.clock.now());
     const writeOut = () => Promise.reject(new InterruptedError(null));
-    return { ...this.#workspace.depsFor({ signal, onProgress, published, writeOut }), noted };
+    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }), noted };
   }
 
   #destination(

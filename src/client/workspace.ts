@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { EarlyConnection } from "../api/connect.ts";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
+import { RunFileNames } from "../core/images/published-names.ts";
 import { PollingSchedules } from "../core/polling/schedules.ts";
 import { coalescingClock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
@@ -17,7 +18,7 @@ export interface WorkspaceOptions {
 }
 
 /** How the caller of some tasks is notified of them, and stops them. */
-export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut" | "published">;
+export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut">;
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
@@ -43,8 +44,10 @@ export class Workspace {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const known = new Map<Connection, Promise<TaskDeps>>();
+    // Shared by all accounts: no image of one may replace another's.
+    const published = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
-      const deps = known.get(connection) ?? this.#deps(connection, caller);
+      const deps = known.get(connection) ?? this.#deps(connection, { ...caller, published });
       known.set(connection, deps);
       return deps;
     };
@@ -56,7 +59,7 @@ export class Workspace {
     };
   }
 
-  async #deps(connection: Connection, caller: Caller): Promise<TaskDeps> {
+  async #deps(connection: Connection, caller: Caller & Pick<TaskDeps, "published">): Promise<TaskDeps> {
     const { settings, context } = this.#session;
     const { clock, fileMode, random } = context;
     const { identity, taskMs } = connection;

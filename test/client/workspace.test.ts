@@ -9,9 +9,8 @@ it("tasks that wait at once wake together", async () => {
   const clock = steppedClock();
   const session = new Session(testContext({ home: await temporaryFolder(), clock }), { sandbox: true }, []);
   const workspace = new Workspace(session);
-  const { published } = session;
   const { signal } = session.context;
-  const caller = { signal, published, onProgress() {}, writeOut: async () => {} };
+  const caller = { signal, onProgress() {}, writeOut: async () => {} };
   const deps = await workspace.depsFor(caller).current();
   void deps.clock.sleep(1000);
   void deps.clock.sleep(980);

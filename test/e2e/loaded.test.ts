@@ -12,7 +12,8 @@ const PURCHASE = ["generate", "a fox", "--model", "gamma-image-2"];
 it.each([
   ["--version", ["--version"], 2],
   ["--help", ["--help"], 2],
-  ["a dry run", [...PURCHASE, "--dry-run"], 5],
+  ["a dry run", [...PURCHASE, "--dry-run"], 4],
+  ["a list of models", ["models", "--json"], 4],
   ["a submit", [...PURCHASE, "--no-wait"], 8, ["http", "crypto", "assert"]],
   ["a batch", ["batch", "prompts.txt", "--yes"], 18, ["http", "crypto", "assert", "internal/fs/promises"]],
   ["completion of a flag", ["__complete", "=--m", "generate"], 3],

@@ -5,7 +5,7 @@ import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { describeBriefly, plainWords, type RunWith, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import type { GlobalOptions } from "../session/session.ts";
-import { COMMANDS, refusedGlobals } from "./commands.ts";
+import { COMMANDS, isCommand, refusedGlobals } from "./commands.ts";
 import { GLOBAL_OPTIONS, helpColumns, helpLayout } from "./help-layout.ts";
 
 /** What the parser answers by itself. */
@@ -20,7 +20,7 @@ Examples:
   $ imggen resume                                      finish what was interrupted`;
 
 /**
- * Builds the parser: every command by name and summary, and the one that is to run in full.
+ * Builds the parser: with the command that is to run, in full; without one, with every command by name and summary.
  * @param inFull builds all of them in full, to describe them
  */
 export async function buildProgram(
@@ -61,7 +61,9 @@ export async function buildProgram(
   const [chosen] = namedCommand(argv);
   if (!inFull && chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
     throw (await import("./usage-error.ts")).unknownCommand(chosen, plainWords(argv));
+  const isAlone = !inFull && chosen !== undefined && isCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {
+    if (isAlone && name !== chosen) continue;
     const command = program.command(name).helpGroup(`${entry.group}:`);
     describeBriefly(command, entry.summary);
     if (inFull || name === chosen) (await entry.load()).register(command, runWith(argv, context, outcome));

@@ -2,7 +2,6 @@ import { EffectiveSettings } from "../../client/effective-settings.ts";
 import { type Folders, foldersOf, NoHomeError } from "../../client/folders.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import type { ClientSession } from "../../client/session.ts";
-import { RunFileNames } from "../../core/images/published-names.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
@@ -32,8 +31,6 @@ export class Session implements ClientSession {
   readonly console: Console;
   readonly settings: EffectiveSettings;
   readonly optionNames = FLAG_NAMES;
-  /** Shared by all accounts that the command works with. */
-  readonly published: RunFileNames;
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;
@@ -49,7 +46,6 @@ export class Session implements ClientSession {
       color: options.color !== false,
       events: options.progress === "json",
     });
-    this.published = new RunFileNames(context.clock.now());
     this.settings = new EffectiveSettings(context.env, () => {
       this.requireProfile();
       return readSettings(settingsFile(this.#settingsFolder));

@@ -19,7 +19,6 @@ export async function withTasksShown<Result>(
   const workspace = new Workspace(session, options);
   const caller = {
     signal: session.context.signal,
-    published: session.published,
     onProgress: (event: Parameters<OnTaskProgress>[0]) => progress.show(event),
     writeOut: (bytes: AsyncIterable<Buffer>) => session.console.imageBytes(bytes),
   };

@@ -1,5 +1,4 @@
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
-import { checkBudget } from "../../../core/limits/budget.ts";
 import type { ReferenceImages } from "../../../core/references/reference-images.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
@@ -36,7 +35,10 @@ export async function runRequest(
   const maxCredits = maxCreditsOf(flags);
   const rules = { matrix: await session.matrix(), allowUndocumented: !flags.validate };
   // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
-  if (maxCredits !== undefined && flags.dryRun) checkBudget(checked, maxCredits, rules);
+  if (maxCredits !== undefined && flags.dryRun) {
+    const { checkBudget } = await import("../../../core/limits/budget.ts");
+    checkBudget(checked, maxCredits, rules);
+  }
   const place = { output: output?.value, name, overwrite, sidecar, resolvePath: context.resolvePath };
   const destination = await resolveDestination({ ...place, mayExist: true });
   if (flags.dryRun) await requireFree(destination);
