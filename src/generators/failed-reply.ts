@@ -27,6 +27,9 @@ const NO_CREDIT =
 /** Codes of a prompt or an image that the server will not have, whatever the status. */
 const MODERATED = /moderation|content_?(policy|filter)|safety|image_generation_user_error/i;
 
+const NO_CREDIT_LEFT: GeneratorFailure = { kind: "account", key: "my_credits.no_credits_description" };
+const NOT_LET_IN: GeneratorFailure = { kind: "account", key: "login_required" };
+
 /** What a reply that is not a success means, with the server's own words in it. */
 export function failedReply(reply: FailedReply, asked: Asked): GeneratorError {
   const said = readErrorBody(asked.mask(reply.body));
@@ -35,13 +38,20 @@ export function failedReply(reply: FailedReply, asked: Asked): GeneratorError {
   return new GeneratorError(MESSAGES[messageOf(failure, reply.status)](asked.host, words), failure);
 }
 
-/** Whether a code among these says that the account cannot pay. */
-export function saysNoCredit({ codes }: Pick<ErrorBody, "codes">): boolean {
-  return codes.some((code) => NO_CREDIT.test(code));
+/** What a success means that has no image in it. */
+export function replyWithoutImage(
+  body: string,
+  { host, mask }: Pick<Asked, "host" | "mask">,
+): GeneratorError {
+  const said = readErrorBody(mask(body));
+  const message = `${host} answered without an image${said.words === null ? "" : `: ${said.words}`}.`;
+  return new GeneratorError(message, saysNoCredit(said) ? NO_CREDIT_LEFT : { kind: "refused" });
 }
 
-const NO_CREDIT_LEFT: GeneratorFailure = { kind: "account", key: "my_credits.no_credits_description" };
-const NOT_LET_IN: GeneratorFailure = { kind: "account", key: "login_required" };
+/** Whether a code among these says that the account cannot pay. */
+function saysNoCredit({ codes }: ErrorBody): boolean {
+  return codes.some((code) => NO_CREDIT.test(code));
+}
 
 function meaningOf({ status, headers }: FailedReply, said: ErrorBody, asked: Asked): GeneratorFailure {
   const retryAfterMs = parseRetryAfter(headers["retry-after"], asked.nowMs);

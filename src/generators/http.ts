@@ -1,14 +1,14 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
-import { type DownloadReply, download } from "../api/download.ts";
-import { backoffMs, DOWNLOAD } from "../api/retry.ts";
 import { TransportError } from "../api/transport.ts";
-import { DiskFile } from "../lib/disk-file.ts";
-import { removeIfPresent } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { keyMasker } from "../lib/redact.ts";
-import { type GeneratorDeps, GeneratorError } from "./generator.ts";
+import { downloadImage } from "./download-image.ts";
+import { type Asked, type FailedReply, failedReply, replyWithoutImage } from "./failed-reply.ts";
+import { type GeneratorDeps, GeneratorError, type GeneratorJob } from "./generator.ts";
 import { ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
 import type { GeneratorOptions } from "./spec.ts";
 
@@ -64,24 +64,21 @@ export class GeneratorServer {
   readonly mask = (text: string): string => this.#maskers.reduce((masked, mask) => mask(masked), text);
 
   /**
-   * Sends a POST, once. Its reply is written to `file` while it arrives, synced if the generator is paid, and only then
-   * read. @returns the reply, whatever its status: one that was cut short says so
+   * Sends the request for a job's image, once. Its reply is written to a file while it arrives, synced if the generator
+   * is paid, and only then read. @returns the reply, whatever its status: one that was cut short says so
    * @throws GeneratorError (unreachable, lost); or the signal's reason
    */
-  async post(
-    path: string,
-    { type, bytes }: PostBody,
-    { file, signal, headers = {} }: { file: string; signal: AbortSignal; headers?: Record<string, string> },
-  ): Promise<StoredReply> {
-    const reply = await this.#replyFile(file);
+  async post(to: string, body: PostBody, job: GeneratorJob, signal: AbortSignal): Promise<StoredReply> {
+    const file = replyFile(job);
+    const reply = await this.#createReply(file);
     let failure: TransportError | null = null;
     try {
       await this.#http.send(
         {
           method: "POST",
-          url: this.#urlOf(path),
-          headers: { ...this.#headers, ...headers, "content-type": type, "accept-encoding": "identity" },
-          body: bytes,
+          url: this.#urlOf(to),
+          headers: { ...this.#headersOf(job), "content-type": body.type, "accept-encoding": "identity" },
+          body: body.bytes,
           timeoutMs: this.#options.timeoutMs,
           signal,
         },
@@ -95,15 +92,23 @@ export class GeneratorServer {
     }
     if (failure && signal.aborted) throw signal.reason;
     if (failure?.sent === false) throw this.#unreachable(failure);
-    const stored = await readReplyFile(file, failure === null);
-    if (stored === null) throw this.lost(connectionErrorText(failure));
+    const cut = failure && this.mask(connectionErrorText(failure));
+    const stored = await readReplyFile(file, cut).catch((error) => {
+      throw this.lost(`the reply in ${file} cannot be read: ${errorText(error)}`);
+    });
+    if (stored === null) throw this.lost(cut ?? "the reply has no head");
     return stored;
   }
 
+  /** The reply to a job whose process ended, as far as it had arrived; null for none. */
+  replyTo(job: GeneratorJob): Promise<StoredReply | null> {
+    return readReplyFile(replyFile(job));
+  }
+
   /** Sends a GET that costs nothing. @throws GeneratorError (unreachable); or the signal's reason */
-  async get(path: string, signal: AbortSignal): Promise<HttpReply> {
+  async get(from: string, signal: AbortSignal): Promise<HttpReply> {
     try {
-      const url = this.#urlOf(path);
+      const url = this.#urlOf(from);
       const request = { method: "GET", url, headers: this.#headers, timeoutMs: GET_TIMEOUT_MS } as const;
       return await wholeReply(this.#http, { ...request, signal });
     } catch (error) {
@@ -113,20 +118,43 @@ export class GeneratorServer {
   }
 
   /**
-   * Downloads an image by the rules of result URLs, in up to 6 attempts.
-   * @param url relative ones are relative to the server, to whose own origin alone the key goes along
-   * @returns null, or why it failed. @throws the signal's reason, or the disk's error
+   * Downloads a job's image by the rules of result URLs. @param url absolute, or relative to the server
+   * @returns the image's file. @throws GeneratorError (lost), or the signal's reason
    */
-  async download(url: string, file: string, signal: AbortSignal): Promise<string | null> {
-    const { href } = this.#base;
-    const target = URL.canParse(url, href) ? new URL(url, href).href : url;
-    for (let failures = 1; ; failures++) {
-      const reply = await this.#downloadOnce(target, file, signal);
-      signal.throwIfAborted();
-      if (reply.outcome === "done") return null;
-      if (reply.outcome !== "retry" || failures >= DOWNLOAD.attempts) return this.mask(reply.why);
-      await this.#deps.clock.sleep(backoffMs(DOWNLOAD, failures, reply.retryAfterMs), signal);
-    }
+  async download(url: string, job: GeneratorJob, signal: AbortSignal): Promise<string> {
+    const file = imageFile(job);
+    const why = await downloadImage(url, file, {
+      http: this.#downloads,
+      clock: this.#deps.clock,
+      serviceUrl: this.#base,
+      headers: this.#headers,
+      maskKey: this.mask,
+      signal,
+    }).catch((error) => {
+      if (signal.aborted) throw signal.reason;
+      return errorText(error);
+    });
+    if (why !== null) throw this.lost(`its download failed: ${why}`);
+    return file;
+  }
+
+  /** Writes a job's image. @returns its file. @throws GeneratorError (lost) */
+  async keep(bytes: Buffer, job: GeneratorJob): Promise<string> {
+    const file = imageFile(job);
+    await writeFile(file, bytes, { mode: 0o600 }).catch((error: unknown) => {
+      throw this.lost(`it could not be written to ${file}: ${errorText(error)}`);
+    });
+    return file;
+  }
+
+  /** What a reply that is not a success means. */
+  failed(reply: FailedReply): GeneratorError {
+    return failedReply(reply, this.#asked);
+  }
+
+  /** What a success without an image means. */
+  withoutImage(body: string): GeneratorError {
+    return replyWithoutImage(body, this.#asked);
   }
 
   /** A request that was sent, and whose image is gone. @param why a clause */
@@ -145,38 +173,32 @@ export class GeneratorServer {
     return { ...(authorization !== null && { authorization }), ...Object.fromEntries(own) };
   }
 
-  /** @param path below the base, with a query or without */
-  #urlOf(path: string): URL {
+  get #asked(): Asked {
+    const { host, mask } = this;
+    const { isPaid } = this.#options;
+    return { host, mask, isPaid, nowMs: this.#deps.clock.now() };
+  }
+
+  /** A paid request can be looked up by its task's id. */
+  #headersOf({ taskId }: GeneratorJob): Record<string, string> {
+    return { ...this.#headers, ...(this.#options.isPaid && { "x-client-request-id": taskId }) };
+  }
+
+  /** @param relative a path below the base, with a query or without */
+  #urlOf(relative: string): URL {
     const url = new URL(this.#base.href);
-    const [name = "", query] = path.split("?");
+    const [name = "", query] = relative.split("?");
     url.pathname = `${url.pathname.replace(/\/$/, "")}${name}`;
     for (const [key, value] of new URLSearchParams(query)) url.searchParams.append(key, value);
     return url;
   }
 
-  async #replyFile(file: string): Promise<ReplyFile> {
+  async #createReply(file: string): Promise<ReplyFile> {
     try {
       return await ReplyFile.create(file, { isSynced: this.#options.isPaid, mask: this.mask });
     } catch (cause) {
       const message = `Nothing was sent to ${this.host}: no reply can be written to ${file}: ${errorText(cause)}.`;
       throw new GeneratorError(message, { kind: "unreachable" }, { cause });
-    }
-  }
-
-  async #downloadOnce(url: string, file: string, signal: AbortSignal): Promise<DownloadReply> {
-    removeIfPresent(file);
-    const created = DiskFile.createExclusive(file, 0o600);
-    try {
-      const options = {
-        http: this.#downloads,
-        clock: this.#deps.clock,
-        serviceUrl: this.#base,
-        maskKey: this.mask,
-        headers: this.#headers,
-      };
-      return await download(url, { write: (chunk) => created.write(chunk) }, { ...options, signal });
-    } finally {
-      created.close();
     }
   }
 
@@ -188,4 +210,12 @@ export class GeneratorServer {
       { cause: error },
     );
   }
+}
+
+function replyFile({ folder }: GeneratorJob): string {
+  return path.join(folder, "reply");
+}
+
+function imageFile({ folder }: GeneratorJob): string {
+  return path.join(folder, "image");
 }

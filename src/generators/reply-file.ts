@@ -11,8 +11,8 @@ export interface StoredReply {
   status: number;
   headers: ReplyHeaders;
   body: Buffer;
-  /** Whether the whole body is here for certain. */
-  isWhole: boolean;
+  /** Why the body may not be whole, as a clause; null for one that is. */
+  cut: string | null;
 }
 
 interface ReplyFileOptions {
@@ -96,9 +96,9 @@ export class ReplyFile implements ReplyReceiver {
 
 /**
  * The reply in a file; null if there is none, or not even its head is whole.
- * @param isWhole whether all of it has arrived; absent: as its Content-Length says
+ * @param cut why it may not be whole; absent: as its Content-Length says
  */
-export async function readReplyFile(file: string, isWhole?: boolean): Promise<StoredReply | null> {
+export async function readReplyFile(file: string, cut?: string | null): Promise<StoredReply | null> {
   if (!isPresent(file)) return null;
   const bytes = readFileSync(file);
   const end = bytes.indexOf(END_OF_LINE);
@@ -107,12 +107,12 @@ export async function readReplyFile(file: string, isWhole?: boolean): Promise<St
   if (typeof head.status !== "number") return null;
   const headers = fieldsOf(head.headers) as ReplyHeaders;
   const raw = bytes.subarray(end + 1);
-  const length = headers["content-length"];
+  const isCounted = headers["content-length"] === String(raw.length);
   return {
     status: head.status,
     headers,
     body: await unpacked(raw, headers["content-encoding"]),
-    isWhole: isWhole ?? (typeof length === "string" && raw.length === Number(length)),
+    cut: cut !== undefined ? cut : isCounted ? null : "the process ended while it arrived",
   };
 }
 

@@ -9,8 +9,10 @@ import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";
 import { quickClock } from "../support/quick-clock.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
+import { ALONE, jobFor } from "./job.ts";
+
+const BODY = { type: "application/json", bytes: "{}" };
 
 async function scripted(behave: Behaviour, given: Partial<ServerOptions> = {}, proxies?: Proxies) {
   const { origin, requests } = await liveServer(behave);
@@ -20,10 +22,11 @@ async function scripted(behave: Behaviour, given: Partial<ServerOptions> = {}, p
     { env: {}, proxies, clock: quickClock },
   );
   onTestFinished(() => server.close());
-  const file = path.join(await temporaryFolder(), "reply");
-  const signal = new AbortController().signal;
-  const post = () => server.post("/images", { type: "application/json", bytes: "{}" }, { file, signal });
-  return { server, requests, file, signal, post };
+  const job = await jobFor();
+  const file = path.join(job.folder, "reply");
+  const { signal } = ALONE;
+  const post = (given = {}) => server.post("/images", BODY, { ...job, ...given }, signal);
+  return { server, requests, file, post };
 }
 
 const HELLO = { hello: "world" };
@@ -32,11 +35,11 @@ const hello: Behaviour = (_request, socket) => void socket.write(json(HELLO));
 describe("a reply", () => {
   it("is in a file that nobody else may read before it is handed over", async () => {
     const { post, file } = await scripted(hello);
-    const { status, body, isWhole } = await post();
-    expect({ status, body: JSON.parse(body.toString()), isWhole }).toEqual({
+    const { status, body, cut } = await post();
+    expect({ status, body: JSON.parse(body.toString()), cut }).toEqual({
       status: 200,
       body: HELLO,
-      isWhole: true,
+      cut: null,
     });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await readFile(file, "utf8")).toContain(JSON.stringify(HELLO));
@@ -64,15 +67,13 @@ describe("a reply", () => {
       socket.on("drain", more);
       more();
     });
-    const { status, isWhole } = await post();
-    expect({ status, isWhole }).toEqual({ status: 200, isWhole: false });
+    const { status, cut } = await post();
+    expect({ status, cut }).toEqual({ status: 200, cut: "it is larger than 128 MiB" });
   });
 
   it("without a folder to be kept in is never asked for", async () => {
-    const { server, requests, signal } = await scripted(hello);
-    const to = { file: "/nowhere/reply", signal };
-    const posting = server.post("/images", { type: "application/json", bytes: "{}" }, to);
-    await expect(posting).rejects.toMatchObject({ failure: { kind: "unreachable" } });
+    const { requests, post } = await scripted(hello);
+    await expect(post({ folder: "/nowhere" })).rejects.toMatchObject({ failure: { kind: "unreachable" } });
     expect(requests).toEqual([]);
   });
 });
@@ -82,9 +83,9 @@ describe("a reply's file", () => {
     const { file } = await scripted(hello);
     const head = (length: number) => `{"status":200,"headers":{"content-length":"${length}"}}\n`;
     await writeFile(file, `${head(5)}hello`);
-    expect(await readReplyFile(file)).toMatchObject({ status: 200, isWhole: true });
+    expect(await readReplyFile(file)).toMatchObject({ status: 200, cut: null });
     await writeFile(file, `${head(50)}hello`);
-    expect(await readReplyFile(file)).toMatchObject({ status: 200, isWhole: false });
+    expect(await readReplyFile(file)).toMatchObject({ status: 200, cut: expect.any(String) });
   });
 
   it.each(["", '{"status":200,"hea', "nonsense\n", '{"headers":{}}\n'])(

@@ -10,7 +10,7 @@ export type Answer =
   | { kind: "url"; url: string; usage: Usage }
   /** The server has answered, without an image. `body`: where its words may be. */
   | { kind: "none"; body: string }
-  /** The reply was cut before its image was whole. */
+  /** The reply ended before its image was whole. */
   | { kind: "cut" };
 
 type Usage = Readonly<Record<string, unknown>> | null;
@@ -19,9 +19,9 @@ type Usage = Readonly<Record<string, unknown>> | null;
  * Reads a successful reply in any of the forms that servers of OpenAI's form use: JSON with `b64_json` or a URL, a stream
  * of events, or the image itself. A reply that was cut short counts where its JSON is whole.
  */
-export async function readAnswer({ headers, body, isWhole }: StoredReply): Promise<Answer> {
+export async function readAnswer({ headers, body, cut }: StoredReply): Promise<Answer> {
   const type = String(headers["content-type"] ?? "");
-  if ((isWhole && type.startsWith("image/")) || (await isImage(body)))
+  if ((cut === null && type.startsWith("image/")) || (await isImage(body)))
     return { kind: "bytes", bytes: body, usage: null };
   const text = body.toString("utf8");
   if (isEventStream(type, text)) {
@@ -29,7 +29,7 @@ export async function readAnswer({ headers, body, isWhole }: StoredReply): Promi
     return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last));
   }
   const json = jsonOrNull(text.replace(/^\uFEFF/, ""));
-  if (json === null && !isWhole) return { kind: "cut" };
+  if (json === null && cut !== null) return { kind: "cut" };
   return answerIn(fieldsOf(json), text);
 }
 

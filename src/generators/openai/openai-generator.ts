@@ -1,10 +1,7 @@
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
 import type { HttpReply } from "../../api/client.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { readErrorBody } from "../error-body.ts";
-import { type FailedReply, failedReply, saysNoCredit } from "../failed-reply.ts";
 import {
   type GeneratedImage,
   type Generator,
@@ -14,7 +11,7 @@ import {
   type JobDeps,
 } from "../generator.ts";
 import { GeneratorServer } from "../http.ts";
-import { readReplyFile, type StoredReply } from "../reply-file.ts";
+import type { StoredReply } from "../reply-file.ts";
 import type { GeneratorOptions } from "../spec.ts";
 import { readAnswer } from "./answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
@@ -59,19 +56,19 @@ export class OpenAiGenerator implements Generator {
       return this.generate(job, deps);
     }
     const image = await this.#imageOf(reply, job, signal);
-    if (image === null) throw this.#server.lost("the reply was cut short");
+    if (image === null) throw this.#server.lost(reply.cut ?? "the reply ended before it");
     return image;
   }
 
   async recover(job: GeneratorJob): Promise<GeneratedImage | null> {
-    const reply = await readReplyFile(replyFile(job));
+    const reply = await this.#server.replyTo(job);
     return reply && this.#imageOf(reply, job, new AbortController().signal);
   }
 
   async models(signal: AbortSignal): Promise<string[] | null> {
     const reply = await this.#server.get("/models", signal);
     if (reply.status === 404 || reply.status === 405) return null;
-    if (!isSuccess(reply)) throw this.#failed(reply);
+    if (!isSuccess(reply)) throw this.#server.failed(reply);
     const json = jsonOrNull(reply.body);
     const list = Array.isArray(json) ? json : fieldsOf(json).data;
     if (!Array.isArray(list)) return null;
@@ -101,8 +98,7 @@ export class OpenAiGenerator implements Generator {
       ([name]) => Object.hasOwn(job.fields, name) || !this.#refused.has(key(request, name)),
     );
     const body = await bodyOf({ ...request, fields: Object.fromEntries(left) });
-    const headers: Record<string, string> = this.#options.isPaid ? { "x-client-request-id": job.taskId } : {};
-    return this.#server.post(request.path, body, { file: replyFile(job), signal, headers });
+    return this.#server.post(request.path, body, job, signal);
   }
 
   /** Whether it is a LocalAI, which has no `/images/edits`, but a list of what its models can do, as no other server has. */
@@ -126,38 +122,18 @@ export class OpenAiGenerator implements Generator {
 
   /** Null if the reply was cut before its image was whole. @throws GeneratorError, or the signal's reason */
   async #imageOf(reply: StoredReply, job: GeneratorJob, signal: AbortSignal): Promise<GeneratedImage | null> {
-    if (!isSuccess(reply)) throw this.#failed({ ...reply, body: reply.body.toString("utf8") });
+    if (!isSuccess(reply)) throw this.#server.failed({ ...reply, body: reply.body.toString("utf8") });
     const answer = await readAnswer(reply);
-    const file = path.join(job.folder, "image");
     switch (answer.kind) {
       case "cut":
         return null;
       case "none":
-        throw this.#withoutImage(answer.body);
+        throw this.#server.withoutImage(answer.body);
       case "bytes":
-        await writeFile(file, answer.bytes, { mode: 0o600 }).catch((error: unknown) => {
-          throw this.#server.lost(`it could not be written to ${file}: ${errorText(error)}`);
-        });
-        return { file, usage: answer.usage };
-      case "url": {
-        const why = await this.#server.download(answer.url, file, signal);
-        if (why !== null) throw this.#server.lost(`its download failed: ${why}`);
-        return { file, usage: answer.usage };
-      }
+        return { file: await this.#server.keep(answer.bytes, job), usage: answer.usage };
+      case "url":
+        return { file: await this.#server.download(answer.url, job, signal), usage: answer.usage };
     }
-  }
-
-  #withoutImage(body: string): GeneratorError {
-    const said = readErrorBody(this.#server.mask(body));
-    const words = said.words === null ? "" : `: ${said.words}`;
-    const message = `${this.#server.host} answered without an image${words}.`;
-    if (!saysNoCredit(said)) return new GeneratorError(message, { kind: "refused" });
-    return new GeneratorError(message, { kind: "account", key: "my_credits.no_credits_description" });
-  }
-
-  #failed(reply: FailedReply): GeneratorError {
-    const { host, mask } = this.#server;
-    return failedReply(reply, { host, mask, isPaid: this.#options.isPaid, nowMs: this.#deps.clock.now() });
   }
 }
 
@@ -175,8 +151,4 @@ function key({ fields }: ImageRequest, name: string): string {
 
 function isSuccess({ status }: Pick<StoredReply | HttpReply, "status">): boolean {
   return status >= 200 && status < 300;
-}
-
-function replyFile({ folder }: GeneratorJob): string {
-  return path.join(folder, "reply");
 }

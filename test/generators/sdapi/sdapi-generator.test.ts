@@ -174,7 +174,7 @@ describe("a failure", () => {
   it("a reply that is cut short is lost, and not asked for again", async () => {
     const whole = json(ANSWER);
     const { generate, server } = await at((_request, socket) => void socket.end(whole.subarray(0, -20)));
-    await expect(generate()).rejects.toEqual(failing("lost", /cut short/));
+    await expect(generate()).rejects.toEqual(failing("lost", /connection was cut/));
     expect(server.submits()).toHaveLength(1);
   });
 
