@@ -4,6 +4,7 @@ import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
 import type { Proxies } from "../api/proxies.ts";
 import type { Clock } from "../lib/clock.ts";
+import { errorText } from "../lib/error-text.ts";
 import { inspectImage } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import { GeneratorError, type GeneratorJob, type Reference } from "./generator.ts";
@@ -64,7 +65,11 @@ async function bytesOf(
   http: HttpClient,
   deps: ReferenceDeps,
 ): Promise<Buffer> {
-  if ("file" in reference) return readFile(reference.file);
+  if ("file" in reference) {
+    return readFile(reference.file).catch((error) => {
+      throw new GeneratorError(`${name} cannot be read: ${errorText(error)}.`, { kind: "refused" });
+    });
+  }
   // Node reads data: URLs by itself, in all their spellings.
   if (/^data:/i.test(reference.url)) return Buffer.from(await (await fetch(reference.url)).arrayBuffer());
   const chunks: Buffer[] = [];
