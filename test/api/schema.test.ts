@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isTaskId, parseEnvelope, parsePolledState, parseTaskId } from "../../src/api/schema.ts";
 
@@ -62,10 +61,6 @@ describe("an envelope", () => {
     parseEnvelope('{"code":0,"__proto__":{"polluted":1},"data":{"__proto__":{"polluted":1}}}');
     expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
     expect(parseTaskId(JSON.parse('{"__proto__":{"taskId":"t"}}'))).toBeNull();
-  });
-
-  it("is read without an exception, whatever it is", () => {
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (body) => void parseEnvelope(body)));
   });
 });
 
@@ -158,15 +153,6 @@ describe("a task record", () => {
 
   it.each([undefined, null, "completed", 7, true])("%j is none", (data) => {
     expect(parsePolledState(data)).toBeNull();
-  });
-
-  it("is an end only with what an end needs, whatever else it holds", () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (data) => {
-        const state = parsePolledState(data);
-        if (state?.status === "completed") expect(state.urls.length).toBeGreaterThan(0);
-      }),
-    );
   });
 });
 

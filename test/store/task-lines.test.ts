@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatLine } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
@@ -102,14 +101,5 @@ describe("a task's file", () => {
 
   it("of a newer release is left to that one", () => {
     expect(readTaskLines("x", '{"type":"wish","v":2}\n{"more":1}\n')).toEqual({ kind: "newer", version: 2 });
-  });
-
-  it("is read without an exception, whatever it holds", () => {
-    const line = fc.oneof(fc.string(), fc.json(), fc.constantFrom(...Object.values(EVENTS).map(formatLine)));
-    fc.assert(
-      fc.property(fc.array(line), fc.constantFrom("", "\n"), (parts, between) => {
-        expect(["task", "stub", "damaged", "newer"]).toContain(readTaskLines("x", parts.join(between)).kind);
-      }),
-    );
   });
 });

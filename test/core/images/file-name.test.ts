@@ -1,8 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   DEFAULT_TEMPLATE,
-  LONGEST_NAME_BYTES,
   type NameFacts,
   numberedPath,
   renderName,
@@ -11,7 +9,6 @@ import {
   templateProblem,
 } from "../../../src/core/images/file-name.ts";
 import { FLAG_NAMES, worded } from "../../../src/lib/wording.ts";
-import { anyCharacter } from "../../support/any-character.ts";
 
 const FACTS: NameFacts = {
   request: { prompt: "A fox, at dawn!", model: "vendor1/alpha-2", ratio: "16:9", quality: "2K" },
@@ -100,20 +97,6 @@ describe("a file's name", () => {
     ["", "image"],
   ])("%j is made safe as %j", (name, safe) => {
     expect(safeName(name)).toBe(safe);
-  });
-
-  it("is one name that every platform takes, with room for a number, whatever it is made of", () => {
-    const anything = fc.string({ unit: anyCharacter, maxLength: 400 });
-    fc.assert(
-      fc.property(anything, anything, anything, (template, prompt, taskId) => {
-        const request = { prompt, model: prompt, ratio: prompt, quality: prompt };
-        const name = renderName(`${template}{slug}{model}{task}`, { ...FACTS, request, taskId });
-        expect(name).toMatch(/\.png$/);
-        expect(name).not.toMatch(/[<>:"/\\|?*\p{Cc}\p{Cs}]/u);
-        expect(name).not.toMatch(/^[.\- ]|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i);
-        expect(Buffer.byteLength(numberedPath(name, 12_345))).toBeLessThanOrEqual(LONGEST_NAME_BYTES);
-      }),
-    );
   });
 
   it("is cut between characters, not within one", () => {

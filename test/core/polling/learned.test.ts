@@ -176,16 +176,6 @@ describe("whatever the history, the learned schedule", () => {
     );
   });
 
-  it("waits for 0.15 s at least and 15 s at most", () => {
-    fc.assert(
-      fc.property(histories, age, (history, ageMs) => {
-        const delayMs = learnedSchedule(history).nextDelayMs(ageMs);
-        expect(delayMs).toBeGreaterThanOrEqual(150);
-        expect(delayMs).toBeLessThan(15_001);
-      }),
-    );
-  });
-
   it("polls a task as the automatic one does: one of unknown age", () => {
     fc.assert(
       fc.property(histories, (history) => {
