@@ -1,5 +1,5 @@
 import { ImggenError } from "../lib/error-types.ts";
-import { keyFingerprint } from "../lib/redact.ts";
+import { keyFingerprint } from "../lib/fingerprint.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 const LONG_ENOUGH = 20;
 
 /**
@@ -74,12 +72,4 @@ function anySpelling(character: string): string {
     [...Buffer.from(each)].map((byte) => `%(?:25)*${byte.toString(16).padStart(2, "0")}`).join(""),
   ]);
   return `(?:\\\\?${character.replace(/[^a-z0-9]/gi, "\\$&")}|${[...new Set(escaped)].join("|")})`;
-}
-
-/** Makes this digest differ from any other of the same key. Changing it would orphan stored tasks. */
-const DOMAIN = "imggen api key\0";
-
-/** 16 hexadecimal digits that identify an API key on disk without revealing it. */
-export function keyFingerprint(key: string): string {
-  return createHash("sha256").update(DOMAIN).update(key).digest("hex").slice(0, 16);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { keyFingerprint } from "../../src/lib/redact.ts";
+import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 
 it("a key's fingerprint is the same in every release, since ledgers hold it", () => {
   expect(keyFingerprint("sk-example")).toBe("28fd83b7d5f63871");

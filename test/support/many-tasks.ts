@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { keyFingerprint } from "../../src/lib/redact.ts";
+import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { timeOfId } from "../../src/store/ledger-name.ts";
 import { CANARY, type ProgramWorld } from "./program-world.ts";
 import { linesOf } from "./records.ts";

@@ -7,8 +7,9 @@ import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts
 import { RunFileNames } from "../../src/core/images/published-names.ts";
 import { PollingSchedules } from "../../src/core/polling/schedules.ts";
 import type { TaskProgressEvent } from "../../src/core/task/progress-events.ts";
+import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
-import { keyFingerprint, keyMasker } from "../../src/lib/redact.ts";
+import { keyMasker } from "../../src/lib/redact.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { Destination, ServiceIdentity } from "../../src/task/intent.ts";
 import { CANARY } from "./canary.ts";

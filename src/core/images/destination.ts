@@ -1,16 +1,11 @@
 import { promises } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
-import { DiskFile } from "../../lib/disk-file.ts";
-import { isFolder, makeFolder, removeIfPresent } from "../../lib/durable.ts";
-import { errorText } from "../../lib/error-text.ts";
+import { isFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/format.ts";
-import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
-import { type Processes, systemProcesses } from "../../lib/processes.ts";
 import { type Wording, worded } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
-import { SaveFailedError } from "../errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, pathProblem, templateProblem } from "./file-name.ts";
 
 interface DestinationOptions extends SaveOptions {
@@ -24,7 +19,8 @@ interface DestinationOptions extends SaveOptions {
   resolvePath: (file: string) => string;
 }
 
-const CHOOSE_ANOTHER: Wording = ({ output }) => `Nothing was sent. Choose another ${output}.`;
+/** Where a destination cannot be used. */
+export const CHOOSE_ANOTHER: Wording = ({ output }) => `Nothing was sent. Choose another ${output}.`;
 
 /**
  * Turns `--output` and `--name` into a destination. Reads the disk and changes nothing.
@@ -105,44 +101,4 @@ export async function requireFree(destination: Destination): Promise<void> {
   }
   const end = await promises.stat(target).catch(() => taken);
   if (!end.isFile()) throw new UsageError(`${target} is not a regular file, so it is not overwritten.`);
-}
-
-/**
- * Creates the output folder and checks that a file can be written there, so that nothing is charged for an image that
- * cannot be saved.
- * @throws SaveFailedError
- */
-export async function prepareDestination(
-  destination: Destination,
-  processes: Processes = systemProcesses(),
-): Promise<void> {
-  if (destination.kind === "stdout") return;
-  const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
-  try {
-    await makeFolder(folder, 0o777);
-    await checkWritable(folder, processes);
-  } catch (error) {
-    throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
-      hint: CHOOSE_ANOTHER,
-      cause: error,
-    });
-  }
-}
-
-const PROBE: OwnedKind = { prefix: ".imggen-", extension: ".probe" };
-
-/**
- * Writes a file and removes it. Its name is this process's own, so that no other user's file or folder is in the way.
- * Such files of killed processes are removed.
- */
-async function checkWritable(folder: string, processes: Processes): Promise<void> {
-  await removeAbandoned(folder, PROBE, processes, Date.now());
-  const probe = path.join(folder, ownedName(PROBE, processes.self));
-  const file = DiskFile.createExclusive(probe, 0o600);
-  try {
-    file.write(Buffer.alloc(4096, 1));
-  } finally {
-    file.close();
-    removeIfPresent(probe);
-  }
 }

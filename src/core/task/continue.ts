@@ -10,7 +10,8 @@ import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, SaveFailedError } from "../errors.ts";
-import { prepareDestination, requireFree } from "../images/destination.ts";
+import { requireFree } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
 import type { TaskSpec } from "./submit-and-finish.ts";
 

@@ -6,7 +6,7 @@ import { STATES } from "../../task/lifecycle.ts";
 import type { CheckedRequest, GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError, TakenOverError } from "../errors.ts";
-import { prepareDestination } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
 import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import { factsOf, type TaskReport } from "./report.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { keyFingerprint } from "../../lib/redact.ts";
+import { keyFingerprint } from "../../lib/fingerprint.ts";
 import { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "../keys.ts";
 import { AccountBook } from "./book.ts";
 
