@@ -1,5 +1,6 @@
 import type { HttpReply } from "../../api/client.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { readErrorBody } from "../error-body.ts";
 import {
@@ -17,12 +18,19 @@ import { readAnswer } from "./answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
 import { type ServerForm, serverFormOf } from "./servers.ts";
 
-/** A server of OpenAI's form: `POST <base>/images/generations`, and `/images/edits` with reference images. */
+/**
+ * A server of OpenAI's form: `POST <base>/images/generations`, and `/images/edits` with reference images.
+ * @throws UsageError for a field that would ask for several images at once
+ */
 export function openAiGenerator(
   { url }: { url: string },
   options: GeneratorOptions,
   deps: GeneratorDeps,
 ): Generator {
+  if (Object.hasOwn(options.fields, "n"))
+    throw new UsageError("The field n would pay for images that are not kept: each request makes one.", {
+      hint: "For several images, use --max-images (maxImages).",
+    });
   return new OpenAiGenerator(url, serverFormOf(url), options, deps);
 }
 
@@ -114,7 +122,7 @@ export class OpenAiGenerator implements Generator {
     const { words, field } = readErrorBody(reply.body.toString("utf8"));
     const refused = OPTIONAL.filter((name) => name in request.fields && !Object.hasOwn(fields, name))
       .filter((name) => !this.#refused.has(key(request, name)))
-      .find((name) => field === name || words?.includes(name));
+      .find((name) => field === name || new RegExp(`\\b${name}\\b`).test(words ?? ""));
     if (refused === undefined) return false;
     for (const name of TOGETHER[refused]) this.#refused.add(key(request, name));
     return true;
