@@ -40,6 +40,15 @@ export function systemProcesses(proc = "/proc"): Processes {
   };
 }
 
+/**
+ * Identifies a process of this machine, such as one that this process has started; null if it has ended, or the platform
+ * cannot tell it from a later one with the same id.
+ */
+export function identityOf(pid: number, proc = "/proc"): ProcessIdentity | null {
+  const started = startOf(readStat(proc, pid));
+  return started === "" ? null : { ...identify(proc), pid, started };
+}
+
 /** Signals every process of a group, whose id is that of the process that leads it. One that is gone is no error. */
 export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   try {

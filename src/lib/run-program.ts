@@ -8,6 +8,8 @@ export interface ProgramOptions {
   timeoutMs: number;
   /** Kills the program, and everything that it has started. */
   signal: AbortSignal;
+  /** Called once it runs, with its process id. */
+  onStarted?: (pid: number) => void;
   /** Its working folder. Default: this process's. */
   cwd?: string;
   /** How long it has to end by itself after its time is up, in milliseconds. Default 0: it is killed at once. */
@@ -44,6 +46,7 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
   try {
     const detached = platform() !== "win32";
     const child = spawn(program, args, { env, cwd, stdio, detached, windowsHide: true });
+    if (child.pid !== undefined) options.onStarted?.(child.pid);
     return await new Promise((resolve) => new Run(child, options, resolve));
   } catch (error) {
     // Some errors are thrown at once: a NUL character in an argument, for example.

@@ -14,12 +14,16 @@ import {
 import { referenceFiles } from "../reference-files.ts";
 import type { GeneratorOptions, GeneratorSpec } from "../spec.ts";
 import { filledCommand, IMAGE } from "./fill-command.ts";
+import { endLeftProcess, noteProcess } from "./left-process.ts";
 import { runCommand } from "./run-command.ts";
 
 type CommandSpec = GeneratorSpec & { kind: "command" };
 
 /** The working folder of a command, in its job's folder. It is gone when the command has ended. */
 const SCRATCH = "scratch";
+
+/** What is being killed may still write. */
+const SCRATCH_IS_GONE = { recursive: true, force: true, maxRetries: 5 };
 
 /** The image of a command that ended well, in its job's folder. */
 const MADE = "image";
@@ -53,8 +57,7 @@ class CommandGenerator implements Generator {
 
   async generate(job: GeneratorJob, { signal }: JobDeps): Promise<GeneratedImage> {
     const cwd = path.join(job.folder, SCRATCH);
-    // What a process that was killed has left.
-    await rm(cwd, { recursive: true, force: true });
+    await rm(cwd, SCRATCH_IS_GONE);
     await mkdir(cwd, { mode: 0o700 });
     try {
       const promptFile = path.join(cwd, "prompt.txt");
@@ -63,15 +66,18 @@ class CommandGenerator implements Generator {
       const images = await this.#imagesOf(job, cwd, signal);
       const words = filledCommand(this.#words, job, { promptFile, output, images });
       const { timeoutMs, isPaid } = this.#options;
-      await runCommand(words, { env: this.#deps.env, cwd, timeoutMs, isPaid, signal });
+      const onStarted = (pid: number) => noteProcess(cwd, pid);
+      await runCommand(words, { env: this.#deps.env, cwd, timeoutMs, isPaid, signal, onStarted });
       return { file: await kept(output, path.join(job.folder, MADE)), usage: null };
     } finally {
-      // What is being killed may still write.
-      await rm(cwd, { recursive: true, force: true, maxRetries: 5 });
+      await rm(cwd, SCRATCH_IS_GONE);
     }
   }
 
   async recover({ folder }: GeneratorJob): Promise<GeneratedImage | null> {
+    const scratch = path.join(folder, SCRATCH);
+    endLeftProcess(scratch);
+    await rm(scratch, SCRATCH_IS_GONE);
     const file = path.join(folder, MADE);
     return isPresent(file) ? { file, usage: null } : null;
   }

@@ -17,30 +17,33 @@ export interface RunOptions {
   timeoutMs: number;
   isPaid: boolean;
   signal: AbortSignal;
+  /** Called once it runs, with its process id. */
+  onStarted: (pid: number) => void;
 }
 
 /** Runs a generator's command. @throws GeneratorError unless it ends well; the signal's reason */
 export async function runCommand(words: readonly string[], options: RunOptions): Promise<void> {
   options.signal.throwIfAborted();
   const env = environmentWithout(HIDDEN, options.env);
-  const signal = besidesTimeLimit(options.signal);
-  const end = await runProgram(words, { ...options, env, signal, graceMs: GRACE_MS, dropsOutput: true });
+  const { signal, release } = besidesTimeLimit(options.signal);
+  const how = { ...options, env, signal, graceMs: GRACE_MS, dropsOutput: true };
+  const end = await runProgram(words, how).finally(release);
   if (end.kind === "aborted") throw options.signal.reason;
   // What it says too much is dropped.
   if (end.kind === "too_much_output" || (end.kind === "ended" && end.code === 0)) return;
   const said = "stdout" in end && end.stderr.trim() === "" ? { ...end, stderr: end.stdout } : end;
-  const how = programFailure(said, words[0] ?? "", options.timeoutMs).replace(/\.$/, "");
-  throw new GeneratorError(`The command ${how}.`, failureOf(end, options.isPaid));
+  const what = programFailure(said, words[0] ?? "", options.timeoutMs).replace(/\.$/, "");
+  throw new GeneratorError(`The command ${what}.`, failureOf(end, options.isPaid));
 }
 
 /** A job's signal, but for the time limit: that is the program's own too, and asks it to end before it is killed. */
-function besidesTimeLimit(signal: AbortSignal): AbortSignal {
+function besidesTimeLimit(signal: AbortSignal): { signal: AbortSignal; release: () => void } {
   const others = new AbortController();
   const pass = () => {
     if (!(signal.reason instanceof TimeLimitError)) others.abort(signal.reason);
   };
   signal.addEventListener("abort", pass, { once: true });
-  return others.signal;
+  return { signal: others.signal, release: () => signal.removeEventListener("abort", pass) };
 }
 
 /** What a command's end means. One that is paid for and has run may have been charged, whatever it says. */

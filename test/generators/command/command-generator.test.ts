@@ -1,9 +1,12 @@
-import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { type GeneratorJob, TimeLimitError } from "../../../src/generators/generator.ts";
 import type { GeneratorOptions } from "../../../src/generators/spec.ts";
 import { inspectFileAt } from "../../../src/lib/image/inspect.ts";
+import { identityOf } from "../../../src/lib/processes.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { response } from "../../support/scripted-server.ts";
@@ -232,6 +235,32 @@ it("kills a command at once when its job is given up", async () => {
     )
     .toBe(true);
   expect(await readdir(job.folder)).toEqual([]);
+});
+
+it("kills a command that runs on after its process was killed, before the job is done again", async (test) => {
+  test.skip(!existsSync("/proc/self/stat"), "processes cannot be told apart here");
+  const { generator, log } = await script(`trap '' TERM; echo $$ > "$log"; while :; do sleep 1; done`);
+  const job = await jobFor();
+  const left = expect(generator.generate(job, ALONE)).rejects.toEqual(
+    failing("lost", /was ended by SIGKILL/),
+  );
+  await expect.poll(log).toMatch(/^\d+\n$/);
+  expect(await generator.recover(job)).toBeNull();
+  await left;
+});
+
+it("kills nothing that only has the id of a command that ran before", async (test) => {
+  test.skip(!existsSync("/proc/self/stat"), "processes cannot be told apart here");
+  const { generator } = await script("");
+  const job = await jobFor();
+  const other = spawn("sleep", ["60"], { detached: true });
+  onTestFinished(() => void other.kill("SIGKILL"));
+  const identity = { ...identityOf(other.pid ?? 0), started: "1" };
+  await mkdir(path.join(job.folder, "scratch"));
+  await writeFile(path.join(job.folder, "scratch/.process"), JSON.stringify(identity));
+  expect(await generator.recover(job)).toBeNull();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(other.signalCode).toBeNull();
 });
 
 it("knows the image of a command that ended well before its process was killed", async () => {
