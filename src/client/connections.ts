@@ -4,7 +4,7 @@ import type { EarlyConnection } from "../api/connect.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { HttpImageService } from "../api/service.ts";
 import type { Connection } from "../core/deps.ts";
-import { requireSameAccount } from "../core/task/account.ts";
+import { requireSameAccount } from "../core/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";

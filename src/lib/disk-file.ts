@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  createReadStream,
   fchmod,
   fdatasync,
   fstatSync,
@@ -11,7 +12,7 @@ import {
   writeSync,
   writev,
 } from "node:fs";
-import { WITHOUT_WAITING } from "./open-input.ts";
+import type { Readable } from "node:stream";
 
 /** Appending: the process of another machine may take a task over, and write to the same file. */
 const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
@@ -140,4 +141,23 @@ function without(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
     before -= chunk.length - rest.length;
     return rest.length > 0 ? [rest] : [];
   });
+}
+
+/** Windows has no such flag, and no file whose opening waits for another process. */
+const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/**
+ * Opens an input file, which may be a named pipe or a terminal. Waiting for one of those must not block one of Node's
+ * threads: a thread that waits for a writer cannot be stopped, and the process cannot exit before it ends.
+ * @throws the system's error, here or while it is read
+ */
+export async function openInput(file: string): Promise<Readable> {
+  const fd = openSync(file, WITHOUT_WAITING);
+  const kind = fstatSync(fd);
+  if (kind.isFIFO()) return new (await import("node:net")).Socket({ fd, readable: true, writable: false });
+  if (kind.isCharacterDevice()) {
+    const tty = await import("node:tty");
+    if (tty.isatty(fd)) return new tty.ReadStream(fd);
+  }
+  return createReadStream("", { fd });
 }

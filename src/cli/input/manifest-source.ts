@@ -1,9 +1,9 @@
 import type { ManifestEntry, ReadOptions } from "../../core/manifest/entry.ts";
 import { MANIFEST_HINT, manifestFormat } from "../../core/manifest/format.ts";
 import { readManifest } from "../../core/manifest/read.ts";
+import { openInput } from "../../lib/disk-file.ts";
 import { isFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { openInput } from "../../lib/open-input.ts";
 import type { Context } from "../session/context.ts";
 import { inputChunks } from "./input-stream.ts";
 

@@ -1,5 +1,5 @@
+import { openInput } from "../../lib/disk-file.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { openInput } from "../../lib/open-input.ts";
 import { firstInvalidByte } from "../../lib/read-file.ts";
 import type { Context } from "../session/context.ts";
 import { inputChunks } from "./input-stream.ts";

@@ -1,4 +1,5 @@
-import type { BatchClaims, LostTask } from "../../store/batch-claims.ts";
+import type { BatchClaims } from "../../store/batch-claims.ts";
+import type { LostTask } from "../../store/claim-reader.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";

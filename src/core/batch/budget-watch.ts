@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import type { ClaimedAttempt } from "../../store/batch-claims.ts";
+import type { ClaimedAttempt } from "../../store/claim-reader.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import { BudgetExceededError } from "../errors.ts";
 import { readAttempt } from "./attempts.ts";

@@ -1,5 +1,6 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import { attemptName, type BatchClaims } from "../../store/batch-claims.ts";
+import type { BatchClaims } from "../../store/batch-claims.ts";
+import { attemptName } from "../../store/claim-reader.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import { type Attempt, type Attempted, readAttempt, readReplacement } from "./attempts.ts";

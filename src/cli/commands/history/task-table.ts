@@ -1,7 +1,7 @@
 import type { TaskReport } from "../../../core/task/report.ts";
 import { historyStatus } from "../../../core/use-cases/history-filter.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
-import { shortTaskIds } from "../../../task/short-task-id.ts";
+import { shortTaskIds } from "../../../task/record.ts";
 import type { Session } from "../../session/session.ts";
 import type { TextStyleName } from "../../text/colors.ts";
 import { shortPath } from "../../text/phrases.ts";
