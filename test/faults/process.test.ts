@@ -1,38 +1,11 @@
 import { expect, it } from "vitest";
-import { PICTURE } from "../support/images.ts";
 import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
-import { PENDING, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
-import { type Behaviour, response, success } from "../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
-import { startedUntil, startedWhen, stopped } from "../support/started.ts";
-
-const ACCEPTED = success({ taskId: "task-1" });
-const SIGNALS = [
-  ["SIGINT", 130],
-  ["SIGTERM", 143],
-  ["SIGHUP", 129],
-] as const;
-
-/** Sends all of the image but its end. */
-const half: Behaviour = (_request, socket) => {
-  socket.write(response(200, PICTURE).subarray(0, -20));
-};
-
-it.each(SIGNALS)(
-  "%s while waiting: the id is printed, exit %i, and resume saves the image",
-  async (signal, code) => {
-    const { server, world } = await serviceWorld({
-      poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
-    });
-    const { program, end } = await startedUntil(world, server, 2);
-    const { run, elapsedMs } = await stopped(program, end, signal);
-    expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
-    expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", resume: "imggen resume task-1" });
-    expect(elapsedMs).toBeLessThan(2_500);
-    expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-  },
-);
+import { programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
+import type { Behaviour } from "../support/scripted-server.ts";
+import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
+import { startedUntil, stopped } from "../support/started.ts";
+import { words } from "../support/words.ts";
 
 it("SIGINT while waiting, without --json: the id and the next command are on standard error within 100 ms", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
@@ -49,59 +22,14 @@ it("SIGINT while waiting, without --json: the id and the next command are on sta
   expect(await world.aftermath(await end)).toMatchObject({ exit: 130, open: ["accepted"] });
 });
 
-it.each(SIGNALS)("%s during the submit: its id is awaited and recorded, exit %i", async (signal, code) => {
-  const { server, world } = await serviceWorld({ submit: late(700, replies(ACCEPTED)) });
-  const { program, end } = await startedUntil(world, server, 1);
-  const { run } = await stopped(program, end, signal);
-  expect(await world.aftermath(run)).toEqual({ ...PENDING, exit: code, type: "interrupted" });
-  expect(JSON.parse(run.stdout).taskId).toBe("task-1");
-  expect(server.requests).toHaveLength(1);
-  expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-});
-
 it("SIGINT during resume leaves the task to the next one", async () => {
   const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
   await world.generate(["--no-wait"]);
-  const { program, end } = await startedWhen(world, () => server.requests.length >= 2, [
-    "resume",
-    "--json",
-    "--poll-interval",
-    "10s",
-  ]);
+  const { program, end } = await startedUntil(world, server, 2, words("resume --json --poll-interval 10s"));
   await pause(100);
   const { run } = await stopped(program, end, "SIGINT");
   expect(await world.aftermath(run)).toMatchObject({ exit: 130, open: ["accepted"] });
   expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-});
-
-it("SIGKILL during the submit: the outcome is unknown, and resume says so without sending anything", async () => {
-  const { server, world } = await serviceWorld({ submit: silence });
-  const { program, end } = await startedUntil(world, server, 1);
-  const { run } = await stopped(program, end, "SIGKILL");
-  expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["intent"], submits: 1 });
-  const resumed = await world.resume();
-  expect(await world.aftermath(resumed)).toMatchObject({ exit: 9, open: ["intent"], submits: 1 });
-  expect(JSON.parse(resumed.stdout).tasks[0].error.type).toBe("outcome_unknown");
-});
-
-it("SIGKILL while waiting: resume saves the image, once", async () => {
-  const { server, world } = await serviceWorld({
-    poll: inTurn(stillRunning, silence, completedAt("/1.png")),
-  });
-  const { program, end } = await startedUntil(world, server, 3);
-  const { run } = await stopped(program, end, "SIGKILL");
-  expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["accepted"], files: [] });
-  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
-  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
-});
-
-it("SIGKILL during the download: resume saves the image and leaves nothing beside it", async () => {
-  const { server, world } = await serviceWorld({ file: inTurn(half, replies(response(200, PICTURE))) });
-  const { program, end } = await startedUntil(world, server, 3);
-  await pause(100);
-  const { run } = await stopped(program, end, "SIGKILL");
-  expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", open: ["completed"] });
-  expect(await world.afterResume()).toEqual({ ...SAVED, charged: null });
 });
 
 it("a pipe on standard output that is closed: no stack trace, and the charged image is saved", async () => {

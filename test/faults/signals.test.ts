@@ -14,6 +14,7 @@ import { finished } from "../support/program.ts";
 import {
   type Aftermath,
   NOT_SAVED,
+  PENDING,
   type ProgramWorld,
   programWorld,
   SAVED,
@@ -26,9 +27,11 @@ import {
   response,
   type ScriptedServer,
   type ServiceScript,
+  success,
 } from "../support/scripted-server.ts";
-import { completedAt, inTurn, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
 import { handlesSignals, type Started, startedUntil, startedWhen, stopped } from "../support/started.ts";
+import { words } from "../support/words.ts";
 
 const SIGNALS = [
   ["SIGINT", 130],
@@ -50,52 +53,131 @@ const RESUMED: Aftermath = { ...SAVED, charged: null };
 /** Sends all of the image but its end. */
 const half: Behaviour = (_request, socket) => void socket.write(response(200, PICTURE).subarray(0, -20));
 
-/** A moment of a run in which two signals arrive, and what `resume` makes of it. */
+/** A moment of a run in which it is stopped, what that leaves, and what `resume` makes of it. */
 interface Moment {
-  script: ServiceScript;
+  /** What the service does; a script counts its requests, so each test has its own. */
+  script?: () => ServiceScript;
   begin: (world: ProgramWorld, server: ScriptedServer) => Promise<Started>;
+  /** After one signal, whose exit code this is without; absent where one signal is not tried here. */
+  once?: Partial<Aftermath>;
+  /** After SIGKILL. */
+  killed?: Partial<Aftermath>;
+  /** Whether two signals are tried. */
+  twice: boolean;
   resumed: Partial<Aftermath>;
 }
+
+const atRequest = (count: number) => (world: ProgramWorld, server: ScriptedServer) =>
+  startedUntil(world, server, count);
 
 const MOMENTS: [name: string, Moment][] = [
   [
     "while the prompt is read",
-    { script: {}, begin: readingItsPrompt, resumed: { exit: 0, files: [], submits: 0, open: [], done: [] } },
+    {
+      begin: readingItsPrompt,
+      once: NOTHING_BEGUN,
+      twice: true,
+      resumed: { ...NOTHING_BEGUN, charged: null },
+    },
   ],
   [
     "during the submit",
     {
-      script: { submit: silence },
-      begin: (world, server) => startedUntil(world, server, 1),
+      script: () => ({ submit: silence }),
+      begin: atRequest(1),
+      killed: { submits: 1, open: ["intent"] },
+      twice: true,
       resumed: { ...UNKNOWN, type: null, charged: null, open: ["intent"] },
+    },
+  ],
+  [
+    "during a submit that is answered in time",
+    {
+      script: () => ({ submit: late(700, replies(success({ taskId: "task-1" }))) }),
+      begin: atRequest(1),
+      once: PENDING,
+      twice: false,
+      resumed: RESUMED,
     },
   ],
   [
     "while waiting",
     {
-      script: { poll: inTurn(stillRunning, silence, completedAt("/1.png")) },
-      begin: (world, server) => startedUntil(world, server, 3),
+      script: () => ({ poll: inTurn(stillRunning, silence, completedAt("/1.png")) }),
+      begin: atRequest(3),
+      once: PENDING,
+      killed: { open: ["accepted"], files: [] },
+      twice: true,
       resumed: RESUMED,
     },
   ],
   [
     "during the download",
     {
-      script: { file: inTurn(half, replies(response(200, PICTURE))) },
-      begin: (world, server) => startedUntil(world, server, 3),
+      script: () => ({ file: inTurn(half, replies(response(200, PICTURE))) }),
+      begin: atRequest(3),
+      once: NOT_SAVED,
+      killed: { open: ["completed"] },
+      twice: true,
       resumed: RESUMED,
+    },
+  ],
+  [
+    "between two images",
+    {
+      script: () => ({ poll: completedAt("/1.png", "/2.png") }),
+      begin: (world) => publishing(world, "link", "before", 600),
+      once: { ...NOT_SAVED, files: ["a-fox-task1.png"], open: ["partly_saved"] },
+      twice: false,
+      resumed: { ...RESUMED, files: ["a-fox-task1-2.png", "a-fox-task1.png"] },
     },
   ],
   ...PUBLISHING.map(([name, operation, when]): [string, Moment] => [
     name,
-    { script: {}, begin: (world) => publishing(world, operation, when), resumed: RESUMED },
+    {
+      begin: (world) => publishing(world, operation, when),
+      killed: { submits: 1, open: ["completed"] },
+      twice: true,
+      resumed: RESUMED,
+    },
   ]),
 ];
 
-it.each(MOMENTS)(
+/** `resume` finishes what was charged, and once more changes nothing. */
+async function expectResumed(world: ProgramWorld, resumed: Partial<Aftermath>): Promise<void> {
+  expect(await world.afterResume()).toMatchObject({ exit: 0, ...resumed });
+  for (const name of resumed.files ?? []) expect(await readFile(path.join(world.out, name))).toEqual(PICTURE);
+  expect(await world.afterResume()).toMatchObject({ exit: 0, ...resumed });
+}
+
+const ONCE = SIGNALS.flatMap(([signal, code]) =>
+  MOMENTS.flatMap(([name, { once, ...moment }]) =>
+    once ? [[signal, name, code, once, moment] as const] : [],
+  ),
+);
+
+it.each(ONCE)(
+  "%s %s: exit %i, and resume finishes what was charged, once",
+  async (signal, _name, code, once, { script, begin, resumed }) => {
+    const { server, world } = await serviceWorld(script?.());
+    const { program, end } = await begin(world, server);
+    const { run, elapsedMs } = await stopped(program, end, signal);
+    expect(await world.aftermath(run)).toEqual({ ...once, exit: code, type: "interrupted" });
+    const isCharged = once.charged === "yes";
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      taskId: isCharged ? "task-1" : null,
+      resume: isCharged ? "imggen resume task-1" : null,
+    });
+    expect(elapsedMs).toBeLessThan(5_000);
+    await expectResumed(world, resumed);
+    expect(server.submits()).toHaveLength(once.submits ?? 0);
+  },
+);
+
+it.each(MOMENTS.filter(([, { twice }]) => twice))(
   "two SIGINTs %s end it at once, and resume finishes what was charged, once",
   async (_name, { script, begin, resumed }) => {
-    const { server, world } = await serviceWorld(script);
+    const { server, world } = await serviceWorld(script?.());
     const { program, end } = await begin(world, server);
     program.kill("SIGINT");
     // Signals that come closer together than a process is woken are one to it.
@@ -106,40 +188,18 @@ it.each(MOMENTS)(
     const exit = expect.toBeOneOf([130, "SIGINT"]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
     for (const name of await world.files()) expect(name).toMatch(/\.png$|^\.imggen-.*\.(part|claim-1)( |$)/);
-    const { files = [] } = resumed;
-    expect(await world.afterResume()).toMatchObject(resumed);
-    for (const name of files) expect(await readFile(path.join(world.out, name))).toEqual(PICTURE);
-    expect(await world.afterResume()).toMatchObject(resumed);
+    await expectResumed(world, resumed);
   },
 );
 
-it.each(PUBLISHING)(
-  "SIGKILL %s: resume saves it, once, and leaves nothing beside it",
-  async (_name, operation, when) => {
-    const { world } = await serviceWorld();
-    const { program, end } = await publishing(world, operation, when);
+it.each(MOMENTS.filter(([, { killed }]) => killed))(
+  "SIGKILL %s: resume finishes what was charged, once, and leaves nothing beside it",
+  async (_name, { script, begin, killed, resumed }) => {
+    const { server, world } = await serviceWorld(script?.());
+    const { program, end } = await begin(world, server);
     const { run } = await stopped(program, end, "SIGKILL");
-    expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", submits: 1, open: ["completed"] });
-    expect(await world.afterResume()).toEqual(RESUMED);
-    expect(await readFile(path.join(world.out, "a-fox-task1.png"))).toEqual(PICTURE);
-  },
-);
-
-it.each(SIGNALS)("%s while the prompt is read: nothing was sent, exit %i", async (signal, code) => {
-  const { world } = await serviceWorld();
-  const { program, end } = await readingItsPrompt(world);
-  const { run } = await stopped(program, end, signal);
-  expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: code, type: "interrupted" });
-});
-
-it.each(SIGNALS)(
-  "%s during the download: no half file, exit %i, and resume saves the image",
-  async (signal, code) => {
-    const { server, world } = await serviceWorld({ file: inTurn(half, replies(response(200, PICTURE))) });
-    const { program, end } = await startedUntil(world, server, 3);
-    const { run } = await stopped(program, end, signal);
-    expect(await world.aftermath(run)).toEqual({ ...NOT_SAVED, exit: code, type: "interrupted" });
-    expect(await world.afterResume(["task-1"])).toEqual(SAVED);
+    expect(await world.aftermath(run)).toMatchObject({ exit: "SIGKILL", ...killed });
+    await expectResumed(world, resumed);
   },
 );
 
@@ -150,25 +210,7 @@ it.each(SIGNALS)(
     const { program, end } = await publishing(world, "link", "before", 600);
     const { run } = await stopped(program, end, signal);
     expect(await world.aftermath(run)).toEqual(SAVED);
-    expect(await world.afterResume()).toEqual(RESUMED);
-  },
-);
-
-it.each(SIGNALS)(
-  "%s between two images: exit %i, and resume saves the second beside the first",
-  async (signal, code) => {
-    const { world } = await serviceWorld({ poll: completedAt("/1.png", "/2.png") });
-    const { program, end } = await publishing(world, "link", "before", 600);
-    const { run } = await stopped(program, end, signal);
-    expect(await world.aftermath(run)).toEqual({
-      ...NOT_SAVED,
-      exit: code,
-      type: "interrupted",
-      files: ["a-fox-task1.png"],
-      open: ["partly_saved"],
-    });
-    const both = ["a-fox-task1-2.png", "a-fox-task1.png"];
-    expect(await world.afterResume(["task-1"])).toEqual({ ...SAVED, files: both });
+    await expectResumed(world, RESUMED);
   },
 );
 
@@ -214,10 +256,7 @@ async function publishing(
   };
   if (operation === "rename") await writeFile(path.join(world.out, "a-fox-task1.png"), png());
   const flags = operation === "rename" ? ["--overwrite"] : [];
-  const { program, end } = await startedWhen(world, () => existsSync(mark), world.generateArgs(flags), {
-    env,
-  });
-  return { program, end };
+  return startedWhen(world, () => existsSync(mark), world.generateArgs(flags), { env });
 }
 
 const LONG_WAITING = [
@@ -227,27 +266,20 @@ const LONG_WAITING = [
 ] as const;
 
 describe.each(LONG_WAITING)("%s that is a named pipe", (_name, argsOf) => {
-  it.each(SIGNALS)("ends with %s while it has no writer, exit %i", async (signal, code) => {
+  it.each([
+    ...SIGNALS.map(([signal, code]) => [signal, "it has no writer", code] as const),
+    ["SIGINT", "its writer says nothing", 130] as const,
+  ])("ends with %s while %s, exit %i", async (signal, why, code) => {
     const { world, fifo } = await worldWithPipe();
+    const isOpen = why.startsWith("its writer");
+    const writer = spawn("sh", isOpen ? ["-c", 'exec 3>"$0"; exec sleep 60', fifo] : ["-c", "true"]);
+    onTestFinished(() => void writer.kill("SIGKILL"));
     const program = world.start(argsOf(fifo));
     const end = finished(program);
     await handlesSignals(program);
     await pause(300);
     const { run, elapsedMs } = await stopped(program, end, signal);
     expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: code, type: "interrupted" });
-    expect(elapsedMs).toBeLessThan(5_000);
-  });
-
-  it("ends with SIGINT while its writer says nothing, exit 130", async () => {
-    const { world, fifo } = await worldWithPipe();
-    const writer = spawn("sh", ["-c", 'exec 3>"$0"; exec sleep 60', fifo]);
-    onTestFinished(() => void writer.kill("SIGKILL"));
-    const program = world.start(argsOf(fifo));
-    const end = finished(program);
-    await handlesSignals(program);
-    await pause(300);
-    const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-    expect(await world.aftermath(run)).toEqual({ ...NOTHING_BEGUN, exit: 130, type: "interrupted" });
     expect(elapsedMs).toBeLessThan(5_000);
   });
 });
@@ -269,15 +301,7 @@ it.each([
   ["generate", (world: ProgramWorld) => world.generateArgs()],
   [
     "batch",
-    (world: ProgramWorld) => [
-      "batch",
-      path.join(world.folder, "rows.txt"),
-      "-o",
-      path.join(world.folder, "made"),
-      "-m",
-      "gamma-image-2",
-      "--json",
-    ],
+    ({ folder }: ProgramWorld) => words(`batch ${folder}/rows.txt -o ${folder}/made -m gamma-image-2 --json`),
   ],
 ])("two SIGINTs at once end %s --json with one last document, exit 130", async (_name, argsOf) => {
   const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "60" });
@@ -295,11 +319,16 @@ it.each([
   expect(last, run.stdout).toHaveLength(1);
 });
 
-it.each(SIGNALS)("a first %s ends a program whose output is not read", async (signal, exit) => {
+/** Starts a program that prints more than any pipe holds. */
+async function printingMuch(): Promise<ChildProcess> {
   const world = await programWorld(null);
   const manifest = path.join(world.folder, "rows.txt");
   await writeFile(manifest, "a fox\n".repeat(20_000));
-  const program = world.start(["batch", manifest, "--dry-run", "--json", "-m", "gamma-image-2"]);
+  return world.start(["batch", manifest, "--dry-run", "--json", "-m", "gamma-image-2"]);
+}
+
+it.each(SIGNALS)("a first %s ends a program whose output is not read", async (signal, exit) => {
+  const program = await printingMuch();
   const { elapsedMs, ended, stderr } = await stoppedUnread(program, signal);
   expect([exit, signal]).toContain(ended);
   expect(stderr).toContain("Standard output was not read");
@@ -365,10 +394,7 @@ it("a killed -o -: resume removes its temporary file", async () => {
 });
 
 it("a second SIGINT ends a program whose output is not read, exit 130", async () => {
-  const world = await programWorld(null);
-  const manifest = path.join(world.folder, "rows.txt");
-  await writeFile(manifest, "a fox\n".repeat(20_000));
-  const program = world.start(["batch", manifest, "--dry-run", "--json", "-m", "gamma-image-2"]);
+  const program = await printingMuch();
   onTestFinished(() => void program.kill("SIGKILL"));
   const end = once(program, "exit");
   await once(program.stdout ?? program, "readable");
