@@ -170,7 +170,7 @@ it("doctor on a disk with little space left says how much, and that nothing can 
 describe.skipIf(!CAN_BE_ANOTHER_USER)("doctor as another user", () => {
   it("without HOME and without a home folder names IMGGEN_HOME, and still checks the service", async () => {
     const world = await programWorld(await healthyService());
-    const options = await asAnotherUser({ HOME: undefined, IMGGEN_HOME: undefined });
+    const options = asAnotherUser({ HOME: undefined, IMGGEN_HOME: undefined });
     const { code, check } = await examined(world, options);
     expect([code, check("config").status]).toEqual([2, "failed"]);
     expect(check("config").hint).toContain("IMGGEN_HOME");
@@ -182,7 +182,7 @@ describe.skipIf(!CAN_BE_ANOTHER_USER)("doctor as another user", () => {
     const world = await programWorld(await healthyService());
     // Readable and executable for all, so that what fails is writing.
     for (const folder of [world.folder, world.home]) spawnSync("chmod", ["755", folder]);
-    const { code, check } = await examined(world, await asAnotherUser());
+    const { code, check } = await examined(world, asAnotherUser());
     expect([code, check("state").status, check("config").status]).toEqual([2, "failed", "warning"]);
     expect(check("state").message).toContain("permission denied (EACCES)");
   });

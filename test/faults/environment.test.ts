@@ -65,5 +65,5 @@ describe.skipIf(!CAN_BE_ANOTHER_USER)("without HOME and without a home folder,",
 });
 
 async function withoutHome(world: ProgramWorld, args: readonly string[]) {
-  return world.run(args, await asAnotherUser({ HOME: undefined, IMGGEN_HOME: undefined }));
+  return world.run(args, asAnotherUser({ HOME: undefined, IMGGEN_HOME: undefined }));
 }

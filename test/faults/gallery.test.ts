@@ -134,7 +134,7 @@ it.skipIf(!CAN_BE_ANOTHER_USER)("another's page that cannot be read is not repla
   const page = path.join(folder, "gallery.html");
   await writeFile(page, "<h1>mine</h1>", { mode: 0o600 });
   for (const each of [world.folder, folder]) await chmod(each, 0o777);
-  const other = await asAnotherUser({ IMGGEN_HOME: path.join(folder, "home") });
+  const other = asAnotherUser({ IMGGEN_HOME: path.join(folder, "home") });
   const { code, stdout } = await world.run(["gallery", folder, "--json"], other);
   expect([code, JSON.parse(stdout).error?.type]).toEqual([2, "usage"]);
   expect(await readFile(page, "utf8")).toBe("<h1>mine</h1>");

@@ -18,7 +18,7 @@ function onlyCompleted(taskId: string): Behaviour {
 
 it("resume saves a finished task at once that 40 running ones came after", async () => {
   const { server, world } = await serviceWorld({ poll: onlyCompleted("task-0") });
-  await plantTasks(world, 41);
+  plantTasks(world, 41);
   const program = world.start(["resume", "--poll-interval", "60s"]);
   const end = finished(program);
   const saved = new Promise<string>((resolve) => {
@@ -38,7 +38,7 @@ it("resume saves a finished task at once that 40 running ones came after", async
 
 it("SIGINT while 5,000 tasks are waited for: the first ids at once, a count, the rest by history, exit 130", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
-  await plantTasks(world, MANY);
+  plantTasks(world, MANY);
   const { program, end } = await startedWhen(world, () => server.requests.length >= 200, ["resume"]);
   const told = new Promise<number>((resolve) => {
     program.stderr?.once("data", () => resolve(performance.now()));
@@ -57,7 +57,7 @@ it("SIGINT while 5,000 tasks are waited for: the first ids at once, a count, the
 
 it("the same with --json: one document with the first 100 ids and the count", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
-  await plantTasks(world, MANY);
+  plantTasks(world, MANY);
   const { program, end } = await startedWhen(world, () => server.requests.length >= 200, [
     "resume",
     "--json",
@@ -75,7 +75,7 @@ it("the same with --json: one document with the first 100 ids and the count", as
 
 it("status of 40 tasks among 5,000 reads the ledger once", async () => {
   const { world } = await serviceWorld({ poll: stillRunning });
-  await plantTasks(world, MANY);
+  plantTasks(world, MANY);
   const ids = Array.from({ length: 40 }, (_, at) => `task-${100 * at}`);
   const [one, forty] = [await world.run(["status", "task-7"]), await world.run(["status", ...ids])];
   expect([one.code, forty.code, forty.stderr]).toEqual([6, 6, ""]);

@@ -75,7 +75,7 @@ it("a full disk behind the standard output of resume: the tasks that are still r
     return (isDone ? completedAt("/1.png") : stillRunning)(request, socket);
   };
   const { server, world } = await serviceWorld({ poll });
-  await plantTasks(world, 3);
+  plantTasks(world, 3);
   const args = ["resume", "--poll-interval", "100ms"];
   const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
   expect(run.code).toBe(8);

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { timeOfId } from "../../src/store/ledger-name.ts";
@@ -7,9 +7,9 @@ import { linesOf } from "./records.ts";
 import { identity } from "./some-processes.ts";
 
 /** Puts charged tasks into a world's ledger as dead processes left them: `task-0` is the oldest. */
-export async function plantTasks(world: ProgramWorld, count: number): Promise<void> {
+export function plantTasks(world: ProgramWorld, count: number): void {
   const folder = path.join(world.home, "state", "tasks", "open");
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const service = { baseUrl: world.server?.baseUrl ?? "", keyId: keyFingerprint(CANARY) };
   const destination = {
     kind: "folder",
@@ -27,6 +27,6 @@ export async function plantTasks(world: ProgramWorld, count: number): Promise<vo
       { type: "intent", v: 1, at, owner, request, service, credits: 2, destination },
       { type: "accepted", at, taskId: `task-${number}` },
     );
-    await writeFile(path.join(folder, `${id}.jsonl`), lines, { mode: 0o600 });
+    writeFileSync(path.join(folder, `${id}.jsonl`), lines, { mode: 0o600 });
   }
 }
