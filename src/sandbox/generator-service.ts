@@ -17,7 +17,7 @@ import { createListener, type Operations, type RequestLine } from "./http.ts";
 import { isSameText } from "./links.ts";
 import { listenOnLoopback } from "./listen.ts";
 import { Admission } from "./queue/admission.ts";
-import { adopt } from "./queue/adopt.ts";
+import { adoptInOrder } from "./queue/adopt.ts";
 import type { AccountKey } from "./queue/condition.ts";
 import { Line } from "./queue/line.ts";
 import { SharedPause } from "./queue/pause.ts";
@@ -170,14 +170,13 @@ async function adoptAll(
   signal: AbortSignal,
 ): Promise<void> {
   const told = new Set<string>();
+  const onError = (taskId: string, error: unknown) => {
+    if (!told.has(taskId)) onEvent({ kind: "dropped", taskId, why: errorText(error) });
+    told.add(taskId);
+  };
   while (!signal.aborted) {
-    for (const taskId of service.tasks.openIds()) {
-      if (signal.aborted || service.queue.view(taskId) !== null) continue;
-      await adopt(taskId, service).catch((error) => {
-        if (!told.has(taskId)) onEvent({ kind: "dropped", taskId, why: errorText(error) });
-        told.add(taskId);
-      });
-    }
+    const others = service.tasks.openIds().filter((taskId) => service.queue.view(taskId) === null);
+    await adoptInOrder(others, service, onError);
     await service.clock.sleep(ADOPT_MS, signal).catch(() => {});
   }
 }

@@ -42,7 +42,7 @@ export async function liveGenerator({ options, ...others }: LiveOptions = {}) {
     folder,
     options: { ...OPTIONS, ...options },
   });
-  onTestFinished(() => service.close());
+  onTestFinished(() => service.close(undefined, 0));
   const client = clientOf(service.baseUrl, service.apiKey);
   /** Polls until a task has ended. */
   const ended = async (taskId: string): Promise<Data> => {
