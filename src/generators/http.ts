@@ -12,7 +12,7 @@ import { type GeneratorDeps, GeneratorError, type GeneratorJob } from "./generat
 import { ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
 import type { GeneratorOptions } from "./spec.ts";
 
-export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "isPaid" | "key" | "timeoutMs"> {
+export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "isPaid" | "key"> {
   /** Its base. A query in it goes along with every request. */
   url: string;
   /** The Authorization header, unless `headers` has one; null for none. */
@@ -79,7 +79,6 @@ export class GeneratorServer {
           url: this.#urlOf(to),
           headers: { ...this.#headersOf(job), "content-type": body.type, "accept-encoding": "identity" },
           body: body.bytes,
-          timeoutMs: this.#options.timeoutMs,
           signal,
         },
         reply,

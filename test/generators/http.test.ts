@@ -16,7 +16,7 @@ const BODY = { type: "application/json", bytes: "{}" };
 
 async function scripted(behave: Behaviour, given: Partial<ServerOptions> = {}, proxies?: Proxies) {
   const { origin, requests } = await liveServer(behave);
-  const options = { headers: {}, isPaid: true, key: null, timeoutMs: 5000, authorization: null, ...given };
+  const options = { headers: {}, isPaid: true, key: null, authorization: null, ...given };
   const server = new GeneratorServer(
     { url: `${origin}/v1`, ...options },
     { env: {}, proxies, clock: quickClock },

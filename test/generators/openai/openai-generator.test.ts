@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { TimeLimitError } from "../../../src/generators/generator.ts";
 import { CANARY } from "../../support/canary.ts";
 import { PICTURE } from "../../support/images.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
@@ -211,18 +212,16 @@ describe("a failure on the way", () => {
     await expectPicture(generator);
   });
 
-  it("is a reply that takes too long", async () => {
-    const { generator } = await scriptedOpenAi(() => {}, { timeoutMs: 200 });
-    const { message, failure } = await failing(generator);
-    expect(failure).toEqual({ kind: "lost" });
-    expect(message).toContain("no answer within");
-  });
-
-  it("is the signal's reason where the request is given up", async () => {
-    const given = new AbortController();
-    const reason = new Error("given up");
-    const { generator } = await scriptedOpenAi(() => given.abort(reason));
-    const making = generator.generate(await jobFor(), { ...ALONE, signal: given.signal });
+  it.each([
+    ["before its reply", ""],
+    ["in its reply", `HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n{"data":[{"b64_json":"${BASE64}`],
+  ])("is the signal's reason where the request is given up %s, as at its time limit", async (_when, sent) => {
+    const limit = new AbortController();
+    const reason = new TimeLimitError("over");
+    const { generator } = await scriptedOpenAi((_request, socket) => {
+      socket.write(sent, () => setTimeout(() => limit.abort(reason), 50));
+    });
+    const making = generator.generate(await jobFor(), { ...ALONE, signal: limit.signal });
     await expect(making).rejects.toBe(reason);
   });
 
