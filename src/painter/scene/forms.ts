@@ -19,17 +19,6 @@ const TILES = [
   "R-50 -50 50 50 R0 0 50 50",
 ] as const;
 
-/** Petals in the same notation, from the middle towards the right, 100 long. */
-const PETALS = [
-  "O70 0 30 11",
-  "M30 0 Q70 -26 100 0 Q70 26 30 0",
-  "M40 -9 L100 0 40 9",
-  "O86 0 12 12",
-  "M34 0 L70 -15 100 0 70 15",
-  "M50 -5 L92 -13 Q100 0 92 13 L50 5",
-  "M30 0 C60 -30 92 -26 96 0 C92 26 60 30 30 0",
-] as const;
-
 const LARGE = [
   "O0 0 50 50",
   "M-50 40 Q-50 -50 0 -50 Q50 -50 50 40",
@@ -62,9 +51,7 @@ export function forms(stage: Stage): Layer[] {
   const draw = stage.random("forms");
   const words = content.length > 0 ? content.slice(0, 9) : ["imggen"];
   const ground = fillFading([rectangle(-1, -1, width + 2, height + 2)], paper, brighter(paper, 0.86));
-  const layout = content.some((word) => PATTERN.test(word))
-    ? tiles
-    : draw.pick([mobile, mobile, rosette, rosette, tiles]);
+  const layout = content.some((word) => PATTERN.test(word)) ? tiles : draw.pick([mobile, mobile, tiles]);
   return [ground, ...layout(stage, draw, words, (index) => colors[index % colors.length] ?? paper)];
 }
 
@@ -97,30 +84,6 @@ const tiles: Layout = ({ width, height }, draw, words, color) => {
     }
   }
   return layers;
-};
-
-/** A flower of rings: a ring for each word, with as many petals as its letters make. */
-const rosette: Layout = ({ width, height }, draw, words, color) => {
-  const [x, y] = [width * draw.between(0.42, 0.58), height * draw.between(0.44, 0.56)];
-  const reach = Math.hypot(width, height) * draw.between(0.36, 0.46);
-  const rings = Math.max(5, words.length);
-  return Array.from({ length: rings }, (_, ring) => {
-    const word = words[ring % words.length] ?? "";
-    const petals = 5 + word.length + 2 * (rings - ring);
-    const size = reach * (1 - ring / (rings + 0.4));
-    const start = draw.between(0, 1);
-    const around = (share: number) =>
-      Array.from({ length: petals }, (_, i) => {
-        const turn = ((i + start) / petals) * 2 * Math.PI;
-        return placed(PETALS[numberOf(word) % PETALS.length] ?? "", draw, x, y, size * share, turn);
-      }).flat();
-    const [main, inner, disc] = [0, 1, 2].map((i) => color(ring + word.length + i));
-    return [
-      fill(placed("O0 0 72 72", draw, x, y, size, 0), disc ?? CREAM, 0.5),
-      fillFading(around(1), mix(main ?? CREAM, CREAM, 0.2), brighter(main ?? CREAM, 0.85)),
-      fill(around(0.76), inner ?? CREAM, 0.85),
-    ];
-  }).flat();
 };
 
 /** Large shapes in balance, one for each word, before a horizon. */
