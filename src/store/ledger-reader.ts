@@ -116,7 +116,7 @@ export class LedgerReader extends LedgerFiles {
 
   /**
    * What an account has been charged since a moment, or may have been: documented costs alone. It has every task
-   * that was announced by now; one that was refused or withdrawn in the last seconds may still count.
+   * that was begun by now; one that was refused or withdrawn in the last seconds may still count.
    * @param sinceMs milliseconds since the epoch
    */
   async creditsSince(sinceMs: number, keyId: string): Promise<number> {

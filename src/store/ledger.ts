@@ -16,7 +16,6 @@ import { removeOld } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { Announced } from "./announced.ts";
 import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
@@ -50,11 +49,6 @@ export class Ledger extends TaskStarter {
       // One that cannot be removed ends with this process.
       await claim.release().catch(() => {});
     }
-  }
-
-  /** Announces a task that is about to be submitted, for processes with a daily limit. @throws StateFolderError */
-  async announce(record: TaskRecord): Promise<void> {
-    await this.guarded(() => new Announced(this.folder).add(record));
   }
 
   /**

@@ -1,26 +1,26 @@
 import path from "node:path";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { mayBeCharged } from "../task/record.ts";
-import { Announced } from "./announced.ts";
 import type { DoneTasks } from "./done-tasks.ts";
 import { type LedgerEntry, namesIn } from "./ledger-entry.ts";
-import { creditsByName, idOfName, isAuxiliary } from "./ledger-name.ts";
+import { creditsByName, ID_LENGTH, idOfName, isAuxiliary, timeOfId } from "./ledger-name.ts";
 
 /** How often the whole ledger is listed again. */
 const LIST_ALL_MS = 5_000;
+/** The clocks of machines that share a ledger differ by less. */
+const CLOCKS_DIFFER_MS = 60_000;
 
 const FILES_AT_ONCE = 32;
 
 /**
  * What an account was or may have been charged since a moment. Listing a day's tasks for each row would take longer and
- * longer, so that is done now and then, and tasks announced since are added. The sum may be too high for some seconds
- * after a task was refused or withdrawn.
+ * longer, so that is done now and then. In between the unfinished are listed, and the latest of the finished: a task that
+ * was not there before is one of these. The sum may be too high for some seconds after a task was refused or withdrawn.
  */
 export class Spending {
   readonly #openFolder: string;
   readonly #readOpen: (name: string) => Promise<LedgerEntry | null>;
   readonly #done: DoneTasks;
-  readonly #announced: Announced;
   readonly #since: string;
   readonly #keyId: string;
   readonly #creditsOf: (name: string) => number;
@@ -49,7 +49,6 @@ export class Spending {
     this.#openFolder = path.join(ledgerFolder, "open");
     this.#readOpen = readOpen;
     this.#done = done;
-    this.#announced = new Announced(ledgerFolder);
     this.#since = since;
     this.#keyId = keyId;
     this.#creditsOf = creditsByName(keyId);
@@ -60,33 +59,29 @@ export class Spending {
     if (nowMs < this.#listedMs || nowMs - this.#listedMs >= LIST_ALL_MS)
       this.#listing ??= this.#listOnce(nowMs);
     await this.#listing;
-    this.#readAnnounced();
+    // That may have begun before the caller's own task did.
+    await this.#look(timeOfId(this.#listedMs - CLOCKS_DIFFER_MS));
     return this.#total;
   }
 
   async #listOnce(nowMs: number): Promise<void> {
     try {
-      await this.#listAll();
+      const before = [...this.#unfinished];
+      const open = await this.#look(this.#since);
+      // A task in neither was begun, and withdrawn before anything was sent.
+      for (const id of before) if (this.#unfinished.has(id) && !open.has(id)) this.#drop(id);
       this.#listedMs = nowMs;
     } finally {
       this.#listing = null;
     }
   }
 
-  async #listAll(): Promise<void> {
-    this.#readAnnounced();
-    const before = [...this.#unfinished];
+  /** Counts the unfinished tasks, and those that were begun since. @returns the ids of the unfinished */
+  async #look(since: string): Promise<Set<string>> {
     // The unfinished first: a task that is finished between the two listings is in both, and counts once.
     const open = await this.#readUnfinished();
-    for (const name of this.#done.namesSince(this.#since)) this.#finish(name);
-    // A task in neither was begun, and withdrawn before anything was sent.
-    for (const id of before) if (this.#unfinished.has(id) && !open.has(id)) this.#drop(id);
-    this.#announced.removeBefore(this.#since);
-  }
-
-  #readAnnounced(): void {
-    for (const { id, keyId, credits } of this.#announced.newSince(this.#since))
-      this.#begin(id, keyId, credits);
+    for (const name of this.#done.namesSince(since)) this.#finish(name);
+    return open;
   }
 
   /** Reads the unfinished tasks that were not read yet. @returns the ids of all that are there */
@@ -113,8 +108,9 @@ export class Spending {
 
   /** Counts a finished task by its file's name: what that says stays so. */
   #finish(name: string): void {
+    if (this.#finished.has(name.slice(0, ID_LENGTH))) return;
     const id = idOfName(name);
-    if (id === undefined || id < this.#since || this.#finished.has(id)) return;
+    if (id === undefined || id < this.#since) return;
     this.#finished.add(id);
     this.#unfinished.delete(id);
     this.#count(id, this.#creditsOf(name));

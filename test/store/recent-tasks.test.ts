@@ -1,5 +1,3 @@
-import { appendFile, readdir, writeFile } from "node:fs/promises";
-import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DiskFile } from "../../src/lib/disk-file.ts";
 import { Ledger } from "../../src/store/ledger.ts";
@@ -110,8 +108,8 @@ describe("what an account was charged, asked again and again", () => {
     const { clock, other, spent } = await twoLedgers();
     let sum = 0;
     for (let round = 0; round < 40; round++) {
-      await other.announce((await task(other, { credits: 1 }, accepted)).record);
-      await other.announce((await task(other, { credits: 2 }, ...end)).record);
+      await task(other, { credits: 1 }, accepted);
+      await task(other, { credits: 2 }, ...end);
       sum += 3;
       expect(await spent()).toBe(sum);
       clock.advance(round % 3 === 0 ? 0 : 97_000);
@@ -125,7 +123,6 @@ describe("what an account was charged, asked again and again", () => {
       await other.begin({ ...INTENT, credits: 5 }),
       await other.begin({ ...INTENT, credits: 7 }),
     ];
-    for (const { record } of [late, gone]) await other.announce(record);
     expect(await spent()).toBe(12);
     clock.advance(10 * MINUTE);
     expect(await spent()).toBe(12);
@@ -138,31 +135,9 @@ describe("what an account was charged, asked again and again", () => {
     expect(await spent()).toBe(5);
   });
 
-  it("has what was not announced some seconds later", async () => {
-    const { clock, other, spent } = await twoLedgers();
-    await task(other, { credits: 3 }, ...end);
-    await task(other, { credits: 4 }, accepted);
-    clock.advance(6_000);
-    expect(await spent()).toBe(7);
-  });
-
-  it("passes over announcements that are damaged, of another key or of another day", async () => {
-    const { other, spent } = await twoLedgers();
-    const announced = path.join(other.folder, "announced");
-    await other.announce((await task(other, { credits: 1 }, accepted)).record);
-    const service = { ...INTENT.service, keyId: "fedcba9876543210" };
-    await other.announce((await task(other, { credits: 2, service }, accepted)).record);
-    const [day = ""] = await readdir(announced);
-    await appendFile(path.join(announced, day), "../x 0123456789abcdef 64\n20260131T1200");
-    await other.announce((await task(other, { credits: 4 }, accepted)).record);
-    await writeFile(path.join(announced, "2001-01-01"), "20010101T120000000-00000001 0123456789abcdef 8\n");
-    expect(await spent()).toBe(5);
-  });
-
   it("is exact when it is counted again", async () => {
     const { clock, own, other, since } = await twoLedgers();
     const gone = await other.begin({ ...INTENT, credits: 7 });
-    await other.announce(gone.record);
     expect(await own.creditsSince(since, KEY)).toBe(7);
     clock.advance(10 * MINUTE);
     expect(await own.creditsSince(since, KEY)).toBe(7);
@@ -174,8 +149,6 @@ describe("what an account was charged, asked again and again", () => {
   it("reads each task once, however often it is asked", async () => {
     const { clock, other, spent } = await twoLedgers();
     for (let row = 0; row < 30; row++) await task(other, { credits: 1 }, accepted);
-    expect(await spent()).toBe(0);
-    clock.advance(6_000);
     const reads = vi.spyOn(DiskFile, "openToRead");
     onTestFinished(() => reads.mockRestore());
     for (let time = 0; time < 20; time++) {

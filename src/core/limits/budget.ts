@@ -97,8 +97,6 @@ export async function overDailyLimit(record: TaskRecord, deps: LimitDeps): Promi
   const { service, credits } = record.intent;
   if (dailyCredits === null || credits === 0) return null;
   try {
-    // Recorded before the others are read, so that of two processes at the limit each sees the other.
-    await ledger.announce(record);
     const midnight = startOfDay(clock.now());
     if ((await ledger.creditsSince(midnight, service.keyId)) <= dailyCredits) return null;
     // The sum may include requests that others have withdrawn meanwhile, so it is read again before refusing.
