@@ -49,7 +49,15 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },
   client: {
     layers: ["core", "models", "api", "store", "task", "lib"],
-    files: ["sandbox/server.ts", "sandbox/generator-service.ts", "generators/kinds.ts", "generators/spec.ts"],
+    // A generator is opened by its kind, and its queue is started as the sandbox is.
+    files: [
+      "sandbox/server.ts",
+      "sandbox/generator-service.ts",
+      "generators/generator.ts",
+      "generators/kinds.ts",
+      "generators/parse-spec.ts",
+      "generators/spec.ts",
+    ],
   },
   // An image is converted to the type that its name says.
   core: { layers: ["models", "api", "store", "task", "lib"], files: ["graphics/decoder.ts"] },

@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { noteTask } from "../lib/error-types.ts";
-import { keyMasker } from "../lib/redact.ts";
-import type { GenerationRequest } from "../task/request.ts";
+import { keysMasker } from "../lib/redact.ts";
+import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import { type HttpClient, type HttpReply, wholeReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { excerptOf, refusedBody } from "./excerpt.ts";
@@ -53,8 +53,7 @@ export class HttpImageService implements ImageService {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    const maskers = [options.apiKey, ...(options.secrets ?? [])].map(keyMasker);
-    this.#maskKey = (text) => maskers.reduce((masked, mask) => mask(masked), text);
+    this.#maskKey = keysMasker([options.apiKey, ...(options.secrets ?? [])]);
   }
 
   get submitTimeoutMs(): number {
@@ -70,7 +69,7 @@ export class HttpImageService implements ImageService {
       const reply = await this.#exchange({
         method: "POST",
         url: new URL(`${this.#options.baseUrl}/generate-image`),
-        body: JSON.stringify(request),
+        body: JSON.stringify(this.#bodyOf(request)),
         timeoutMs: this.submitTimeoutMs,
         signal,
         onSent,
@@ -86,6 +85,12 @@ export class HttpImageService implements ImageService {
         cause: error,
       };
     }
+  }
+
+  #bodyOf(request: GenerationRequest): Partial<GenerationRequest> {
+    if (!this.#options.ofGenerator || request.model !== ANY_MODEL) return request;
+    const { model: _, ...others } = request;
+    return others;
   }
 
   /** Polls a task once, for at most `timeoutMs` (default: the poll timeout). Costs nothing. Never throws. */

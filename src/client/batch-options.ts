@@ -3,6 +3,7 @@ import { checkedRows } from "../core/batch/checked-rows.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
 import { readRows } from "../core/manifest/read.ts";
 import { UsageError } from "../lib/error-types.ts";
+import type { GeneratorTerms } from "../models/check.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { BatchOptions, BatchRowOptions } from "./options.ts";
 import { inputFrom, LABELS, waitFrom } from "./request.ts";
@@ -17,7 +18,7 @@ export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOption
 export async function batchFrom(
   rows: BatchRows,
   options: BatchOptions,
-  matrix: Matrix,
+  { matrix, generator }: { matrix: Matrix; generator: GeneratorTerms | null },
   { settings, optionNames: names, context }: ClientSession,
 ): Promise<BatchSpec> {
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
@@ -27,7 +28,16 @@ export async function batchFrom(
   const folder = await outputFolder({ output, label: names.output, name, overwrite, resolvePath });
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
-  const defaults = { matrix, values, labels: LABELS, names, validate, shard: null, refusesUnused: true };
+  const defaults = {
+    matrix,
+    generator,
+    values,
+    labels: LABELS,
+    names,
+    validate,
+    shard: null,
+    refusesUnused: true,
+  };
   const { rows: checked } = await checkedRows(readRows(rows), defaults);
   return {
     rows: checked,

@@ -2,6 +2,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { findModels } from "../models/find.ts";
 import { Calls } from "./calls.ts";
 import type { Batch, Client } from "./client.ts";
+import { termsAtOnce } from "./generator-terms.ts";
 import { Handover } from "./handover.ts";
 import { orFailure } from "./imggen-failure.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
@@ -71,7 +72,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, refreshed());
+        return checkedFrom(request, refreshed(), termsAtOnce(session));
       }, optionNames),
     close,
     [Symbol.asyncDispose]: close,

@@ -2,14 +2,16 @@ import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
 import type { EarlyConnection } from "../api/connect.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { HttpImageService } from "../api/service.ts";
+import { HttpImageService, type ServiceOptions } from "../api/service.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
-import { keyMasker } from "../lib/redact.ts";
-import { SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
+import { keysMasker } from "../lib/redact.ts";
+import { GENERATOR_KEY_ID, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
+import type { OwnGenerator } from "./own-generator.ts";
+import { generatorInEffect } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
 import { storedAccount } from "./stored-account.ts";
 
@@ -34,26 +36,39 @@ async function configuredAccount(session: ClientSession): Promise<Account> {
   return { baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } };
 }
 
+export interface ConnectionsOptions {
+  /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */
+  requestTimeoutMs: number | undefined;
+  /** What the first submit to the configured service goes over; closed with the others. */
+  early: EarlyConnection | null;
+  /** Whether the queue before the user's own generator only says how tasks stand, and runs none. */
+  onlyLooks: boolean;
+}
+
 /** Connections to accounts, made when they are first needed and closed together. */
 export class Connections {
   readonly #session: ClientSession;
-  readonly #requestTimeoutMs: number | undefined;
+  readonly #options: ConnectionsOptions;
   #early: EarlyConnection | null;
   readonly #closers: (() => Promise<void>)[] = [];
   #sandbox: Promise<Connection> | undefined;
+  /** By the names of the generators. */
+  readonly #generators = new Map<string, Promise<Connection>>();
   readonly #accounts = new Map<string, Connection>();
 
-  /** @param early what the first submit to the configured service goes over; closed with the others */
-  constructor(session: ClientSession, requestTimeoutMs?: number, early: EarlyConnection | null = null) {
+  constructor(session: ClientSession, options: ConnectionsOptions) {
+    const { early } = options;
     this.#session = session;
-    this.#requestTimeoutMs = requestTimeoutMs;
+    this.#options = options;
     this.#early = early;
     if (early) this.#closers.push(async () => early.close());
   }
 
-  /** The current account: the embedded sandbox under `--sandbox`, else the configured one. */
-  current(): Promise<Connection> {
-    return this.#session.isSandbox ? this.#sandboxConnection() : this.#configuredConnection();
+  /** The current account: the embedded sandbox under `--sandbox`, else the user's own generator, or the configured service. */
+  async current(): Promise<Connection> {
+    if (this.#session.isSandbox) return this.#sandboxConnection();
+    const own = await generatorInEffect(this.#session);
+    return own ? this.#generatorConnection(own) : this.#configuredConnection();
   }
 
   /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError */
@@ -64,6 +79,7 @@ export class Connections {
         hint: ({ sandbox }) => `Omit ${sandbox}.`,
       });
     }
+    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorOf(identity);
     try {
       const connection = await this.#configuredConnection();
       requireSameAccount(identity, connection.identity, taskId);
@@ -97,13 +113,45 @@ export class Connections {
     const key = `${account.identity.baseUrl} ${account.identity.keyId}`;
     const known = this.#accounts.get(key);
     if (known) return known;
-    const connection = this.#connect(
-      account,
-      { proxies: proxiesFromEnvironment(this.#session.context.env) },
+    const connection = this.#connect(account, {
+      proxies: proxiesFromEnvironment(this.#session.context.env),
       early,
-    );
+    });
     this.#accounts.set(key, connection);
     return connection;
+  }
+
+  /** A stored task's own generator: the one in effect, or any other as it is without settings. */
+  async #generatorOf({ baseUrl: name }: ServiceIdentity): Promise<Connection> {
+    const known = this.#generators.get(name);
+    if (known) return known;
+    const own = await generatorInEffect(this.#session);
+    if (own?.spec.name === name) return this.#generatorConnection(own);
+    const { generatorNamed } = await import("./own-generator.ts");
+    return this.#generatorConnection(generatorNamed(name, this.#session));
+  }
+
+  #generatorConnection(own: OwnGenerator): Promise<Connection> {
+    const { name } = own.spec;
+    const opened = this.#generators.get(name) ?? this.#startGenerator(own);
+    this.#generators.set(name, opened);
+    opened.catch(() => this.#generators.delete(name));
+    return opened;
+  }
+
+  /** Starts the queue before a generator, inside this process, as a service on loopback. */
+  async #startGenerator(own: OwnGenerator): Promise<Connection> {
+    const { startGenerator } = await import("./start-generator.ts");
+    const { onlyLooks } = this.#options;
+    const service = await startGenerator(own, this.#session, { runs: !onlyLooks });
+    this.#closers.push(() => service.close((count) => this.#session.onPaidReplies?.(count)));
+    const { spec, options } = own;
+    const identity = { baseUrl: spec.name, keyId: GENERATOR_KEY_ID };
+    const secrets = [options.key, ...Object.values(options.headers)].filter((secret) => secret !== null);
+    const { baseUrl, apiKey } = service;
+    const connection = this.#connect({ baseUrl, apiKey, identity }, {}, { secrets, ofGenerator: true });
+    const { isPaid, concurrency, timeoutMs } = options;
+    return { ...connection, generator: { name: spec.name, isPaid, concurrency, timeoutMs } };
   }
 
   #sandboxConnection(): Promise<Connection> {
@@ -116,10 +164,10 @@ export class Connections {
 
   async #startSandbox(): Promise<Connection> {
     const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
-    const { matrixInEffect } = await import("./matrix-in-effect.ts");
+    const { serviceMatrix } = await import("./matrix-in-effect.ts");
     const { startInSandboxFolder } = await import("./sandbox-folder.ts");
     const session = this.#session;
-    const matrix = matrixInEffect(session);
+    const matrix = serviceMatrix(session);
     const { drawPicture: draw, clock } = session.context;
     const sandbox = await startInSandboxFolder(session, (folder) =>
       startSandbox({
@@ -142,18 +190,18 @@ export class Connections {
   #connect(
     { baseUrl, apiKey, identity }: Account,
     options: HttpClientOptions,
-    early: EarlyConnection | null = null,
+    own: Pick<ServiceOptions, "secrets" | "ofGenerator"> = {},
   ): Connection {
     const serviceUrl = new URL(baseUrl);
     const { onExchange } = this.#session;
-    const http = new HttpClient({ ...options, onExchange, early });
+    const http = new HttpClient({ ...options, onExchange });
     const lookup = guardedLookup(serviceUrl.hostname);
-    const downloads = new HttpClient({ ...options, onExchange, lookup });
+    const downloads = new HttpClient({ ...options, onExchange, early: null, lookup });
     this.#closers.push(
       () => http.close(),
       () => downloads.close(),
     );
-    const timeoutMs = this.#requestTimeoutMs;
+    const { requestTimeoutMs: timeoutMs } = this.#options;
     const service = new HttpImageService({
       http,
       clock: this.#session.context.clock,
@@ -161,8 +209,10 @@ export class Connections {
       apiKey,
       submitTimeoutMs: timeoutMs,
       pollTimeoutMs: timeoutMs,
+      ...own,
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
-    return { identity, service, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
+    const maskKey = keysMasker([apiKey, ...(own.secrets ?? [])]);
+    return { identity, service, downloads, serviceUrl, topUpHint, maskKey };
   }
 }

@@ -1,6 +1,6 @@
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
-import type { Settings } from "../store/settings-file.ts";
+import { isOwnSetting, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Environment, requirePath } from "./this-process.ts";
 
@@ -19,16 +19,21 @@ export function switchValue(label: string, value: string): "true" | "false" {
   throw new UsageError(`${label} must be true or false.`);
 }
 
+/** Settings that flags of the command line give, by the flag's name. */
+export type SettingFlags = { readonly [Name in SettingName]?: { value: string; label: string } };
+
 /** Settings as they apply: flag over environment over config file. The file is read once, when it is needed. */
 export class EffectiveSettings {
   readonly #env: Environment;
   readonly #read: () => Settings;
+  readonly #flags: SettingFlags;
   #file: Settings | undefined;
 
-  /** @param read reads the config file @throws SettingsError */
-  constructor(env: Environment, read: () => Settings) {
+  /** @param read reads the config file @throws SettingsError @param flags those that every command takes */
+  constructor(env: Environment, read: () => Settings, flags: SettingFlags = {}) {
     this.#env = env;
     this.#read = read;
+    this.#flags = flags;
   }
 
   /** Reads the config file again when it is next needed, for what outlasts a change of it. */
@@ -50,15 +55,53 @@ export class EffectiveSettings {
     return this.#lookUp("matrix");
   }
 
+  /** The default model that applies, if one is set; at once too. @throws SettingsError */
+  model(): Effective | undefined {
+    return this.#lookUp("model");
+  }
+
+  /**
+   * The user's own generator, where it takes the place of a service: what a flag names goes before the environment, and
+   * that before the config. At once, because a client tells its models at once.
+   * @throws UsageError where one place names a generator and a base URL, SettingsError
+   */
+  generator(): Effective | undefined {
+    const generator = this.#lookUp("generator");
+    const [lonely] = Object.values(this.#flags);
+    if (generator === undefined && lonely !== undefined)
+      throw new UsageError(`${lonely.label} is for a generator, and none is set.`, {
+        hint: "Add --generator <spec>. More: imggen help generators",
+      });
+    if (generator === undefined || generator.source === "flag") return generator;
+    const baseUrl = this.#lookUp("baseUrl");
+    if (baseUrl === undefined) return generator;
+    if (baseUrl.source === generator.source) throw twoServices(generator, baseUrl);
+    return generator.source === "environment" ? generator : undefined;
+  }
+
+  /** What the config file has of a setting. @throws SettingsError */
+  stored(name: keyof Settings): Effective | undefined {
+    this.#file ??= this.#read();
+    const value = this.#file[name];
+    return value === undefined
+      ? undefined
+      : usable(name, { value, source: "config", label: `${name} in the config` });
+  }
+
+  /** What a flag gives of a setting. */
+  flag(name: SettingName): Effective | undefined {
+    const flag = this.#flags[name];
+    return flag && usable(name, { ...flag, source: "flag" });
+  }
+
   #lookUp(name: keyof Settings): Effective | undefined {
-    const { variable } = name === "apiKeyBaseUrl" ? {} : SETTINGS[name];
+    const flag = isOwnSetting(name) ? this.flag(name) : undefined;
+    if (flag !== undefined) return flag;
+    const { variable } = isOwnSetting(name) ? SETTINGS[name] : {};
     const fromEnv = variable && this.#env[variable];
     if (variable && (fromEnv || (fromEnv === "" && isPath(name))))
       return usable(name, { value: fromEnv, source: "environment", label: variable });
-    this.#file ??= this.#read();
-    const fromFile = this.#file[name];
-    if (fromFile === undefined) return undefined;
-    return usable(name, { value: fromFile, source: "config", label: `${name} in the config` });
+    return this.stored(name);
   }
 
   /** Whether something is on: by its flag, else by the config. @throws UsageError if that says neither */
@@ -98,5 +141,14 @@ function usable(name: keyof Settings, found: Effective): Effective {
 }
 
 function isPath(name: keyof Settings): boolean {
-  return name !== "apiKeyBaseUrl" && ["folder", "matrix"].includes(SETTINGS[name].type);
+  return isOwnSetting(name) && ["folder", "matrix"].includes(SETTINGS[name].type);
+}
+
+/** One place names a service and a generator: which of them is to be charged, only the user knows. */
+function twoServices(generator: Effective, baseUrl: Effective): UsageError {
+  const hint =
+    generator.source === "environment"
+      ? `Nothing was sent. Unset ${generator.label} or ${baseUrl.label}.`
+      : "Nothing was sent. Keep one of them: imggen config unset generator, or imggen config unset baseUrl";
+  return new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }

@@ -1,22 +1,43 @@
+import { knownModels } from "../generators/kinds.ts";
+import { parseGeneratorSpec } from "../generators/parse-spec.ts";
 import { type Matrix, MODELS } from "../models/matrix.ts";
-import { readMatrix } from "../models/matrix-file/read.ts";
+import { type MatrixBase, readMatrix } from "../models/matrix-file/read.ts";
 import type { Effective, EffectiveSettings } from "./effective-settings.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** What the models of a run depend on. */
 export interface MatrixSource {
   context: Pick<ProcessContext, "resolvePath">;
-  settings: Pick<EffectiveSettings, "matrixFile">;
+  settings: Pick<EffectiveSettings, "matrixFile" | "generator">;
+  isSandbox: boolean;
   /** The profile that the settings are of; null for those without a name. */
   profile?: { name: string } | null;
 }
 
-/** The models that apply: the built-in ones, changed by the matrix file if there is one. @throws UsageError, SettingsError */
-export function matrixInEffect({ settings, context, profile = null }: MatrixSource): Matrix {
+/**
+ * The models that apply: the built-in ones, changed by the matrix file if there is one. With the user's own generator
+ * they are those that it is known to have; it may have others. @throws UsageError, SettingsError
+ */
+export function matrixInEffect(source: MatrixSource): Matrix {
+  const generator = source.isSandbox ? undefined : source.settings.generator();
+  if (generator === undefined) return serviceMatrix(source);
+  const builtIn = knownModels(parseGeneratorSpec(generator.value, generator.label));
+  return withMatrixFile(source, { builtIn, added: { promptLimit: Number.MAX_SAFE_INTEGER } });
+}
+
+/** The models of the service, and of the sandbox, changed by the matrix file. @throws UsageError, SettingsError */
+export function serviceMatrix(source: Omit<MatrixSource, "isSandbox">): Matrix {
+  return withMatrixFile(source, { builtIn: MODELS, added: {} });
+}
+
+function withMatrixFile(
+  { settings, context, profile = null }: Omit<MatrixSource, "isSandbox">,
+  base: MatrixBase,
+): Matrix {
   const setting = settings.matrixFile();
-  if (setting === undefined) return MODELS;
+  if (setting === undefined) return base.builtIn;
   const advice = `${MATRIX_FORM}\n${withoutMatrixFile(setting, profile)}`;
-  return readMatrix(context.resolvePath(setting.value), advice);
+  return readMatrix(context.resolvePath(setting.value), advice, base);
 }
 
 /** How to do without a matrix file, as a sentence. */

@@ -12,11 +12,13 @@ import { resume } from "../core/use-cases/resume.ts";
 import { reuseEarlier } from "../core/use-cases/reuse.ts";
 import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
+import type { GeneratorTerms } from "../models/check.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-entry.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { type BatchRows, batchFrom } from "./batch-options.ts";
+import { termsAsked, termsUnasked } from "./generator-terms.ts";
 import { ImggenFailure } from "./imggen-failure.ts";
 import { Listener } from "./listener.ts";
 import type {
@@ -39,6 +41,7 @@ import type {
   StatusResult,
   TaskSuccess,
 } from "./results.ts";
+import { generatorInEffect } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -57,7 +60,7 @@ export class Operations {
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
     const { maxCredits, reuse = false, again = false, validate } = options;
-    const checked = checkedFrom(options, this.#matrix());
+    const checked = checkedFrom(options, this.#matrix(), await this.#terms(options.model));
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const destination = await this.#destination(options, { mayExist: true });
     const terms = {
@@ -76,7 +79,7 @@ export class Operations {
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<TaskSuccess | null> {
     const wait = waitFrom("reuse", options);
-    const { request } = checkedFrom(options, this.#matrix());
+    const { request } = checkedFrom(options, this.#matrix(), await this.#terms(options.model));
     const destination = await this.#destination(options, { mayExist: true });
     const deps = this.#depsFor(options, signal);
     const earlier = await reuseEarlier(request, { wait, destination }, await deps.current());
@@ -90,7 +93,8 @@ export class Operations {
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
     const { optionNames } = this.#session;
-    const spec = await batchFrom(rows, options, this.#matrix(), this.#session);
+    const checks = { matrix: this.#matrix(), generator: await this.#terms(options.model) };
+    const spec = await batchFrom(rows, options, checks, this.#session);
     const deps = this.#depsFor(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));
     const result = await batch(spec, await deps.current(), { onEnd });
@@ -137,6 +141,13 @@ export class Operations {
 
   close(): Promise<void> {
     return this.#workspace.close();
+  }
+
+  /** By what requests to the user's own generator are checked; null for a service. */
+  async #terms(model: string | undefined): Promise<GeneratorTerms | null> {
+    const own = await generatorInEffect(this.#session);
+    if (own === null) return null;
+    return model === undefined ? termsAsked(own, this.#session) : termsUnasked(own, this.#session);
   }
 
   #succeeded(report: TaskReport): TaskSuccess {

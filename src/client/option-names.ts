@@ -8,6 +8,7 @@ export const PACKAGE_NAMES: OptionNames = {
   again: "again: true",
   maxCredits: "maxCredits",
   noValidate: "validate: false",
+  noWait: "wait: false",
   budget: "maxCredits",
   yes: "yes: true",
   home: "home",

@@ -22,9 +22,10 @@ export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
 
 /** What is known of a task, in the order in which scripts get it. */
 export function taskFacts(report: TaskReport): TaskFacts {
-  const { taskId, request, credits, charged, files, submittedAt, completedAt } = report;
+  const { taskId, request, credits, charged, files, usage, submittedAt, completedAt } = report;
   const status = reportStatus(report);
-  return { taskId, status, request, credits, charged, files, submittedAt, completedAt };
+  const spent = usage && { usage };
+  return { taskId, status, request, credits, charged, files, ...spent, submittedAt, completedAt };
 }
 
 /** A task of the ledger as scripts get it. */

@@ -1,7 +1,7 @@
 import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { checkRequest } from "../models/check.ts";
+import { checkRequest, type GeneratorTerms } from "../models/check.ts";
 import type { Labels } from "../models/labels.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
@@ -19,9 +19,14 @@ export function inputFrom(options: RequestOptions): RequestInput {
 }
 
 /** @throws InvalidRequestError for the first rule of the service's document that a request breaks */
-export function checkedFrom(options: RequestOptions, matrix: Matrix): CheckedRequest {
+export function checkedFrom(
+  options: RequestOptions,
+  matrix: Matrix,
+  generator: GeneratorTerms | null,
+): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
-  return checkRequest(inputFrom(options), matrix, { validate: options.validate !== false, labels: LABELS });
+  const validate = options.validate !== false;
+  return checkRequest(inputFrom(options), matrix, { validate, labels: LABELS, generator });
 }
 
 /** How long to wait, and how often to poll. @throws UsageError */

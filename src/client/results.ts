@@ -1,6 +1,7 @@
 import type { ManifestProblem } from "../core/batch/check-rows.ts";
 import type { ReportStatus } from "../core/task/report.ts";
 import type { Charged, ErrorType } from "../lib/error-types.ts";
+import type { Usage } from "../task/lifecycle.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";
@@ -18,6 +19,8 @@ export interface TaskFacts {
   credits: number | null;
   charged: Charged;
   files: SavedFile[];
+  /** What the user's own generator says of cost and tokens; absent if it says nothing. */
+  usage?: Usage;
   /** ISO 8601, as all times. */
   submittedAt: string | null;
   completedAt: string | null;

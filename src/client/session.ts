@@ -10,7 +10,15 @@ export interface ClientSession {
   readonly folders: Folders;
   readonly settings: Pick<
     EffectiveSettings,
-    "get" | "dailyCredits" | "confirmAbove" | "matrixFile" | "forget"
+    | "get"
+    | "dailyCredits"
+    | "confirmAbove"
+    | "matrixFile"
+    | "model"
+    | "generator"
+    | "stored"
+    | "flag"
+    | "forget"
   >;
   /** How messages name options. */
   readonly optionNames: OptionNames;
@@ -20,6 +28,8 @@ export interface ClientSession {
   onRefill(credits: number): void;
   /** Called with the main noun of a prompt that the embedded sandbox paints without it. */
   readonly onUnknownSubject?: ((noun: string) => void) | undefined;
+  /** Called where the end of a command waits for the replies of paid requests. @param count how many there are */
+  onPaidReplies?(count: number): void;
   /** Called after every exchange with the service. */
   readonly onExchange?: HttpClientOptions["onExchange"] | undefined;
 }

@@ -9,6 +9,14 @@ import type { Refusal } from "../models/rules/rule.ts";
 import { SETTINGS, type SettingName, type SettingType } from "../store/settings-table.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { switchValue } from "./effective-settings.ts";
+import {
+  checkSecret,
+  fieldsOption,
+  headersOption,
+  pixelsOption,
+  placesOption,
+  sizeFormOption,
+} from "./generator-values.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** What checks depend on. */
@@ -20,9 +28,29 @@ interface CheckedBy {
 /** @returns the value as it is stored @throws UsageError */
 type Check = (value: string, name: SettingName, by: CheckedBy) => string | Promise<string>;
 
+/** A check that only refuses: the value is stored as it was given. */
+const asGiven =
+  (check: (label: string, value: string) => unknown): Check =>
+  (value, name) => {
+    check(name, value);
+    return value;
+  };
+
 const CHECKS: Readonly<Record<SettingType, Check>> = {
   key: checkApiKey,
   baseUrl: checkBaseUrl,
+  // Loaded late: few have a generator of their own.
+  generator: async (value, name) => {
+    const { parseGeneratorSpec } = await import("../generators/parse-spec.ts");
+    return parseGeneratorSpec(value, name).name;
+  },
+  generatorKey: checkSecret,
+  text: notBlank,
+  pixels: asGiven(pixelsOption),
+  places: asGiven(placesOption),
+  sizeForm: (value, name) => sizeFormOption(name, value),
+  fields: asGiven(fieldsOption),
+  headers: asGiven(headersOption),
   model: async (value, name, by) => {
     const matrix = await by.matrix();
     refuse(unknownModel(value, name, matrix), "To see all models: imggen models");
@@ -37,10 +65,7 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
     return canonicalQuality(value) ?? value;
   },
   folder: notBlank,
-  duration: (value, name) => {
-    timeoutOption(name, value);
-    return value;
-  },
+  duration: asGiven(timeoutOption),
   switch: (value, name) => switchValue(name, value),
   command: (value, name) => parseUploadCommand(value, name).text,
   credits: (value, name) => String(wholeNumberOption(name, value, { min: 0 })),

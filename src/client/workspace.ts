@@ -15,6 +15,13 @@ export interface WorkspaceOptions {
   requestTimeoutMs?: number | undefined;
   /** A connection that is already open, for the first submit to the configured service. */
   early?: EarlyConnection | null;
+  /** Whether the queue before the user's own generator only says how tasks stand, and runs none. Default false. */
+  onlyLooks?: boolean;
+}
+
+/** Whether nothing is paid for: in the sandbox, and at a generator of the user's own. */
+function isFree({ identity, generator }: Connection): boolean {
+  return identity.baseUrl === SANDBOX_SERVICE || generator?.isPaid === false;
 }
 
 /** How the caller of some tasks is notified of them, and stops them. */
@@ -32,11 +39,14 @@ export class Workspace {
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
-  constructor(session: ClientSession, { requestTimeoutMs, early = null }: WorkspaceOptions = {}) {
+  constructor(
+    session: ClientSession,
+    { requestTimeoutMs, early = null, onlyLooks = false }: WorkspaceOptions = {},
+  ) {
     this.ledger = openLedger(session);
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
-    this.#connections = new Connections(session, requestTimeoutMs, early);
+    this.#connections = new Connections(session, { requestTimeoutMs, early, onlyLooks });
   }
 
   /** What one caller's tasks need: the same for every task of an account. */
@@ -62,8 +72,10 @@ export class Workspace {
   async #deps(connection: Connection, caller: Caller & Pick<TaskDeps, "published">): Promise<TaskDeps> {
     const { settings, context } = this.#session;
     const { clock, fileMode, random } = context;
-    const { identity, taskMs } = connection;
-    const schedules = this.#schedules.get(connection) ?? new PollingSchedules(this.ledger, identity, taskMs);
+    const { identity, taskMs, generator } = connection;
+    const schedules =
+      this.#schedules.get(connection) ??
+      new PollingSchedules(this.ledger, identity, taskMs, generator !== undefined);
     this.#schedules.set(connection, schedules);
     return {
       connection,
@@ -73,8 +85,7 @@ export class Workspace {
       fileMode,
       random,
       ...caller,
-      // The sandbox is free.
-      dailyCredits: identity.baseUrl === SANDBOX_SERVICE ? null : await settings.dailyCredits(),
+      dailyCredits: isFree(connection) ? null : await settings.dailyCredits(),
       downloadIdleMs: this.#requestTimeoutMs,
     };
   }

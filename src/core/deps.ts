@@ -19,8 +19,21 @@ export interface Connection {
   topUpHint?: string | null | undefined;
   /** How long its tasks take, in milliseconds, if known in advance (the embedded sandbox). */
   taskMs?: number | undefined;
+  /** The queue before the user's own generator; absent where the service is another program's. */
+  generator?: OwnQueue | undefined;
   /** Masks the account's API key in text from the service. */
   maskKey: (text: string) => string;
+}
+
+/** The queue before the user's own generator, in this process. */
+export interface OwnQueue {
+  /** The generator's name, as it can be given again. */
+  name: string;
+  isPaid: boolean;
+  /** How many of its requests are under way at once. */
+  concurrency: number;
+  /** How long one image may take, in milliseconds. */
+  timeoutMs: number;
 }
 
 /** What a use case depends on: the ledger, and what the tasks of each account need. */

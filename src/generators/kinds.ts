@@ -1,4 +1,7 @@
+import type { Matrix } from "../models/matrix.ts";
 import type { Generator, GeneratorDeps } from "./generator.ts";
+import { OPENAI_DEFAULT_MODEL, OPENAI_MATRIX } from "./openai/models.ts";
+import { serverFormOf } from "./openai/servers.ts";
 import { isPrivateHost } from "./private-host.ts";
 import type { GeneratorOptions, GeneratorSpec } from "./spec.ts";
 
@@ -11,6 +14,8 @@ interface Kind<Name extends KindName> {
   load(): Promise<(spec: SpecOf<Name>, options: GeneratorOptions, deps: GeneratorDeps) => Generator>;
   /** Whether its images are paid for, where the user does not say. */
   isPaid(spec: SpecOf<Name>): boolean;
+  /** The models that it is known to have; absent where nothing is known. It may have others. */
+  models?(spec: SpecOf<Name>): { known: Matrix; default: string } | null;
 }
 
 /** Every kind of generator. A new one is a file that makes a `Generator`, and an entry here. */
@@ -18,6 +23,8 @@ const KINDS: { readonly [Name in KindName]: Kind<Name> } = {
   openai: {
     load: async () => (await import("./openai/openai-generator.ts")).openAiGenerator,
     isPaid: isOnThePublicInternet,
+    models: ({ url }) =>
+      serverFormOf(url).isOpenAi ? { known: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null,
   },
   sdapi: {
     load: async () => (await import("./sdapi/sdapi-generator.ts")).sdapiGenerator,
@@ -42,6 +49,16 @@ export async function openGenerator(
 /** Whether images are paid for, where the user does not say: all but a command's, and those of a private network. */
 export function isPaidByDefault(spec: GeneratorSpec): boolean {
   return kindOf(spec).isPaid(spec);
+}
+
+/** The models that a generator is known to have; it may have others. */
+export function knownModels(spec: GeneratorSpec): Matrix {
+  return kindOf(spec).models?.(spec)?.known ?? [];
+}
+
+/** What it makes images with where no model is named, if that is known. */
+export function defaultModelOf(spec: GeneratorSpec): string | null {
+  return kindOf(spec).models?.(spec)?.default ?? null;
 }
 
 function isOnThePublicInternet({ url }: { url: string }): boolean {

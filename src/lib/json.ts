@@ -15,3 +15,8 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return isJsonObject(value) ? value : {};
 }
+
+/** Whether a value is a list of texts. */
+export function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}

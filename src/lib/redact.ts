@@ -22,9 +22,10 @@ function withoutUser(text: string): string {
 /** Replaces the hidden part of an API key. */
 export const KEY_MASK = "sk-…";
 
-/** An API key for display: `sk-…` and its last four characters, or only `sk-…` if the key is short. */
+/** An API key for display: `sk-…` and its last four characters, or only `sk-…` if the key is short. Of another secret without `sk-`. */
 export function maskKey(key: string): string {
-  return key.length < LONG_ENOUGH ? KEY_MASK : `${KEY_MASK}${key.slice(-4)}`;
+  const mask = key.startsWith("sk-") ? KEY_MASK : "…";
+  return key.length < LONG_ENOUGH ? mask : `${mask}${key.slice(-4)}`;
 }
 
 /** A key that is cut off by the end of the text is recognised by at least this many characters. */
@@ -47,6 +48,12 @@ export function keyMasker(key: string): (text: string) => string {
     whole ??= patternOf(spellingsOf(key));
     return text.replace(whole, () => mask);
   };
+}
+
+/** Masks several keys, as `keyMasker` does each. */
+export function keysMasker(keys: readonly string[]): (text: string) => string {
+  const maskers = keys.map(keyMasker);
+  return (text) => maskers.reduce((masked, mask) => mask(masked), text);
 }
 
 function startOf(spellings: readonly string[]): string {

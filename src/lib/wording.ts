@@ -6,6 +6,7 @@ export interface OptionNames {
   again: string;
   maxCredits: string;
   noValidate: string;
+  noWait: string;
   /** The cap of a batch, with its value. */
   budget: string;
   yes: string;
@@ -31,6 +32,7 @@ export const FLAG_NAMES: OptionNames = {
   again: "--again",
   maxCredits: "--max-credits",
   noValidate: "--no-validate",
+  noWait: "--no-wait",
   budget: "--max-credits <n>",
   yes: "--yes",
   home: "IMGGEN_HOME",

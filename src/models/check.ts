@@ -1,9 +1,10 @@
+import type { ImggenError } from "../lib/error-types.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
 import { FLAG_LABELS, type Labels } from "./labels.ts";
-import { DEFAULT_MODEL, type Matrix } from "./matrix.ts";
+import { DEFAULT_MODEL, type Matrix, type Model, model } from "./matrix.ts";
 import { imageCount, imagesOverHttps, imageUrls, maxImages } from "./rules/images.ts";
 import { modelListed, price, unknownModelRefusal } from "./rules/model.ts";
 import { emptyPromptRefusal, promptLength, promptText } from "./rules/prompt.ts";
@@ -22,6 +23,16 @@ export interface CheckOptions {
    * they are uploaded. Absent: only URLs are taken.
    */
   uploads?: boolean | undefined;
+  /** The user's own generator, where it takes the place of the service; absent or null for the service. */
+  generator?: GeneratorTerms | null | undefined;
+}
+
+/** What a request to the user's own generator is checked by. What no matrix has is the generator's to say. */
+export interface GeneratorTerms {
+  /** Whether its images cost nothing, whatever the matrix says. */
+  isFree: boolean;
+  /** What a request gets that names no model; an error says why there is none. */
+  defaultModel: string | ImggenError;
 }
 
 /** In the order in which problems are most useful to the user. */
@@ -53,10 +64,12 @@ export function checkRequest(
   const empty = emptyPromptRefusal(input.prompt, labels.prompt);
   if (empty !== undefined) throw refused(empty);
 
+  const { generator } = options;
+  if (generator) return checkedForGenerator({ input, matrix, labels }, generator, options);
   const name = input.model ?? DEFAULT_MODEL;
-  const model = resolveModel(name, matrix);
-  if (model !== undefined) {
-    const subject = { input, model, matrix, labels, uploads: options.uploads };
+  const known = resolveModel(name, matrix);
+  if (known !== undefined) {
+    const subject = { input, model: known, matrix, labels, uploads: options.uploads };
     return options.validate === false ? sentAsGiven(subject) : validated(subject);
   }
   const unknown = unknownModelRefusal(name, labels.model, matrix);
@@ -86,6 +99,33 @@ function sentAsGiven(subject: RuleInput): CheckedRequest {
     credits: estimateCost(model, input.quality).credits,
     warnings: [...unchecked(judge(subject)), ...(guess === undefined ? [] : [`${guess.message}.`])],
   };
+}
+
+/** The document says nothing of a generator, so that it warns of nothing; a name is handed on as it is. */
+function checkedForGenerator(
+  { input, matrix, labels }: Omit<RuleInput, "model">,
+  { isFree, defaultModel }: GeneratorTerms,
+  { validate }: CheckOptions,
+): CheckedRequest {
+  const name = input.model ?? defaultModel;
+  if (typeof name !== "string") throw name;
+  const known = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
+  const subject = { input, model: known, matrix, labels, uploads: true };
+  const broken = validate === false ? undefined : judge(subject).find(isRefusal);
+  if (broken !== undefined) throw refused(broken);
+  const guess = isFree ? undefined : price(subject);
+  // It makes one image for each request that it gets, and as many are sent as are wanted.
+  const sent = { ...normalizeInput(input, known), maxImages: input.maxImages };
+  return {
+    request: toRequest(validate === false ? input : sent, name),
+    credits: isFree ? 0 : estimateCost(known, input.quality).credits,
+    warnings: guess === undefined ? [] : [`${guess.message}.`],
+  };
+}
+
+/** A model of which only the generator knows what it takes. */
+function unknownToUs(id: string): Model {
+  return model(id, { promptLimit: Number.MAX_SAFE_INTEGER });
 }
 
 function judge(subject: RuleInput): Finding[] {

@@ -11,12 +11,24 @@ import { SETTING_NAMES, SETTINGS, type SettingName, type SettingType } from "./s
 export type Settings = { [Name in SettingName]?: string } & {
   /** The base URL that the key was stored with: it is sent to no other. */
   apiKeyBaseUrl?: string;
+  /** The origin that the generator's key was stored for: it is sent to no other. */
+  generatorKeyOrigin?: string;
 };
+
+/** Settings that only come with another one. */
+export const COMPANIONS = ["apiKeyBaseUrl", "generatorKeyOrigin"] as const;
+
+/** Whether a name is that of a setting which users see. */
+export function isOwnSetting(name: keyof Settings): name is SettingName {
+  return name !== "apiKeyBaseUrl" && name !== "generatorKeyOrigin";
+}
 
 /** Types that people may write as another type of JSON value: both forms are read. */
 const OTHER_TYPES: { [Type in SettingType]?: "number" | "boolean" } = {
   switch: "boolean",
   credits: "number",
+  pixels: "number",
+  places: "number",
 };
 
 /** Where the settings of a config folder are. */
@@ -49,11 +61,11 @@ export function readSettings(file: string): Settings {
 function parseSettings(text: string, file: string): Settings {
   const json = readObject(text, file);
   const settings: Settings = {};
-  for (const name of [...SETTING_NAMES, "apiKeyBaseUrl"] as const) {
+  for (const name of [...SETTING_NAMES, ...COMPANIONS]) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
     const type = typeof value;
-    const other = name === "apiKeyBaseUrl" ? undefined : OTHER_TYPES[SETTINGS[name].type];
+    const other = isOwnSetting(name) ? OTHER_TYPES[SETTINGS[name].type] : undefined;
     if (type !== "string" && type !== other) throw corrupt(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }

@@ -20,6 +20,52 @@ const TABLE = {
     variable: "IMGGEN_BASE_URL",
     help: "the service's address; plain http: is for this machine only",
   },
+  generator: {
+    type: "generator",
+    variable: "IMGGEN_GENERATOR",
+    help: "your own generator in place of a service: openai, a URL, sdapi:<url>, command:<command line>",
+  },
+  generatorKey: {
+    type: "generatorKey",
+    variable: "IMGGEN_GENERATOR_KEY",
+    help: "the generator's key, or user:password; imggen login --generator stores it for one address",
+  },
+  generatorModel: { type: "text", help: "the model where --model names none" },
+  generatorSide: {
+    type: "pixels",
+    help: "longest side in pixels for 1K or no quality, 2K is twice as long (default: 1024)",
+    default: "1024",
+  },
+  generatorSize: {
+    type: "sizeForm",
+    help: "how a size is sent: WxH, width,height or aspect_ratio (default: as the server is known to take it)",
+  },
+  generatorConcurrency: {
+    type: "places",
+    help: "requests at once, over all processes (default: 1)",
+    default: "1",
+  },
+  generatorTimeout: {
+    type: "duration",
+    help: "how long one image may take (default: 10m)",
+    default: "10m",
+  },
+  generatorField: {
+    type: "fields",
+    help: "fields of every request, as name=value, separated by spaces: steps=20 'negative_prompt=no text'",
+  },
+  generatorHeader: {
+    type: "headers",
+    help: "headers of every request, as name=VARIABLE, whose value the variable holds",
+  },
+  generatorPaid: {
+    type: "switch",
+    help: "true: its images cost money, so that no request is sent twice (default: by its address)",
+  },
+  generatorFree: {
+    type: "switch",
+    help: "true: its images cost nothing (default: by its address)",
+  },
   model: {
     type: "model",
     variable: "IMGGEN_MODEL",

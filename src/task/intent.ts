@@ -11,6 +11,12 @@ export interface ServiceIdentity {
 /** How tasks of the embedded sandbox name their service: its address changes at each start. */
 export const SANDBOX_SERVICE = "sandbox";
 
+/**
+ * The key of tasks at the user's own generator, whose name is then their service: the fingerprint of the word
+ * "generator", which is no key.
+ */
+export const GENERATOR_KEY_ID = "b0c63f2a34c7b97f";
+
 /** What is about to be submitted, and everything that another process needs to finish it. */
 export interface Intent {
   request: GenerationRequest;

@@ -26,6 +26,9 @@ export interface CheckedRequest {
   warnings: string[];
 }
 
+/** The model of a request to the user's own generator that has but one, and no name for it: no model is sent. */
+export const ANY_MODEL = "default";
+
 /** What the service takes as a reference image (section 2.2). */
 export const REFERENCE_TYPES: readonly ImageType[] = ["jpeg", "png", "webp"];
 

@@ -1,4 +1,5 @@
 import type { CommandModule } from "../session/command.ts";
+import { GENERATOR_FLAGS, longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
 
 interface CommandEntry {
@@ -49,13 +50,13 @@ export const COMMANDS: Record<string, CommandEntry> = {
   show: {
     group: "Tasks",
     summary: "show an image in the terminal",
-    refuses: ["profile"],
+    refuses: ["profile", "generator"],
     load: () => import("../commands/show.ts"),
   },
   gallery: {
     group: "Tasks",
     summary: "make an HTML page of saved images",
-    refuses: ["profile"],
+    refuses: ["profile", "generator"],
     load: () => import("../commands/gallery.ts"),
   },
   models: {
@@ -72,19 +73,19 @@ export const COMMANDS: Record<string, CommandEntry> = {
   logout: {
     group: "Account",
     summary: "remove the API key and the base URL",
-    refuses: ["sandbox"],
+    refuses: ["sandbox", "generator"],
     load: () => import("../commands/logout.ts"),
   },
   config: {
     group: "Account",
     summary: "show and change settings",
-    refuses: ["sandbox"],
+    refuses: ["sandbox", "generator"],
     load: () => import("../commands/config.ts"),
   },
   sandbox: {
     group: "Sandbox",
     summary: "serve the whole API on this machine, free",
-    refuses: ["sandbox"],
+    refuses: ["sandbox", "generator"],
     load: () => import("../commands/sandbox.ts"),
   },
   mcp: {
@@ -96,7 +97,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   skill: {
     group: "Agents",
     summary: "print or install a skill that teaches a coding agent to use imggen",
-    refuses: ["sandbox", "profile"],
+    refuses: ["sandbox", "profile", "generator"],
     load: () => import("../commands/skill.ts"),
   },
   doctor: {
@@ -107,7 +108,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   completion: {
     group: "Setup",
     summary: "print a script that completes commands in a shell",
-    refuses: ["sandbox", "profile"],
+    refuses: ["sandbox", "profile", "generator"],
     load: () => import("../commands/completion.ts"),
   },
 };
@@ -119,5 +120,8 @@ export function isCommand(name: string): boolean {
 
 /** The global flags, in their long form, that a command refuses. */
 export function refusedGlobals(command: string): string[] {
-  return (COMMANDS[command]?.refuses ?? []).map((name) => `--${name}`);
+  const ofGenerator = GENERATOR_FLAGS.map(({ setting }) => longFlag(setting));
+  return (COMMANDS[command]?.refuses ?? []).flatMap((name) =>
+    name === "generator" ? ofGenerator : [longFlag(name)],
+  );
 }

@@ -14,6 +14,9 @@ const DESCRIPTION_INDENT = " ".repeat(6);
 /** The heading of the program's own options, which every command takes but for those that it refuses. */
 export const GLOBAL_OPTIONS = "Global options:";
 
+/** The heading of those about the user's own generator, which a topic of the help describes. */
+export const GENERATOR_OPTIONS = "Options of your own generator:";
+
 /** How many columns help may take on a stream. */
 export function helpColumns({ columns }: OutputStream): number {
   return Math.min(columns || COLUMNS_OF_A_PIPE, MOST_COLUMNS);
@@ -28,7 +31,7 @@ export function helpLayout(all: boolean): HelpConfiguration {
     minWidthToWrap: FEWEST_DESCRIPTION_COLUMNS,
     // Global options carry their own heading, so they come last.
     visibleOptions(command) {
-      const own = new Help().visibleOptions(command).filter((option) => all || !isAdvanced(option));
+      const own = new Help().visibleOptions(command).filter((option) => isShown(option, all));
       return own.toSpliced(-1, 0, ...inheritedOptions(command));
     },
     /** Commands and what is said of advanced options before the global options. */
@@ -53,6 +56,10 @@ export function helpLayout(all: boolean): HelpConfiguration {
   };
 }
 
+function isShown(option: Option, all: boolean): boolean {
+  return option.helpGroupHeading !== GENERATOR_OPTIONS && (all || !isAdvanced(option));
+}
+
 function isAdvanced({ helpGroupHeading }: Option): boolean {
   return helpGroupHeading === OPTION_GROUPS.advanced;
 }
@@ -62,7 +69,9 @@ function inheritedOptions(command: Command): Option[] {
   const [name = ""] = wordsOf(command);
   const above = (each: Command): Option[] =>
     each.parent === null ? [] : [...each.parent.options, ...above(each.parent)];
-  return above(command).filter(({ long }) => long == null || !refusedGlobals(name).includes(long));
+  return above(command).filter(
+    (option) => isShown(option, true) && (option.long == null || !refusedGlobals(name).includes(option.long)),
+  );
 }
 
 /**

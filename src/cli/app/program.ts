@@ -1,12 +1,14 @@
 import { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
+import { collect } from "../flags/option-groups.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { describeBriefly, plainWords, type RunWith, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
+import { GENERATOR_FLAGS, longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
 import { COMMANDS, isCommand, refusedGlobals } from "./commands.ts";
-import { GLOBAL_OPTIONS, helpColumns, helpLayout } from "./help-layout.ts";
+import { GENERATOR_OPTIONS, GLOBAL_OPTIONS, helpColumns, helpLayout } from "./help-layout.ts";
 
 /** What the parser answers by itself. */
 const BUILT_IN: readonly string[] = ["help", "version"];
@@ -58,6 +60,7 @@ export async function buildProgram(
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
       program.outputHelp();
     });
+  addGeneratorOptions(program);
   const [chosen] = namedCommand(argv);
   if (!inFull && chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
     throw (await import("./usage-error.ts")).unknownCommand(chosen, plainWords(argv));
@@ -70,6 +73,16 @@ export async function buildProgram(
   }
   addBuiltIn(program, onText);
   return program;
+}
+
+/** Every command takes them. The help of each shows the first alone, and that of the topic all. */
+function addGeneratorOptions(program: Command): void {
+  for (const { setting, value, help, isRepeatable } of GENERATOR_FLAGS) {
+    const flags = value === null ? longFlag(setting) : `${longFlag(setting)} ${value}`;
+    program.optionsGroup(setting === "generator" ? GLOBAL_OPTIONS : GENERATOR_OPTIONS);
+    if (isRepeatable) program.option(flags, help, collect);
+    else program.option(flags, help);
+  }
 }
 
 function addBuiltIn(program: Command, onText: (text: string) => void): void {
@@ -110,11 +123,15 @@ function runWith(argv: readonly string[], context: Context, outcome: { exitCode:
 /** @throws UsageError for a global flag that the command does not act on */
 function refuseGlobals(command: Command, options: object): void {
   const [name = ""] = wordsOf(command);
-  const [flag] = refusedGlobals(name).filter((each) => each.slice(2) in options);
+  const [flag] = refusedGlobals(name).filter((each) => camelCase(each.slice(2)) in options);
   if (flag === undefined) return;
   throw new UsageError(`imggen ${name} does not act on ${flag}, so nothing was done.`, {
     hint: `Omit ${flag}.`,
   });
+}
+
+function camelCase(flag: string): string {
+  return flag.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase());
 }
 
 /** What each flag takes is loaded only where something is empty. @throws UsageError */

@@ -4,9 +4,10 @@ import { checkBaseUrl } from "../../client/account.ts";
 import { openLedger } from "../../client/open-ledger.ts";
 import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import { checkRequest } from "../../models/check.ts";
 import { inputOf } from "../../models/wire.ts";
-import { SANDBOX_SERVICE } from "../../task/intent.ts";
+import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../task/intent.ts";
 import {
   addGenerateOptions,
   addOutputOptions,
@@ -61,12 +62,22 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const replacesImages = values.image !== undefined;
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
-  const options = { validate: flags.validate, uploads: await canUpload(values.image, session) };
   const input = { ...inputOf(earlier.request), ...values };
+  const generator = await session.generatorTerms({ model: input.model, dryRun: flags.dryRun });
+  const uploads = await canUpload(generator ? input.image : values.image, session);
+  const options = { validate: flags.validate, uploads, generator };
   const checked = checkRequest(input, await session.matrix(), options);
   // A request that was changed does not stand for the earlier one.
   const repeated = isDeepStrictEqual(checked.request, earlier.request) ? earlier.record : null;
   return runRequest(checked, { ...flags, again: true }, session, repeated);
+}
+
+/** How tasks name the service in effect; undefined where none is set. */
+async function serviceName(session: Session): Promise<string | undefined> {
+  const own = await session.ownGenerator();
+  if (own !== null) return own.spec.name;
+  const setting = await session.settings.get("baseUrl");
+  return setting && checkBaseUrl(setting.value, setting.label);
 }
 
 /**
@@ -74,8 +85,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
  * another service without a warning. @throws UsageError if another is configured
  */
 async function requireSameService({ service: own, record }: ImageOrigin, session: Session): Promise<void> {
-  const setting = await session.settings.get("baseUrl");
-  const configured = setting && checkBaseUrl(setting.value, setting.label);
+  const configured = await serviceName(session);
   if (configured === undefined || configured === own) return;
   const other = `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
   if (own === SANDBOX_SERVICE) {
@@ -84,7 +94,10 @@ async function requireSameService({ service: own, record }: ImageOrigin, session
     });
   }
   // A sidecar may have been written by anyone, so the key is never sent to the address in it.
-  const there = `To submit it where it was charged, set IMGGEN_BASE_URL=${own} and its key.\n`;
+  const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
+  const there = isGenerator
+    ? `To submit it where it was made, add --generator ${shellWord(own)}\n`
+    : `To submit it where it was charged, set IMGGEN_BASE_URL=${own} and its key.\n`;
   throw new UsageError(`This was charged at ${own}, and ${configured} is configured.`, {
     hint: record ? there + other : other,
   });

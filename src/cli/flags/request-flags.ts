@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Effective } from "../../client/effective-settings.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
@@ -86,16 +87,22 @@ export interface RequestValues {
 const FROM_SETTINGS = SETTING_NAMES.filter((name) => isFieldName(name));
 
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
-export async function readRequestFlags(flags: RequestFlags, { settings }: Session): Promise<RequestValues> {
+export async function readRequestFlags(flags: RequestFlags, session: Session): Promise<RequestValues> {
+  const { settings } = session;
   const given: RequestFlags = { ...flags };
   const labels: { -readonly [Name in FieldName]?: string } = {};
   for (const name of FROM_SETTINGS) {
     const setting = await settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
-    if (setting === undefined) continue;
+    if (setting === undefined || isOfService(name, setting, session)) continue;
     given[name] = setting.value;
     labels[name] = setting.label;
   }
   return { values: valuesOf(given), labels };
+}
+
+/** Whether a setting is the service's default model: which one the user's own generator has, its terms say. */
+function isOfService(name: string, { source }: Effective, { isSandbox, settings }: Session): boolean {
+  return name === "model" && source !== "flag" && !isSandbox && settings.generator() !== undefined;
 }
 
 /** The values that flags give; those that are not set are absent. @throws UsageError */

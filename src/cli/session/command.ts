@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { GENERATOR_FLAGS, longFlag } from "./generator-flags.ts";
 import type { Session } from "./session.ts";
 
 /** What a command's file offers: it adds its own flags, and says what to run. */
@@ -22,7 +23,10 @@ export type RunWith = <Arguments extends unknown[]>(
 ) => (...args: Arguments) => Promise<void>;
 
 /** Global flags that take a value. */
-const WITH_VALUE: ReadonlySet<string | undefined> = new Set(["--profile"]);
+const WITH_VALUE: ReadonlySet<string | undefined> = new Set([
+  "--profile",
+  ...GENERATOR_FLAGS.flatMap(({ setting, value }) => (value === null ? [] : [longFlag(setting)])),
+]);
 
 /** The words of a command line that are neither flags nor the values of global flags: first the command's name. */
 export function plainWords(argv: readonly string[]): string[] {

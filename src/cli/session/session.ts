@@ -1,19 +1,22 @@
 import { EffectiveSettings } from "../../client/effective-settings.ts";
 import { type Folders, foldersOf, NoHomeError } from "../../client/folders.ts";
+import type { OwnGenerator } from "../../client/own-generator.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import type { ClientSession } from "../../client/session.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
+import type { GeneratorTerms } from "../../models/check.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
 import type { Context } from "../session/context.ts";
 import { Console } from "../text/console.ts";
+import { type GeneratorOptions, generatorSettings } from "./generator-flags.ts";
 
 /** The global flags. */
-export interface GlobalOptions {
+export interface GlobalOptions extends GeneratorOptions {
   json?: boolean;
   quiet?: boolean;
   verbose?: boolean;
@@ -46,10 +49,11 @@ export class Session implements ClientSession {
       color: options.color !== false,
       events: options.progress === "json",
     });
-    this.settings = new EffectiveSettings(context.env, () => {
+    const read = () => {
       this.requireProfile();
       return readSettings(settingsFile(this.#settingsFolder));
-    });
+    };
+    this.settings = new EffectiveSettings(context.env, read, generatorSettings(options));
   }
 
   /** The profile in use, and what chose it; null for the settings without a name. */
@@ -82,17 +86,40 @@ export class Session implements ClientSession {
     return this.#matrix;
   }
 
-  /** What reads a matrix file is loaded only where there is one. */
+  /** The user's own generator, where it takes the place of a service. @throws UsageError, AuthRequiredError */
+  async ownGenerator(): Promise<OwnGenerator | null> {
+    const { generatorInEffect } = await import("../../client/service-in-effect.ts");
+    return generatorInEffect(this);
+  }
+
+  /**
+   * By what requests to the user's own generator are checked; null for a service. Where no model is named, it may be asked
+   * for those that it has.
+   * @param request `dryRun`: no connection is to be opened
+   */
+  async generatorTerms(request: {
+    model: string | undefined;
+    dryRun: boolean | undefined;
+  }): Promise<GeneratorTerms | null> {
+    const own = await this.ownGenerator();
+    if (own === null) return null;
+    const { termsAsked, termsUnasked } = await import("../../client/generator-terms.ts");
+    const isAsked = request.model === undefined && request.dryRun !== true;
+    return isAsked ? termsAsked(own, this) : termsUnasked(own, this);
+  }
+
+  /** What reads a matrix file, and knows what generators do, is loaded only where there is one. */
   async #readMatrix(): Promise<Matrix> {
-    if (!this.#hasMatrixFile()) return MODELS;
+    if (!this.#hasOwnModels()) return MODELS;
     const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
     return matrixInEffect(this);
   }
 
   /** Without a home folder there are no settings, and what only shows models needs none. */
-  #hasMatrixFile(): boolean {
+  #hasOwnModels(): boolean {
     try {
-      return this.settings.matrixFile() !== undefined;
+      if (this.settings.matrixFile() !== undefined) return true;
+      return !this.isSandbox && this.settings.generator() !== undefined;
     } catch (error) {
       if (error instanceof NoHomeError) return false;
       throw error;
@@ -132,6 +159,13 @@ export class Session implements ClientSession {
 
   onRefill(credits: number): void {
     void this.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
+  }
+
+  /** Said under --quiet too: the command seems to be over. */
+  onPaidReplies(count: number): void {
+    const replies = count === 1 ? "the reply of a paid request" : `the replies of ${count} paid requests`;
+    const second = this.context.signal.aborted ? " Ctrl-C again gives it up." : "";
+    void this.console.error([`Waiting for ${replies}, so that no image is lost.${second}`]);
   }
 
   /** Says once what the sandbox's painter does not know: of a batch, one is enough. */

@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
-import { checkRequest } from "../../models/check.ts";
+import { checkRequest, type GeneratorTerms } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
@@ -27,6 +27,8 @@ export interface RowDefaults {
   /** How messages name options. */
   names: OptionNames;
   validate: boolean;
+  /** As of `CheckOptions`. */
+  generator?: GeneratorTerms | null;
   shard: Shard | null;
   /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
   template?: string | undefined;
@@ -122,7 +124,8 @@ function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaul
   const input: RequestInput = { ...defaults.values, ...own };
   const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
   try {
-    return checkRequest(input, defaults.matrix, { validate: defaults.validate, labels });
+    const { matrix, validate, generator } = defaults;
+    return checkRequest(input, matrix, { validate, labels, generator });
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
     return [error.messageFor(names), error.hintFor(names)].filter((text) => text !== null).join(" ");

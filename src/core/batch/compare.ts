@@ -1,6 +1,6 @@
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { worded } from "../../lib/wording.ts";
-import { checkRequest } from "../../models/check.ts";
+import { checkRequest, type GeneratorTerms } from "../../models/check.ts";
 import { InvalidRequestError, type Limit } from "../../models/errors.ts";
 import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-values.ts";
 import { FLAG_LABELS } from "../../models/labels.ts";
@@ -27,6 +27,8 @@ export interface Cell {
 export interface CellCheck {
   matrix: Matrix;
   validate: boolean;
+  /** As of `CheckOptions`. */
+  generator?: GeneratorTerms | null;
 }
 
 export interface Comparison {
@@ -100,9 +102,12 @@ function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
 }
 
 /** @returns why the matrix rules it out, in place of a request */
-function checkCell(input: RequestInput, { matrix, validate }: CellCheck): CheckedRequest | ImggenError {
+function checkCell(
+  input: RequestInput,
+  { matrix, validate, generator }: CellCheck,
+): CheckedRequest | ImggenError {
   try {
-    return checkRequest(input, matrix, { validate });
+    return checkRequest(input, matrix, { validate, generator });
   } catch (error) {
     if (error instanceof ImggenError) return error;
     throw error;

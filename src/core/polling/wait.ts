@@ -6,7 +6,7 @@ import type { FailedPoll, PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Usage } from "../../task/lifecycle.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { TaskDeps } from "../deps.ts";
+import type { OwnQueue, TaskDeps } from "../deps.ts";
 import type { TaskFailed } from "../task/report.ts";
 import type { PollingSchedule } from "./fixed.ts";
 
@@ -21,8 +21,20 @@ export interface WaitSettings {
 const TIMEOUT_MS = 180_000;
 const TIMEOUT_4K_MS = 600_000;
 
-/** How long to wait for a request's result. Default: 180 s, and 600 s for 4K. */
-export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest | null): number {
+/** What a generator's own limit may take to end an image, and its queue to say so. */
+const AFTER_LIMIT_MS = 15_000;
+
+/**
+ * How long to wait for a request's result. Default: 180 s, and 600 s for 4K; at the user's own generator as long as its
+ * images may take.
+ */
+export function waitTimeoutMs(
+  settings: WaitSettings,
+  request: GenerationRequest | null,
+  generator?: Pick<OwnQueue, "timeoutMs">,
+): number {
+  const images = request?.maxImages ?? 1;
+  if (generator && settings.timeoutMs === null) return images * (generator.timeoutMs + AFTER_LIMIT_MS);
   return settings.timeoutMs ?? (request?.quality === "4K" ? TIMEOUT_4K_MS : TIMEOUT_MS);
 }
 

@@ -19,6 +19,8 @@ export interface ReferenceFile {
   bytes: number;
   /** Of its bytes, in hex. */
   sha256: string;
+  /** Of its type, without the dot. */
+  extension: string;
   /** Something that the service may not accept; null for nothing. */
   warning: string | null;
 }
@@ -55,11 +57,17 @@ export async function readReferenceFile(
     given,
     path: file,
     bytes: bytes.length,
-    sha256: createHash("sha256").update(bytes).digest("hex"),
+    sha256: sha256Of(bytes),
+    extension,
     warning: isDoubtful
       ? `${given} has ${groupedDigits(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
       : null,
   };
+}
+
+/** The digest that a reference image is known by, in hex. */
+export function sha256Of(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** Whether a file still has the bytes that were checked. */

@@ -24,13 +24,31 @@ export interface ReferenceOptions {
   env: Record<string, string | undefined>;
 }
 
+/** What a request is with its reference images, and the files that a submit would upload. */
+export interface ReferencePlan {
+  request: GenerationRequest;
+  uploads: readonly ReferenceFile[];
+}
+
+/** A request's reference images, however they get to where they are needed. */
+export interface RequestReferences {
+  /** The request by which the ledger knows it; null where that is not known yet. */
+  known(request: GenerationRequest): Promise<GenerationRequest | null>;
+  plan(request: GenerationRequest, nowMs: number): Promise<ReferencePlan>;
+  /** The last thing before the request is recorded and submitted. */
+  ready(
+    request: GenerationRequest,
+    deps: UploadDeps,
+  ): Promise<{ request: GenerationRequest; warnings: string[] }>;
+}
+
 type UploadDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress">;
 
 /** A task may wait for its turn at the service before its reference images are fetched. */
 const LEAST_LEFT_MS = 10 * 60_000;
 
 /** A request's reference images, on their way to being URLs that the service can fetch. */
-export class ReferenceImages {
+export class ReferenceImages implements RequestReferences {
   readonly #options: ReferenceOptions;
 
   constructor(options: ReferenceOptions) {
@@ -55,10 +73,7 @@ export class ReferenceImages {
    * The request with the URLs of uploads that the service can still fetch, and the files that a submit would upload.
    * @throws StateFolderError
    */
-  async plan(
-    request: GenerationRequest,
-    nowMs: number,
-  ): Promise<{ request: GenerationRequest; uploads: ReferenceFile[] }> {
+  async plan(request: GenerationRequest, nowMs: number): Promise<ReferencePlan> {
     const urls = new Map<string, string>();
     for (const file of this.#options.files) {
       const url = this.#options.usesCache ? await this.#earlier(file) : null;
@@ -122,7 +137,7 @@ function keyOf({ sha256 }: ReferenceFile, { text: command }: UploadCommand): Upl
 }
 
 /** A request with URLs in place of the files that have one. */
-function withUrls(request: GenerationRequest, urls: ReadonlyMap<string, string>): GenerationRequest {
+export function withUrls(request: GenerationRequest, urls: ReadonlyMap<string, string>): GenerationRequest {
   const { image } = request;
   if (image === undefined || urls.size === 0) return request;
   const urlOf = (each: string) => urls.get(each) ?? each;

@@ -62,7 +62,8 @@ export async function awaitTask(
   const schedule = wait.schedule ?? (await deps.schedules.of(request));
   const usualMs = wait.schedule ? null : await deps.schedules.usualMs(request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
-  const options = { schedule, timeoutMs: waitTimeoutMs(wait, request), ageMs, pollAtOnce: recovering };
+  const timeoutMs = waitTimeoutMs(wait, request, deps.connection.generator);
+  const options = { schedule, timeoutMs, ageMs, pollAtOnce: recovering };
   return waitForTask(taskId, options, deps);
 }
 

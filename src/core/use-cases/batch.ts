@@ -73,8 +73,10 @@ async function runPlanned(
     for (const row of left) begun.has(row) ? counts.abandon(row) : counts.leave(row);
     return result();
   });
+  // What its queue would only keep waiting is not submitted yet: a run that stops leaves it unsubmitted.
+  const places = connection.generator?.concurrency ?? concurrency;
   const options = {
-    concurrency,
+    concurrency: Math.min(concurrency, places),
     patienceMs: PATIENCE_WITH_OTHERS_MS,
     onStart(row: PlannedRow) {
       begun.add(row);

@@ -1,11 +1,12 @@
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { TaskDeps } from "../deps.ts";
+import type { OwnQueue, TaskDeps } from "../deps.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.ts";
-import type { ReferenceImages } from "../references/reference-images.ts";
+import type { RequestReferences } from "../references/reference-images.ts";
 import { continueEarlier } from "../task/continue.ts";
 import { dismissTask } from "../task/dismiss.ts";
 import type { TaskReport } from "../task/report.ts";
@@ -13,7 +14,7 @@ import { submitNew, type TaskSpec } from "../task/submit-and-finish.ts";
 
 export interface GenerateSpec extends TaskSpec, CostRules {
   /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
-  references?: Pick<ReferenceImages, "known" | "ready"> | null;
+  references?: Pick<RequestReferences, "known" | "ready"> | null;
   /** The task that the user asked to submit again. */
   repeated: TaskRecord | null;
   /** Whether the request is submitted even if an earlier task for it is unfinished. */
@@ -37,6 +38,7 @@ export async function generate(
 ): Promise<TaskReport> {
   const { checked, destination, wait, maxCredits, references = null } = spec;
   const { reuse, again, repeated } = spec;
+  if (wait === null && deps.connection.generator) throw noQueueLeft(deps.connection.generator);
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
   const say = async (warning: string) => {
@@ -63,10 +65,20 @@ export async function generate(
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
 }
 
+/** The queue before a generator ends with the command, and what waits in it would wait for nobody. */
+function noQueueLeft({ name }: OwnQueue): UsageError {
+  return new UsageError(
+    ({ noWait }) => `${noWait} needs imggen serve: without it the task ends with this command.`,
+    {
+      hint: `Nothing was sent. Run it, and use it as the service: imggen serve --generator ${shellWord(name)}`,
+    },
+  );
+}
+
 /** The request with the URLs of its reference images. Whatever can fail without an upload has been tried before. */
 async function uploaded(
   { checked, destination }: GenerateSpec,
-  references: Pick<ReferenceImages, "ready">,
+  references: Pick<RequestReferences, "ready">,
   deps: TaskDeps,
   say: (warning: string) => Promise<void>,
 ): Promise<GenerationRequest> {

@@ -129,7 +129,7 @@ async function pollOrWait(
 ): Promise<TaskReport> {
   if (wait === null) return seen(await pollOnce(taskId, known.charged, deps), known);
   const schedule = wait.schedule ?? (await deps.schedules.of(known.request));
-  const timeoutMs = waitTimeoutMs(wait, known.request);
+  const timeoutMs = waitTimeoutMs(wait, known.request, deps.connection.generator);
   const usualMs = wait.schedule ? null : await deps.schedules.usualMs(known.request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
   const waited = await waitForTask(taskId, { schedule, timeoutMs, ageMs, pollAtOnce: true }, deps);

@@ -1,7 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { firstInvalidByte, readRegular } from "../../lib/read-file.ts";
-import { type Matrix, MODELS, type Model, model } from "../matrix.ts";
+import { type Columns, type Matrix, MODELS, type Model, model } from "../matrix.ts";
 import { type MatrixEntry, MatrixProblem, readEntries, shownValue } from "./schema.ts";
 
 /** Some thousand models. A file that is larger was meant to be something else. */
@@ -10,9 +10,10 @@ const LARGEST_BYTES = 1024 * 1024;
 /**
  * The models of a run with those of a matrix file.
  * @param hint what to do where it is wrong
+ * @param base as of `mergeMatrix`
  * @throws UsageError naming the file and the field
  */
-export function readMatrix(file: string, hint: string): Matrix {
+export function readMatrix(file: string, hint: string, base?: MatrixBase): Matrix {
   const refused = (why: string, cause?: unknown) =>
     new UsageError(`The model matrix ${file} cannot be used: ${why}.`, { hint, cause });
   let text: string;
@@ -23,7 +24,7 @@ export function readMatrix(file: string, hint: string): Matrix {
   }
   if (text.trim() === "") throw refused("it is empty");
   try {
-    return mergeMatrix(JSON.parse(text));
+    return mergeMatrix(JSON.parse(text), base);
   } catch (error) {
     if (error instanceof SyntaxError) throw refused(`it is not JSON: ${syntaxProblem(error, text)}`, error);
     if (error instanceof MatrixProblem) throw refused(error.message, error);
@@ -47,36 +48,45 @@ function syntaxProblem({ message }: SyntaxError, text: string): string {
   return message.replace(position, ` in line ${line}`);
 }
 
+/** What a matrix file is merged into. */
+export interface MatrixBase {
+  builtIn: Matrix;
+  /** What a model has that only the file names, where it says nothing else. */
+  added: Columns;
+}
+
+const SERVICE: MatrixBase = { builtIn: MODELS, added: {} };
+
 /**
  * The built-in models with the entries of a matrix file: an entry of a known id changes the fields that it names, others
  * are added in the file's order.
- * @param document the file's JSON value @throws MatrixProblem
+ * @param document the file's JSON value @param base default: the service's models @throws MatrixProblem
  */
-export function mergeMatrix(document: unknown): Matrix {
-  const models = new Map(MODELS.map((each) => [each.id, each]));
+export function mergeMatrix(document: unknown, { builtIn, added }: MatrixBase = SERVICE): Matrix {
+  const models = new Map(builtIn.map((each) => [each.id, each]));
   const places = new Map<string, string>();
   readEntries(document).forEach((entry, index) => {
     const at = `models[${index}]`;
-    requireOwnId(entry, at, places);
-    const merged = mergedModel(entry, models.get(entry.id));
+    requireOwnId(entry, at, places, builtIn);
+    const merged = mergedModel(entry, models.get(entry.id), added);
     requireDefaults(merged, entry, at);
     models.set(entry.id, merged);
   });
   return [...models.values()];
 }
 
-function mergedModel({ id, ...cells }: MatrixEntry, builtIn: Model | undefined): Model {
-  return builtIn === undefined ? model(id, cells) : { ...builtIn, ...cells };
+function mergedModel({ id, ...cells }: MatrixEntry, builtIn: Model | undefined, added: Columns): Model {
+  return builtIn === undefined ? model(id, added, cells) : { ...builtIn, ...cells };
 }
 
 /** An id is found in any case, so no two may differ in that alone. */
-function requireOwnId({ id }: MatrixEntry, at: string, places: Map<string, string>): void {
+function requireOwnId({ id }: MatrixEntry, at: string, places: Map<string, string>, builtIn: Matrix): void {
   const lower = id.toLowerCase();
   const earlier = places.get(lower);
   if (earlier !== undefined)
     throw new MatrixProblem(`${at}.id`, `${shownValue(id)} is the id of ${earlier} too`);
   places.set(lower, at);
-  const alike = MODELS.find((each) => each.id.toLowerCase() === lower);
+  const alike = builtIn.find((each) => each.id.toLowerCase() === lower);
   if (alike !== undefined && alike.id !== id)
     throw new MatrixProblem(
       `${at}.id`,

@@ -27,7 +27,13 @@ describe("a reference image on disk", () => {
   it("is taken by its path or its file: URL, and known by its bytes", async () => {
     const folder = await folderWith("a fox.png", PICTURE);
     const file = path.join(folder, "a fox.png");
-    const facts = { path: file, bytes: PICTURE.length, sha256: sha256(PICTURE), warning: null };
+    const facts = {
+      path: file,
+      bytes: PICTURE.length,
+      sha256: sha256(PICTURE),
+      extension: "png",
+      warning: null,
+    };
     expect(await read(folder, "a fox.png")).toEqual({ given: "a fox.png", ...facts });
     const url = pathToFileURL(file).href;
     expect(await read(folder, url)).toEqual({ given: url, ...facts });

@@ -64,7 +64,9 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { template, name } = flags;
   const matrix = await session.matrix();
   const { validate } = flags;
-  const defaults = { matrix, values, labels, names: FLAG_NAMES, validate, shard, template, name };
+  const generator = await session.generatorTerms({ model: values.model, dryRun: flags.dryRun });
+  const checks = { matrix, generator, validate };
+  const defaults = { ...checks, values, labels, names: FLAG_NAMES, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
   const output = await batchDestination(flags, session, { takesColumns: true });
   const rows = await readRows(source, defaults, session);

@@ -66,9 +66,12 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     qualities: await axis("quality", flags.quality, session),
   };
   const matrix = await session.matrix();
-  if (flags.validate) requireKnownValues(axes, matrix);
+  const [model] = axes.models;
+  const generator = await session.generatorTerms({ model, dryRun: flags.dryRun });
+  // What a generator has beside those, only it knows.
+  if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const shared: SharedFields = { image: flags.image };
-  const comparison = compareCells(prompt, axes, shared, { matrix, validate: flags.validate });
+  const comparison = compareCells(prompt, axes, shared, { matrix, validate: flags.validate, generator });
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
     for (const warning of checked.warnings) await session.console.warn(warning);
@@ -131,9 +134,10 @@ async function showCompared({ comparison, ends, result, sheet }: Compared, sessi
 async function axis(
   name: "model" | "ratio" | "quality",
   flag: string[] | undefined,
-  { settings }: Session,
+  { settings, isSandbox }: Session,
 ): Promise<string[]> {
-  const setting = flag === undefined ? await settings.get(name) : undefined;
+  const isOfService = name === "model" && !isSandbox && settings.generator() !== undefined;
+  const setting = flag === undefined && !isOfService ? await settings.get(name) : undefined;
   const values = (flag ?? [setting?.value ?? ""]).flatMap((each) => each.split(","));
   const given = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
   if (flag !== undefined && given.length === 0) {

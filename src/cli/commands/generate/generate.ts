@@ -57,7 +57,8 @@ async function runGenerate(
   const { values, labels } = await readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
   const uploads = await canUpload(values.image, session);
-  const options = { validate: flags.validate, labels, uploads };
+  const generator = await session.generatorTerms({ model: values.model, dryRun: flags.dryRun });
+  const options = { validate: flags.validate, labels, uploads, generator };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);
 }

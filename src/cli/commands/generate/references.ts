@@ -1,10 +1,11 @@
-import { readReferenceFile } from "../../../core/references/reference-file.ts";
-import { ReferenceImages } from "../../../core/references/reference-images.ts";
+import { type ReferenceFile, readReferenceFile } from "../../../core/references/reference-file.ts";
+import { ReferenceImages, type RequestReferences } from "../../../core/references/reference-images.ts";
 import { parseUploadCommand } from "../../../core/references/upload-command.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import { UploadCache } from "../../../store/uploads.ts";
 import type { ReferenceFlags } from "../../flags/generate-flags.ts";
+import type { Context } from "../../session/context.ts";
 import type { Session } from "../../session/session.ts";
 
 /**
@@ -16,13 +17,15 @@ import type { Session } from "../../session/session.ts";
 export async function openReferences(
   images: readonly string[],
   { checkImages = false, uploadCache = true }: ReferenceFlags,
-  { settings, context, folders }: Session,
-): Promise<{ references: ReferenceImages; warnings: string[] }> {
+  session: Session,
+): Promise<{ references: RequestReferences; warnings: string[] }> {
+  const { settings, context, folders } = session;
   const label = FLAG_LABELS.image;
+  const own = await session.ownGenerator();
+  if (own !== null) return privateCopies(images, own.spec.name, checkImages, session);
   const setting = await settings.get("uploadCommand");
   const command = setting === undefined ? null : parseUploadCommand(setting.value, setting.label);
-  const given = command === null ? [] : [...new Set(images.filter(isLocalFile))];
-  const files = await Promise.all(given.map((each) => readReferenceFile(each, label, context.resolvePath)));
+  const files = command === null ? [] : await readFiles(images, context);
   const references = new ReferenceImages({
     files,
     command,
@@ -33,4 +36,27 @@ export async function openReferences(
     env: context.env,
   });
   return { references, warnings: files.flatMap(({ warning }) => warning ?? []) };
+}
+
+/** The user's own generator gets the files themselves. */
+async function privateCopies(
+  images: readonly string[],
+  generator: string,
+  checksUrls: boolean,
+  { context, folders }: Session,
+): Promise<{ references: RequestReferences; warnings: string[] }> {
+  const { PrivateCopies } = await import("../../../core/references/private-copies.ts");
+  const { referencesFolder } = await import("../../../client/service-in-effect.ts");
+  const files = await readFiles(images, context);
+  const folder = referencesFolder(folders.state, generator);
+  return {
+    references: new PrivateCopies({ files, folder, checksUrls, label: FLAG_LABELS.image }),
+    warnings: [],
+  };
+}
+
+/** @throws UsageError if one cannot be used */
+async function readFiles(images: readonly string[], { resolvePath }: Context): Promise<ReferenceFile[]> {
+  const given = [...new Set(images.filter(isLocalFile))];
+  return Promise.all(given.map((each) => readReferenceFile(each, FLAG_LABELS.image, resolvePath)));
 }

@@ -1,5 +1,5 @@
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
-import type { ReferenceImages } from "../../../core/references/reference-images.ts";
+import type { RequestReferences } from "../../../core/references/reference-images.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import type { TaskRecord } from "../../../task/record.ts";
@@ -69,7 +69,7 @@ async function withReferences(
   checked: CheckedRequest,
   flags: ReferenceFlags,
   session: Session,
-): Promise<{ references: ReferenceImages | null; checked: CheckedRequest }> {
+): Promise<{ references: RequestReferences | null; checked: CheckedRequest }> {
   const images = [checked.request.image ?? []].flat();
   const isChecked = flags.checkImages === true && images.length > 0;
   if (!isChecked && !images.some(isLocalFile)) return { references: null, checked };
@@ -85,7 +85,7 @@ function maxCreditsOf({ maxCredits }: GenerateFlags): number | undefined {
 /** Shows a request as it would be sent, its cost, and the files that would be uploaded for it. Uploads nothing. */
 async function showDryRun(
   checked: CheckedRequest,
-  references: ReferenceImages | null,
+  references: RequestReferences | null,
   { checkImages }: { checkImages?: boolean },
   session: Session,
 ): Promise<number> {

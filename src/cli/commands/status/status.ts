@@ -56,9 +56,10 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
     output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const spec = { wait: flags.wait ? settings : null, destination };
   const progress = createStatusProgress(flags.wait === true, session);
-  const timeouts = { requestTimeoutMs: requestTimeout(flags) };
+  const onlyLooks = !flags.wait && destination === null;
+  const options = { requestTimeoutMs: requestTimeout(flags), onlyLooks };
   const showing = { viewing, isSaving: destination !== null };
-  const reports = await withTasksShown(session, timeouts, progress, async (deps) => {
+  const reports = await withTasksShown(session, options, progress, async (deps) => {
     const tasks = await namedTasks(ids, session.context.resolvePath, deps.ledger);
     return status(tasks, spec, deps, shownEvents(showing, progress, session));
   });

@@ -23,6 +23,7 @@ export const TOPIC: Topic = [
   ["charged", "yes, no or unknown, never a guess"],
   ["status", "completed, submitted (--no-wait), running, failed or unknown"],
   ["originalSha256", "of a file that was converted to the type its name says: the service's own bytes"],
+  ["usage", "what your own generator says of cost and tokens; absent where it says nothing"],
   ["error.type", "one word to branch on, see imggen help exit-codes"],
   ["error.key", "the service's own error key, or null"],
   ["resume", "the command that resumes the task, or null"],

@@ -1,0 +1,106 @@
+import { AuthRequiredError, InsufficientCreditsError, NetworkError, ServiceError } from "../api/errors.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import { GeneratorError } from "../generators/generator.ts";
+import { defaultModelOf, openGenerator } from "../generators/kinds.ts";
+import { type ErrorFacts, ImggenError, UsageError } from "../lib/error-types.ts";
+import type { GeneratorTerms } from "../models/check.ts";
+import { ANY_MODEL } from "../task/request.ts";
+import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
+import type { ClientSession } from "./session.ts";
+
+// Loaded only where there is a generator.
+
+/** By what requests to a generator are checked; a generator whose models are not known is not asked. */
+export function termsUnasked(own: OwnGenerator, source: GeneratorSource): GeneratorTerms {
+  return { isFree: !own.options.isPaid, defaultModel: modelSet(own, source) ?? ANY_MODEL };
+}
+
+/** The same where a client must tell at once. @returns null without a generator */
+export function termsAtOnce(
+  session: Pick<ClientSession, "isSandbox"> & GeneratorSource,
+): GeneratorTerms | null {
+  const setting = session.isSandbox ? undefined : session.settings.generator();
+  return setting === undefined ? null : termsUnasked(ownGenerator(setting, session), session);
+}
+
+/** By what requests to a generator are checked. It is asked for its models where nothing says which one to use. */
+export async function termsAsked(
+  own: OwnGenerator,
+  source: GeneratorSource & Pick<ClientSession, "context">,
+): Promise<GeneratorTerms> {
+  const defaultModel = modelSet(own, source) ?? (await onlyModel(own, source).catch(asFailure));
+  return { isFree: !own.options.isPaid, defaultModel };
+}
+
+/** What is set, or known of the generator. The setting `model` is meant for the generator of the same config. */
+function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource): string | null {
+  if (options.model !== null) return options.model;
+  const setting = settings.model();
+  const isMeant = setting?.source === "environment" || settings.generator()?.source === "config";
+  return (isMeant ? setting?.value : undefined) ?? defaultModelOf(spec);
+}
+
+/** The only model of a generator. @throws UsageError where it has several, ImggenError where it cannot be asked */
+async function onlyModel(own: OwnGenerator, { context }: Pick<ClientSession, "context">): Promise<string> {
+  const names = await modelNames(own, context);
+  if (names === null) return ANY_MODEL;
+  const [only, ...others] = names;
+  if (only !== undefined && others.length === 0) return only;
+  if (only === undefined)
+    throw new ServiceError(`${own.spec.name} has no model that makes images.`, { charged: "no" });
+  throw new UsageError(`${own.spec.name} has ${names.length} models, and none is chosen.`, {
+    hint: `Nothing was sent. Add --model <name>, or set --generator-model. It has: ${listed(names)}`,
+  });
+}
+
+const MOST_NAMED = 12;
+
+function listed(names: readonly string[]): string {
+  return names.slice(0, MOST_NAMED).join(", ") + (names.length > MOST_NAMED ? ", …" : "");
+}
+
+/** Long enough for a server that wakes up. */
+const ASK_MS = 15_000;
+
+/** The names of a generator's models; null where it cannot be asked. @throws ImggenError, UsageError */
+export async function modelNames(
+  { spec, options }: OwnGenerator,
+  { env, clock }: Pick<ClientSession["context"], "env" | "clock">,
+): Promise<string[] | null> {
+  requireKey(spec, options);
+  const generator = await openGenerator(spec, options, { env, clock, proxies: proxiesFromEnvironment(env) });
+  try {
+    return await generator.models(AbortSignal.timeout(ASK_MS));
+  } catch (error) {
+    if (error instanceof GeneratorError) throw failureOf(error);
+    if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
+    throw new NetworkError(`${spec.name} does not answer.`, { hint: NOTHING_SENT, cause: error });
+  } finally {
+    await generator.close();
+  }
+}
+
+const NOTHING_SENT = "Nothing was charged. Is it running, and is its address right?";
+
+/** What a generator's failure means where nothing was asked to be made. */
+function failureOf(error: GeneratorError): ImggenError {
+  const facts: ErrorFacts = { charged: "no", cause: error };
+  switch (error.failure.kind) {
+    case "unreachable":
+      return new NetworkError(error.message, { ...facts, hint: NOTHING_SENT });
+    case "account":
+      return error.failure.key === "login_required"
+        ? new AuthRequiredError(error.message, { ...facts, hint: "Nothing was charged." })
+        : new InsufficientCreditsError(error.message, { ...facts, hint: "Nothing was charged." });
+    case "busy":
+    case "refused":
+    case "lost":
+      return new ServiceError(error.message, { ...facts, hint: "Nothing was charged." });
+  }
+}
+
+/** A request that names a model needs no other: what is wrong is thrown for one that does not. */
+function asFailure(error: unknown): ImggenError {
+  if (error instanceof ImggenError) return error;
+  throw error;
+}

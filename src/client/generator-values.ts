@@ -1,0 +1,116 @@
+import type { GeneratorOptions } from "../generators/spec.ts";
+import { commandWords } from "../lib/command-line.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { isTexts, jsonOrNull } from "../lib/json.ts";
+import { wholeNumberOption } from "../lib/whole-number.ts";
+
+type Field = GeneratorOptions["fields"][string];
+
+const SIZE_FORMS = ["WxH", "width,height", "aspect_ratio"] as const;
+
+/** The longest side, in pixels, of an image of 1K. @throws UsageError */
+export function pixelsOption(label: string, text: string): number {
+  return wholeNumberOption(label, text, { min: 64, max: 8192 });
+}
+
+/** How many requests a generator gets at once. @throws UsageError */
+export function placesOption(label: string, text: string): number {
+  return wholeNumberOption(label, text, { min: 1, max: 64 });
+}
+
+/** How a size is sent. @throws UsageError */
+export function sizeFormOption(label: string, text: string): (typeof SIZE_FORMS)[number] {
+  const form = SIZE_FORMS.find((each) => each.toLowerCase() === text.trim().toLowerCase());
+  if (form !== undefined) return form;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is none of ${SIZE_FORMS.join(", ")}.`);
+}
+
+/** What imggen itself says: a second image, or another prompt, would be paid for and lost. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(
+  "prompt model n image images batch_size n_iter stream width height".split(" "),
+);
+
+/**
+ * Fields of every request, as `name=value`. A number and `true` or `false` are sent as such, in quotes as text.
+ * @throws UsageError
+ */
+export function fieldsOption(label: string, text: string): Record<string, Field> {
+  return pairs(label, text, "steps=20", (name, value) => {
+    if (!/^[A-Za-z_][\w.-]*$/.test(name))
+      throw new UsageError(`${label}: ${JSON.stringify(name)} is no name.`);
+    if (OWN_FIELDS.has(name))
+      throw new UsageError(`${label}: ${name} is for imggen to say.`, {
+        hint: "Use --model, --ratio, --quality, --max-images, --image, --generator-model or --generator-side.",
+      });
+    return fieldValue(value);
+  });
+}
+
+function fieldValue(text: string): Field {
+  if (text === "true" || text === "false") return text === "true";
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)
+    ? Number(text)
+    : text.replace(/^"(.*)"$/s, "$1");
+}
+
+/** Headers that HTTP itself needs. */
+const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|upgrade|trailer)/i;
+
+/** Headers of every request, as `name=VARIABLE`: the names of the variables. @throws UsageError */
+export function headersOption(label: string, text: string): Record<string, string> {
+  return pairs(label, text, "api-key=AZURE_OPENAI_KEY", (name, variable) => {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || HTTP_HEADERS.test(name))
+      throw new UsageError(`${label}: ${JSON.stringify(name)} is no header that can be set.`);
+    if (!/^[A-Za-z_]\w*$/.test(variable))
+      throw new UsageError(`${label}: after ${name}= comes the name of a variable that holds the value.`, {
+        hint: "The value itself is never an argument, because other users can see a program's arguments.",
+      });
+    return variable;
+  });
+}
+
+/** The values that the variables of headers hold. @throws UsageError */
+export function headerValues(
+  names: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string | undefined>>,
+  label: string,
+): Record<string, string> {
+  const entries = Object.entries(names).map(([name, variable]) => {
+    const value = env[variable];
+    if (value === undefined || value === "")
+      throw new UsageError(`${label}: the variable ${variable} is not set.`);
+    return [name, checkSecret(value, variable)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A key, or user and password, as it goes into a header. @throws UsageError if it cannot be one */
+export function checkSecret(key: string, label: string): string {
+  if (key !== "" && /^[\x20-\x7e\xa1-\xff]+$/.test(key) && key.trim() === key) return key;
+  throw new UsageError(
+    `${label} cannot be sent: it is empty, or holds a line break or a character beyond Latin-1.`,
+  );
+}
+
+function pairs<Value>(
+  label: string,
+  text: string,
+  example: string,
+  read: (name: string, value: string) => Value,
+): Record<string, Value> {
+  const entries = wordsOf(label, text).map((word) => {
+    const at = word.indexOf("=");
+    if (at < 1) throw new UsageError(`${label}: ${JSON.stringify(word)} must be like ${example}.`);
+    const name = word.slice(0, at);
+    return [name, read(name, word.slice(at + 1))] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Words as a command line has them, or a JSON list of texts, which can hold any. @throws UsageError */
+function wordsOf(label: string, text: string): readonly string[] {
+  if (text.trim() === "") return [];
+  const list = text.startsWith("[") ? jsonOrNull(text) : commandWords(text);
+  if (isTexts(list)) return list;
+  throw new UsageError(`${label} cannot be read${typeof list === "string" ? `: ${list}` : ""}.`);
+}

@@ -1,0 +1,161 @@
+import { AuthRequiredError } from "../api/errors.ts";
+import { isPaidByDefault } from "../generators/kinds.ts";
+import { mayCarryKey, parseGeneratorSpec } from "../generators/parse-spec.ts";
+import type { GeneratorOptions, GeneratorSpec } from "../generators/spec.ts";
+import { timeoutOption } from "../lib/duration.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { SETTINGS, type SettingName } from "../store/settings-table.ts";
+import { type Effective, switchValue } from "./effective-settings.ts";
+import {
+  checkSecret,
+  fieldsOption,
+  headersOption,
+  headerValues,
+  pixelsOption,
+  placesOption,
+  sizeFormOption,
+} from "./generator-values.ts";
+import type { ClientSession } from "./session.ts";
+
+// Loaded only where there is a generator.
+
+/** The user's own generator, and how it is used. */
+export interface OwnGenerator {
+  spec: GeneratorSpec;
+  options: GeneratorOptions;
+}
+
+/** What a generator is read from. */
+export type GeneratorSource = Pick<ClientSession, "settings"> & {
+  context: Pick<ClientSession["context"], "env">;
+};
+
+/** The generator that a setting names, with all that is set about it. @throws UsageError, AuthRequiredError without a key */
+export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGenerator {
+  const spec = parseGeneratorSpec(setting.value, setting.label);
+  const key = keyInEffect(spec, source);
+  return { spec, options: withKey(spec, optionsOf(spec, source), key) };
+}
+
+/** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */
+export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
+  const spec = parseGeneratorSpec(name, "The task's generator");
+  return {
+    spec,
+    options: withKey(spec, { ...DEFAULTS, isPaid: isPaidByDefault(spec) }, boundKey(spec, source)),
+  };
+}
+
+const DEFAULTS = {
+  model: null,
+  sidePx: Number(SETTINGS.generatorSide.default),
+  sizeForm: null,
+  concurrency: Number(SETTINGS.generatorConcurrency.default),
+  timeoutMs: timeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
+  fields: {},
+  headers: {},
+} as const;
+
+function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<GeneratorOptions, "key"> {
+  const find = finder(spec, source);
+  const read = <Value>(name: SettingName, parse: (label: string, text: string) => Value, fallback: Value) => {
+    const [found] = find(name);
+    return found === undefined ? fallback : parse(found.label, found.value);
+  };
+  const merged = <Value>(name: SettingName, parse: (label: string, text: string) => Record<string, Value>) =>
+    Object.assign(
+      {},
+      ...find(name)
+        .reverse()
+        .map(({ label, value }) => parse(label, value)),
+    );
+  return {
+    model: read("generatorModel", (_label, text) => text, DEFAULTS.model),
+    sidePx: read("generatorSide", pixelsOption, DEFAULTS.sidePx),
+    sizeForm: read<GeneratorOptions["sizeForm"]>("generatorSize", sizeFormOption, DEFAULTS.sizeForm),
+    concurrency: read("generatorConcurrency", placesOption, DEFAULTS.concurrency),
+    timeoutMs: read("generatorTimeout", timeoutOption, DEFAULTS.timeoutMs),
+    fields: merged("generatorField", fieldsOption),
+    headers: merged("generatorHeader", (label, text) =>
+      headerValues(headersOption(label, text), source.context.env, label),
+    ),
+    isPaid: isPaid(spec, find),
+  };
+}
+
+/** The values of a setting that apply to a generator, the flag's first. */
+type Find = (name: SettingName) => Effective[];
+
+/** What could cost money, or give a secret away, at a generator that it was not meant for. */
+const OF_ITS_OWN: ReadonlySet<SettingName> = new Set(["generatorHeader", "generatorPaid", "generatorFree"]);
+
+/** The config's settings are meant for the generator that the config names; where it names none, for any. */
+function finder(spec: GeneratorSpec, { settings }: GeneratorSource): Find {
+  const stored = settings.stored("generator");
+  const isOwn = stored !== undefined && parseGeneratorSpec(stored.value, stored.label).name === spec.name;
+  return (name) => {
+    const isMeant = isOwn || (stored === undefined && !OF_ITS_OWN.has(name));
+    return [settings.flag(name), isMeant ? settings.stored(name) : undefined].filter(
+      (each) => each !== undefined,
+    );
+  };
+}
+
+/** Whether images are paid for. A flag goes before the config, whichever of the two it is. @throws UsageError */
+function isPaid(spec: GeneratorSpec, find: Find): boolean {
+  const isOn = (setting: Effective | undefined) =>
+    setting !== undefined && switchValue(setting.label, setting.value) === "true";
+  for (const source of ["flag", "config"] as const) {
+    const [paid, free] = (["generatorPaid", "generatorFree"] as const).map((name) =>
+      isOn(find(name).find((each) => each.source === source)),
+    );
+    if (paid && free) throw new UsageError("A generator is either paid or free: both are set.");
+    if (paid || free) return paid === true;
+  }
+  return isPaidByDefault(spec);
+}
+
+/** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
+function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | null {
+  const variable = SETTINGS.generatorKey.variable ?? "";
+  const given = source.context.env[variable];
+  return spec.kind !== "command" && given ? checkSecret(given, variable) : boundKey(spec, source);
+}
+
+/** A key that is for one origin alone: OpenAI's own, or the one that was stored. */
+function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
+  if (spec.kind === "command") return null;
+  const { origin } = new URL(spec.url);
+  const ofOpenAi = context.env[OPENAI_KEY];
+  if (origin === OPENAI_ORIGIN && ofOpenAi) return checkSecret(ofOpenAi, OPENAI_KEY);
+  const stored = settings.stored("generatorKey");
+  const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
+  return isMeant ? checkSecret(stored.value, stored.label) : null;
+}
+
+const OPENAI_ORIGIN = "https://api.openai.com";
+const OPENAI_KEY = "OPENAI_API_KEY";
+
+function withKey(
+  spec: GeneratorSpec,
+  options: Omit<GeneratorOptions, "key">,
+  key: string | null,
+): GeneratorOptions {
+  if (spec.kind === "command") return { ...options, key: null };
+  const isSecret = key !== null || Object.keys(options.headers).length > 0;
+  if (isSecret && !mayCarryKey(spec))
+    throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
+      hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs none works over http.`,
+    });
+  return { ...options, key };
+}
+
+/** @throws AuthRequiredError where a request would be refused for lack of a key */
+export function requireKey(spec: GeneratorSpec, { key, headers }: GeneratorOptions): void {
+  const needsKey = spec.kind !== "command" && new URL(spec.url).origin === OPENAI_ORIGIN;
+  if (!needsKey || key !== null || Object.keys(headers).length > 0) return;
+  throw new AuthRequiredError("No key for OpenAI is set.", {
+    hint: `Nothing was sent. Set ${OPENAI_KEY}, or store it: imggen login --generator ${shellWord(spec.name)}`,
+  });
+}

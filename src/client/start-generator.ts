@@ -1,0 +1,41 @@
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import { openGenerator } from "../generators/kinds.ts";
+import { errorCode } from "../lib/error-code.ts";
+import { type RunningGeneratorService, startGeneratorService } from "../sandbox/generator-service.ts";
+import { StateFolderError } from "../store/errors.ts";
+import { matrixInEffect } from "./matrix-in-effect.ts";
+import { type OwnGenerator, requireKey } from "./own-generator.ts";
+import { isOfPort } from "./sandbox-folder.ts";
+import { generatorFolder } from "./service-in-effect.ts";
+import type { ClientSession } from "./session.ts";
+
+/** The queue before a generator keeps serving for as long as there is a connection to it. */
+interface StartOptions {
+  /** Whether it runs tasks, or only says how they stand. */
+  runs: boolean;
+}
+
+/**
+ * Starts the queue before the user's own generator inside this process, as a service on loopback.
+ * @throws AuthRequiredError without a key that is needed, StateFolderError if the disk refuses its folder
+ */
+export async function startGenerator(
+  { spec, options }: OwnGenerator,
+  session: ClientSession,
+  { runs }: StartOptions,
+): Promise<RunningGeneratorService> {
+  requireKey(spec, options);
+  const { env, clock, processes } = session.context;
+  const folder = generatorFolder(session.folders.state, spec.name);
+  const generator = await openGenerator(spec, options, { env, clock, proxies: proxiesFromEnvironment(env) });
+  const matrix = matrixInEffect(session);
+  try {
+    return await startGeneratorService({ folder, spec, options, generator, matrix, runs, clock, processes });
+  } catch (error) {
+    await generator.close();
+    if (errorCode(error) === undefined || isOfPort(error)) throw error;
+    const hint =
+      "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.";
+    throw new StateFolderError(folder, error, { hint });
+  }
+}

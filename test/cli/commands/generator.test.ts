@@ -1,0 +1,178 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { generatorWorld, makesImage, refuses } from "../../support/generator-world.ts";
+import { PICTURE } from "../../support/images.ts";
+import { inTurn } from "../../support/scripts.ts";
+
+const openEnds = async (home: string) => readdir(path.join(home, "state", "tasks", "open"));
+
+describe("generate with the user's own generator", () => {
+  it("saves its image, free of charge, and says in the ledger whose it is", async () => {
+    const { json, generator, service } = await generatorWorld();
+    const { code, document } = await json(["generate", "a fox", "--sidecar"]);
+    expect(code).toBe(0);
+    expect(document).toMatchObject({
+      ok: true,
+      status: "completed",
+      request: { prompt: "a fox", model: "flux" },
+      credits: 0,
+      usage: { total_tokens: 12 },
+    });
+    const image = String(document.files?.[0]?.path);
+    expect(JSON.parse(await readFile(`${image}.json`, "utf8"))).toMatchObject({
+      service: `openai:${generator.origin}/v1`,
+      usage: { total_tokens: 12 },
+    });
+    const history = await json(["history"]);
+    expect(history.document).toMatchObject([{ service: `openai:${generator.origin}/v1`, credits: 0 }]);
+    expect(service.requests).toEqual([]);
+  });
+
+  it("sends what the user says of it, and no key", async () => {
+    const { run, generator } = await generatorWorld();
+    const flags = [
+      "--generator-field",
+      "steps=20",
+      "--generator-field",
+      "negative_prompt=no text",
+      "-r",
+      "16:9",
+    ];
+    const own = ["--generator-side", "512", "--generator-model", "sd3"];
+    expect(await run(["generate", "a fox", ...flags, ...own])).toMatchObject({ code: 0 });
+    const [request] = generator.submits();
+    expect(request?.target).toBe("/v1/images/generations");
+    expect(request?.headers.authorization).toBeUndefined();
+    expect(JSON.parse(request?.body ?? "")).toMatchObject({
+      prompt: "a fox",
+      model: "sd3",
+      size: "512x288",
+      steps: 20,
+      negative_prompt: "no text",
+    });
+  });
+
+  it("under --sandbox opens no connection to it", async () => {
+    const { json, generator, service } = await generatorWorld();
+    const { code, document } = await json(["generate", "a fox", "--sandbox"]);
+    expect({ code, ok: document.ok }).toEqual({ code: 0, ok: true });
+    expect([generator.requests, service.requests]).toEqual([[], []]);
+  });
+
+  it("opens no connection in a dry run, and needs no key", async () => {
+    const { json, generator } = await generatorWorld();
+    const { code, document } = await json(["generate", "a fox", "--dry-run"]);
+    expect({ code, credits: document.credits }).toEqual({ code: 0, credits: 0 });
+    expect(generator.requests).toEqual([]);
+  });
+
+  it("takes reference images from files, which it keeps until the task is over", async () => {
+    const { run, generator, cwd } = await generatorWorld();
+    await writeFile(path.join(cwd, "fox.png"), PICTURE);
+    expect(await run(["generate", "a fox", "--image", "fox.png"])).toMatchObject({
+      code: 0,
+      stderr: expect.any(String),
+    });
+    expect(generator.submits()[0]?.target).toBe("/v1/images/edits");
+  });
+
+  it("with --no-wait is refused, and imggen serve is named", async () => {
+    const { json, generator } = await generatorWorld();
+    const { code, document } = await json(["generate", "a fox", "-m", "flux", "--no-wait"]);
+    expect(code).toBe(2);
+    expect(document).toMatchObject({ error: { hint: expect.stringContaining("imggen serve --generator") } });
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("passes its words on where it refuses, at no charge, and asks no second time", async () => {
+    const { json, generator } = await generatorWorld(refuses(400, "moderation_blocked", "No cats here."));
+    const { code, document } = await json(["generate", "a cat"]);
+    expect(code).toBe(5);
+    expect(document).toMatchObject({
+      charged: "no",
+      error: { type: "generation_failed", message: expect.stringContaining("No cats here") },
+    });
+    expect(generator.submits()).toHaveLength(1);
+    expect((await json(["history"])).document).toEqual([]);
+  });
+});
+
+describe("a paid generator", () => {
+  const paid = "--generator-paid";
+
+  it("whose reply is lost leaves an unknown outcome: named, dismissed or sent again by the user alone", async () => {
+    const { json, home, generator } = await generatorWorld(inTurn(refuses(524, "timeout"), makesImage));
+    const lost = await json(["generate", "a fox", paid]);
+    expect(lost).toMatchObject({
+      code: 9,
+      document: { charged: "unknown", taskId: expect.any(String), error: { type: "outcome_unknown" } },
+    });
+    const again = await json(["generate", "a fox", paid]);
+    expect(again).toMatchObject({ code: 9, document: { reused: true } });
+    expect(await json(["generate", "a fox", paid, "--reuse"])).toMatchObject({ code: 9 });
+    expect(await json(["resume", paid])).toMatchObject({ code: 9 });
+    expect(generator.submits()).toHaveLength(1);
+    const [task] = await openEnds(home);
+    expect(await json(["resume", task?.replace(".jsonl", "") ?? "", "--dismiss"])).toMatchObject({ code: 0 });
+    expect(await json(["generate", "a fox", paid])).toMatchObject({ code: 0 });
+    expect(generator.submits()).toHaveLength(2);
+  });
+
+  it("is refused under a cap, unless the user's matrix has its price", async () => {
+    const { json, cwd, generator } = await generatorWorld();
+    const capped = ["generate", "a fox", paid, "--max-credits", "3"];
+    expect(await json(capped)).toMatchObject({ code: 2, document: { error: { type: "budget_exceeded" } } });
+    expect(generator.submits()).toEqual([]);
+    const matrix = path.join(cwd, "models.json");
+    await writeFile(matrix, JSON.stringify([{ id: "flux", credits: { default: 2 } }]));
+    const env = { IMGGEN_MATRIX: matrix };
+    expect(await json(capped, { env })).toMatchObject({ code: 0, document: { credits: 2 } });
+    expect(await json(["history", "--summary"], { env })).toMatchObject({
+      document: { total: { credits: 2 } },
+    });
+  });
+
+  it("that refuses the key pauses its queue: nothing is charged, and resume finishes the task", async () => {
+    const { json, generator } = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
+    const refused = await json(["generate", "a fox", paid]);
+    expect(refused).toMatchObject({
+      code: 3,
+      document: { charged: "no", taskId: expect.any(String), resume: expect.any(String) },
+    });
+    expect(await json(["resume", paid])).toMatchObject({ code: 0 });
+    expect(generator.submits()).toHaveLength(2);
+  });
+});
+
+describe("a batch with the user's own generator", () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, at) => `fox ${at + 1}`).join("\n");
+
+  it("stops at the first row where the key is refused: one request, and the other rows are not sent", async () => {
+    const { run, generator, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
+    await writeFile(path.join(cwd, "foxes.txt"), rows(30));
+    const { code, stdout } = await run(["batch", "foxes.txt", "--json", "--generator-paid", "--yes"]);
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
+      pending: 1,
+      notSent: 29,
+      credits: 0,
+    });
+    expect(generator.submits()).toHaveLength(1);
+  });
+
+  it("has no more requests under way than the generator takes", async () => {
+    let [open, most] = [0, 0];
+    const { run, cwd, prompts } = await generatorWorld((request, socket) => {
+      most = Math.max(most, ++open);
+      setTimeout(() => {
+        open -= 1;
+        void makesImage(request, socket);
+      }, 20);
+    });
+    await writeFile(path.join(cwd, "foxes.txt"), rows(5));
+    expect(await run(["batch", "foxes.txt", "--concurrency", "4"])).toMatchObject({ code: 0 });
+    expect(most).toBe(1);
+    expect(prompts()).toHaveLength(5);
+  });
+});

@@ -1,0 +1,207 @@
+import { describe, expect, it } from "vitest";
+import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
+import { generatorNamed, ownGenerator, requireKey } from "../../src/client/own-generator.ts";
+import type { Settings } from "../../src/store/settings-file.ts";
+
+type Given = { flags?: Record<string, string>; env?: Record<string, string>; config?: Settings };
+
+function settingsOf({ flags = {}, env = {}, config = {} }: Given) {
+  const entries = Object.entries(flags).map(([name, value]) => [name, { value, label: `--${name}` }]);
+  return new EffectiveSettings(env, () => config, Object.fromEntries(entries) as SettingFlags);
+}
+
+function opened(given: Given) {
+  const settings = settingsOf(given);
+  const setting = settings.generator();
+  if (setting === undefined) throw new Error("no generator");
+  return ownGenerator(setting, { settings, context: { env: given.env ?? {} } });
+}
+
+const GPUBOX = "http://gpubox:1234";
+
+describe("which service a command uses", () => {
+  const baseUrl = "https://service.example/api";
+
+  it.each<[string, Given, string | undefined]>([
+    [
+      "a flag before a base URL in the environment",
+      { flags: { generator: GPUBOX }, env: { IMGGEN_BASE_URL: baseUrl } },
+      GPUBOX,
+    ],
+    [
+      "the environment before the config's base URL",
+      { env: { IMGGEN_GENERATOR: GPUBOX }, config: { baseUrl } },
+      GPUBOX,
+    ],
+    [
+      "a base URL in the environment before the config's generator",
+      { env: { IMGGEN_BASE_URL: baseUrl }, config: { generator: GPUBOX } },
+      undefined,
+    ],
+    ["the config's generator", { config: { generator: GPUBOX } }, GPUBOX],
+    ["none", { config: { baseUrl } }, undefined],
+  ])("%s", (_what, given, expected) => {
+    expect(settingsOf(given).generator()?.value).toBe(expected);
+  });
+
+  it.each<Given>([
+    { env: { IMGGEN_GENERATOR: GPUBOX, IMGGEN_BASE_URL: baseUrl } },
+    { config: { generator: GPUBOX, baseUrl } },
+  ])("is refused where one place names both: %j", (given) => {
+    expect(() => settingsOf(given).generator()).toThrow(/Both .* are set/);
+  });
+
+  it("is refused where a flag is about a generator, and there is none", () => {
+    const flags = { generatorModel: "flux" };
+    expect(() => settingsOf({ flags, config: { baseUrl } }).generator()).toThrow(
+      "for a generator, and none is set",
+    );
+  });
+});
+
+describe("how a generator is used", () => {
+  it("by default", () => {
+    expect(opened({ flags: { generator: GPUBOX } }).options).toEqual({
+      model: null,
+      sidePx: 1024,
+      sizeForm: null,
+      concurrency: 1,
+      timeoutMs: 600_000,
+      fields: {},
+      headers: {},
+      isPaid: false,
+      key: null,
+    });
+  });
+
+  it("as flags and the config say, a field of a flag before the same of the config", () => {
+    const flags = {
+      generatorField: '["steps=30","negative_prompt=no text, ever","hd=true"]',
+      generatorSide: "512",
+    };
+    const config = {
+      generator: GPUBOX,
+      generatorField: "seed=7 steps=20",
+      generatorConcurrency: "2",
+      generatorTimeout: "90s",
+      generatorSize: "wxh",
+      generatorModel: "flux",
+    };
+    expect(opened({ flags, config }).options).toMatchObject({
+      model: "flux",
+      sidePx: 512,
+      sizeForm: "WxH",
+      concurrency: 2,
+      timeoutMs: 90_000,
+      fields: { seed: 7, steps: 30, negative_prompt: "no text, ever", hd: true },
+    });
+  });
+
+  it.each([
+    ["generatorField", "steps"],
+    ["generatorField", "prompt=another"],
+    ["generatorField", "n=4"],
+    ["generatorSide", "0"],
+    ["generatorConcurrency", "0"],
+    ["generatorSize", "big"],
+    ["generatorTimeout", "0"],
+    ["generatorHeader", "api-key=sk-secret-1"],
+    ["generatorHeader", "content-length=X"],
+    ["generatorHeader", "api-key=NOT_SET"],
+  ])("is refused with %s %s", (name, value) => {
+    expect(() => opened({ flags: { generator: GPUBOX, [name]: value } })).toThrow(/--generator\w+/);
+  });
+
+  it("by what the config says only of the config's own generator", () => {
+    const config = {
+      generator: GPUBOX,
+      generatorFree: "true",
+      generatorModel: "flux",
+      generatorHeader: "x-token=TOKEN",
+    };
+    const env = { TOKEN: "sesame", IMGGEN_GENERATOR: "https://images.example.com" };
+    expect(opened({ env, config }).options).toMatchObject({ model: null, isPaid: true, headers: {} });
+    expect(() => opened({ env: { TOKEN: "sesame" }, config })).toThrow("only sent to https://");
+  });
+
+  it("without what could cost money or give a secret away, where the config names no generator", () => {
+    const config = { generatorFree: "true", generatorModel: "flux", generatorHeader: "x-token=TOKEN" };
+    const flags = { generator: "https://images.example.com" };
+    const { options } = opened({ flags, config, env: { TOKEN: "sesame" } });
+    expect(options).toMatchObject({ model: "flux", isPaid: true, headers: {} });
+  });
+});
+
+describe("whether its images are paid for", () => {
+  it.each([
+    ["openai", true],
+    ["https://images.example.com", true],
+    ["http://gpubox:1234", false],
+    ["https://192.168.1.7/v1", false],
+    ["sdapi:http://127.0.0.1:7860", false],
+    ["command:/bin/paint {promptFile} {output}", false],
+  ])("%s: %s", (generator, isPaid) => {
+    expect(opened({ flags: { generator } }).options.isPaid).toBe(isPaid);
+  });
+
+  it("is the user's to say, and a flag goes before the config", () => {
+    const config = { generator: GPUBOX, generatorPaid: "true" };
+    expect(opened({ config }).options.isPaid).toBe(true);
+    expect(opened({ config, flags: { generatorFree: "true" } }).options.isPaid).toBe(false);
+    expect(() => opened({ config: { ...config, generatorFree: "true" } })).toThrow("both are set");
+  });
+});
+
+describe("its key", () => {
+  const ofOpenAi = { OPENAI_API_KEY: "sk-openai-1" };
+  const stored = { generatorKey: "sesame", generatorKeyOrigin: "https://images.example.com" };
+  const keyOf = (given: Given) => opened(given).options.key;
+
+  it("is the variable's, before any other", () => {
+    const env = { ...ofOpenAi, IMGGEN_GENERATOR_KEY: "sk-mine-1" };
+    expect(keyOf({ flags: { generator: "openai" }, env, config: stored })).toBe("sk-mine-1");
+  });
+
+  it("of OpenAI goes to api.openai.com alone", () => {
+    expect(keyOf({ flags: { generator: "openai" }, env: ofOpenAi })).toBe("sk-openai-1");
+    for (const generator of ["https://images.example.com", "https://api.openai.com.example.com", GPUBOX])
+      expect(keyOf({ flags: { generator }, env: ofOpenAi })).toBeNull();
+  });
+
+  it("that is stored goes to its own origin alone", () => {
+    expect(keyOf({ flags: { generator: "https://images.example.com/v2" }, config: stored })).toBe("sesame");
+    for (const generator of ["https://images.example.com:8443", "http://localhost:1234", "openai"])
+      expect(keyOf({ flags: { generator }, config: stored })).toBeNull();
+  });
+
+  it("is not the service's", () => {
+    const env = { IMGGEN_API_KEY: "sk-service-1", IMGGEN_GENERATOR: "https://images.example.com" };
+    expect(keyOf({ env, config: { apiKey: "sk-service-2" } })).toBeNull();
+  });
+
+  it("is refused on an unencrypted network, and where it cannot be sent", () => {
+    const env = { IMGGEN_GENERATOR_KEY: "sesame" };
+    expect(() => opened({ flags: { generator: GPUBOX }, env })).toThrow("only sent to https://");
+    expect(keyOf({ flags: { generator: "http://127.0.0.1:1234" }, env })).toBe("sesame");
+    const broken = { IMGGEN_GENERATOR_KEY: "sesame\r\nx-evil: 1" };
+    expect(() => opened({ flags: { generator: "openai" }, env: broken })).toThrow("cannot be sent");
+  });
+
+  it("is none for a command", () => {
+    const generator = "command:/bin/paint {promptFile} {output}";
+    expect(keyOf({ flags: { generator }, env: { IMGGEN_GENERATOR_KEY: "sesame" } })).toBeNull();
+  });
+
+  it("is needed for OpenAI", () => {
+    const { spec, options } = opened({ flags: { generator: "openai" } });
+    expect(() => requireKey(spec, options)).toThrow("No key for OpenAI");
+  });
+
+  it("for a stored task's generator is only one that is bound to it", () => {
+    const env = { ...ofOpenAi, IMGGEN_GENERATOR_KEY: "sk-mine-1" };
+    const source = { settings: settingsOf({ env, config: stored }), context: { env } };
+    expect(generatorNamed("openai", source).options.key).toBe("sk-openai-1");
+    expect(generatorNamed("openai:https://images.example.com/v1", source).options.key).toBe("sesame");
+    expect(generatorNamed("openai:https://other.example.com/v1", source).options.key).toBeNull();
+  });
+});

@@ -1,0 +1,53 @@
+import { type CommandWorld, commandWorld } from "./command-world.ts";
+import { png } from "./images.ts";
+import { liveServer } from "./live-server.ts";
+import { type Behaviour, response, type ScriptedServer } from "./scripted-server.ts";
+
+/** A generator of OpenAI's form on loopback, and commands that use it. */
+export interface GeneratorWorld extends Omit<CommandWorld, "server"> {
+  generator: ScriptedServer;
+  /** Another service than the generator, which is configured too: nothing may reach it. */
+  service: ScriptedServer;
+  /** The prompts of all requests for an image, in their order. */
+  prompts(): string[];
+}
+
+/**
+ * A world whose commands have a generator by `IMGGEN_GENERATOR`; no key is set.
+ * @param generate answers requests for an image. Default: with one
+ */
+export async function generatorWorld(generate: Behaviour = makesImage): Promise<GeneratorWorld> {
+  const generator = await liveServer((request, socket) =>
+    request.method === "POST" ? generate(request, socket) : void socket.write(MODELS),
+  );
+  const world = await commandWorld();
+  const env = { IMGGEN_GENERATOR: generator.origin, IMGGEN_BASE_URL: undefined, IMGGEN_API_KEY: undefined };
+  const run: CommandWorld["run"] = (args, options) =>
+    world.run(args, { ...options, env: { ...env, ...options?.env } });
+  return {
+    ...world,
+    run,
+    async json(args, options) {
+      const { code, stdout, stderr } = await run([...args, "--json"], options);
+      return { code, document: JSON.parse(stdout), stderr };
+    },
+    generator,
+    service: world.server,
+    prompts: () => generator.submits().map(({ body }) => JSON.parse(body).prompt),
+  };
+}
+
+const MODELS = response(200, JSON.stringify({ data: [{ id: "flux" }] }));
+
+/** The reply with an image, and what it took. */
+export const makesImage: Behaviour = (_request, socket) => {
+  const data = [{ b64_json: png().toString("base64") }];
+  socket.write(response(200, JSON.stringify({ created: 1, data, usage: { total_tokens: 12 } })));
+};
+
+/** A refusal in OpenAI's form. */
+export function refuses(status: number, code: string, message = "no"): Behaviour {
+  return (_request, socket) => {
+    socket.write(response(status, JSON.stringify({ error: { message, type: "error", code } })));
+  };
+}
