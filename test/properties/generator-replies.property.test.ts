@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { failedReply } from "../../src/generators/failed-reply.ts";
+import { readAnswer } from "../../src/generators/openai/answer.ts";
+import { anyCharacter } from "../support/any-character.ts";
+import { holds, holdsInTime } from "../support/holds.ts";
+
+// What a server of OpenAI's form may send: anything at all.
+
+const text = fc.string({ unit: anyCharacter, maxLength: 40 });
+const nested = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    fc.constantFrom(null, true, 0, -1, 1e308, "", "data:image/png;base64,AAAA", "/1.png"),
+    text,
+    fc.array(tie("value"), { maxLength: 3 }),
+    fc.dictionary(
+      fc.constantFrom(
+        "data",
+        "b64_json",
+        "url",
+        "error",
+        "message",
+        "detail",
+        "code",
+        "usage",
+        "loc",
+        "__proto__",
+      ),
+      tie("value"),
+      { maxKeys: 4 },
+    ),
+  ),
+})).value;
+const body = fc.oneof(
+  nested.map((value) => JSON.stringify(value)),
+  nested.map((value) => `data: ${JSON.stringify(value)}\n\n`),
+  nested.map((value) => JSON.stringify(value).slice(0, -1)),
+  text,
+);
+const type = fc.constantFrom(
+  undefined,
+  "application/json",
+  "image/png",
+  "text/event-stream",
+  "text/html",
+  "",
+);
+const cut = fc.constantFrom(null, "the connection was cut");
+
+it("any success is an image, its address, a reply that was cut, or none", async () => {
+  await holdsInTime(
+    fc.asyncProperty(body, type, cut, async (sent, contentType, reason) => {
+      const reply = {
+        status: 200,
+        headers: { "content-type": contentType },
+        body: Buffer.from(sent),
+        cut: reason,
+      };
+      const answer = await readAnswer(reply);
+      if (answer.kind === "bytes") expect(answer.bytes).toBeInstanceOf(Buffer);
+      else if (answer.kind === "url") expect(answer.url.trim()).not.toBe("");
+      else expect(["cut", "none"]).toContain(answer.kind);
+    }),
+  );
+});
+
+it("any failure is one of those that the queue knows, with a message in one line", () => {
+  holds(
+    fc.property(fc.integer({ min: 100, max: 599 }), body, fc.boolean(), (status, sent, isPaid) => {
+      const asked = { host: "gpubox", isPaid, mask: (words: string) => words, nowMs: 0 };
+      const { message, failure } = failedReply(
+        { status, headers: { "retry-after": "1" }, body: sent },
+        asked,
+      );
+      expect(message).not.toMatch(/[\r\n]/);
+      // A reply has come, so a request was sent; and an image may have been made by all but a definite no.
+      expect(failure.kind).not.toBe("unreachable");
+      const isDefinite = status >= 400 && status < 500 && status !== 408;
+      if (isPaid && failure.kind === "lost") expect(isDefinite).toBe(false);
+    }),
+  );
+});
