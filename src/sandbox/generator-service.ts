@@ -98,7 +98,6 @@ export async function startGeneratorService(
     apiKey,
     secret,
     queue,
-    origin,
     matrix,
     references,
     runs,

@@ -31,7 +31,8 @@ export async function poll(request: Request, service: GeneratorService): Promise
     folder = await service.tasks.find(taskId);
   }
   if (folder === null) return unknownError("no such task");
-  if (isEnded(folder.state)) return endedReply(taskId, folder.state, service);
+  if (isEnded(folder.state))
+    return endedReply(taskId, folder.state, { ...service, origin: originOf(request) });
   return replyOf(taskId, await viewOfOther(folder, service));
 }
 
@@ -59,7 +60,15 @@ function replyOf(taskId: string, view: QueueView): SandboxReply {
   return success({ taskId, status: "processing", errorCode: 0, ...more }, note);
 }
 
-function endedReply(taskId: string, state: EndedState, service: GeneratorService): SandboxReply {
+/** Where the client reaches this server, which may be a proxy before it. It has shown the key, and asks for itself. */
+function originOf({ url, headers }: Request): string {
+  const scheme = headers.get("x-forwarded-proto") === "https" ? "https" : "http";
+  return `${scheme}://${new URL(url).host}`;
+}
+
+type LinkFacts = Pick<GeneratorService, "secret" | "clock"> & { origin: string };
+
+function endedReply(taskId: string, state: EndedState, service: LinkFacts): SandboxReply {
   const note = `${taskId} ${state.name}`;
   if (state.name === "failed") {
     const { outcome, detail } = state.failure;
@@ -84,7 +93,7 @@ function endedReply(taskId: string, state: EndedState, service: GeneratorService
 function resultUrl(
   taskId: string,
   { images }: Extract<EndedState, { name: "completed" }>,
-  { origin, secret, clock }: GeneratorService,
+  { origin, secret, clock }: LinkFacts,
 ): string | string[] {
   const expires = Math.ceil(clock.now() / 1000) + LINK_SECONDS;
   const urls = images.map(({ extension }, index) =>

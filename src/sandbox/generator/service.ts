@@ -11,8 +11,6 @@ export interface GeneratorService extends AdoptDeps {
   apiKey: string;
   /** Signs result URLs. */
   secret: string;
-  /** Where this server is reached: `http://127.0.0.1:<port>`. */
-  origin: string;
   /** The models that have rules. */
   matrix: Matrix;
   /** Where private copies of reference images are; null where requests name none. */

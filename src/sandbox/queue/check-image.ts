@@ -2,6 +2,7 @@ import path from "node:path";
 import type { GeneratedImage } from "../../generators/generator.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { syncFolder } from "../../lib/durable.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFile } from "../../lib/image/inspect.ts";
 import type { StoredImage } from "./task-state.ts";
 
@@ -9,7 +10,7 @@ const MEBI = 1024 * 1024;
 const MOST_BYTES = 64 * MEBI;
 const MOST_PIXELS = 64 * MEBI;
 
-/** What a generator made is no image that can be handed on. The message is a clause: "it is an HTML page". */
+/** What a generator made is no image that can be handed on. The message is a phrase: "an HTML page". */
 export class BadImageError extends Error {
   override readonly name = "BadImageError";
 }
@@ -21,11 +22,11 @@ export class BadImageError extends Error {
 export async function checkImage(folder: string, { file, usage }: GeneratedImage): Promise<StoredImage> {
   const opened = DiskFile.openToRead(file);
   try {
-    opened.requireRegular();
+    requireRegular(opened);
     const bytes = opened.size;
     if (bytes > MOST_BYTES) throw new BadImageError("it is larger than 64 MiB");
     const inspection = await inspectFile(opened);
-    if (!inspection.ok) throw new BadImageError(`it is ${inspection.detail}`);
+    if (!inspection.ok) throw new BadImageError(inspection.detail);
     requireSize(inspection.image);
     await opened.sync();
     await syncFolder(path.dirname(file));
@@ -33,6 +34,15 @@ export async function checkImage(folder: string, { file, usage }: GeneratedImage
     return { file: below, ...inspection.image, bytes, usage };
   } finally {
     opened.close();
+  }
+}
+
+/** @throws BadImageError */
+function requireRegular(file: DiskFile): void {
+  try {
+    file.requireRegular();
+  } catch (error) {
+    throw new BadImageError(errorText(error));
   }
 }
 

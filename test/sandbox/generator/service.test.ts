@@ -2,7 +2,6 @@ import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../../support/images.ts";
 import { drawn, endless, failing, scriptedGenerator } from "../../support/scripted-generator.ts";
-import { clientOf } from "../live.ts";
 import { dataOf, liveGenerator } from "./live-generator.ts";
 
 describe("a task", () => {
@@ -141,15 +140,5 @@ describe("a failure", () => {
       .toBe("The generator may still be at work on a request that timed out.");
     expect(await ended(taskId)).toMatchObject({ status: "completed" });
     expect(generator.jobs).toHaveLength(2);
-  });
-});
-
-describe("a request", () => {
-  it("needs this service's own key", async () => {
-    const { baseUrl, accepted } = await liveGenerator();
-    const stranger = clientOf(baseUrl, "sk-stranger");
-    const refused = { code: -1, message: "login_required" };
-    expect((await stranger.submit({ prompt: "a fox" })).body).toEqual(refused);
-    expect((await stranger.poll(await accepted({ prompt: "a fox" }))).body).toEqual(refused);
   });
 });
