@@ -17,8 +17,8 @@ const TOGETHER = {
   session: "(cli/(app/parse|session/session)|models/(find|known-values|labels|errors)|lib/whole-number)",
   // What a dry run needs.
   command: "cli/(commands/generate/(generate|run-request)|flags/generate-flags|text/phrases)",
-  early: "(client/(open-early|account|failure|report-json)|lib/redact)",
-  ledger: "(client/open-ledger|core/(use-cases/history|task/report))",
+  early: "(client/(account|failure|report-json)|lib/redact)",
+  ledger: "(client/session|core/(use-cases/history|task/report))",
   wire: "cli/(commands/generate/submit-shown|output/render)",
   // What an accepted task needs; and undici.
   finish: "(core/task/finish|api/public-address)",

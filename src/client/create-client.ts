@@ -1,4 +1,5 @@
 import { UsageError } from "../lib/error-types.ts";
+import type { OptionNames } from "../lib/wording.ts";
 import { readMatrix } from "../models/matrix-file/read.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
@@ -8,7 +9,6 @@ import { EffectiveSettings } from "./effective-settings.ts";
 import { foldersOf } from "./folders.ts";
 import { orFailure } from "./imggen-failure.ts";
 import { MATRIX_FORM } from "./matrix-in-effect.ts";
-import { PACKAGE_NAMES } from "./option-names.ts";
 import { type ClientOptions, checkOptions } from "./options.ts";
 import type { ClientSession } from "./session.ts";
 import { thisProcess } from "./this-process.ts";
@@ -52,3 +52,24 @@ function sessionOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): C
 function given(name: string, value: string | undefined): Record<string, string> {
   return value === undefined ? {} : { [name]: value };
 }
+
+/** How messages name the options of this package's calls. */
+export const PACKAGE_NAMES: OptionNames = {
+  output: "output",
+  name: "name",
+  overwrite: "overwrite: true",
+  again: "again: true",
+  maxCredits: "maxCredits",
+  noValidate: "validate: false",
+  noWait: "wait: false",
+  budget: "maxCredits",
+  yes: "yes: true",
+  home: "home",
+  retryFailed: "retryFailed: true",
+  resubmitUnknown: "resubmitUnknown: true",
+  sandbox: "sandbox: true",
+  trySandbox: "use createClient({ sandbox: true })",
+  setApiKey: "Give createClient an apiKey, set IMGGEN_API_KEY, or run imggen login.",
+  setBaseUrl: "Give createClient a baseUrl, or run imggen login --base-url <url>.",
+  reference: "Nothing was sent. The options are described in the package's types.",
+};

@@ -17,10 +17,9 @@ import type { Matrix } from "../models/matrix.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-entry.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
-import { type BatchRows, batchFrom } from "./batch-options.ts";
+import { Listener } from "./calls.ts";
 import { termsAsked, termsUnasked } from "./generator-terms.ts";
 import { ImggenFailure } from "./imggen-failure.ts";
-import { Listener } from "./listener.ts";
 import type {
   BatchOptions,
   CallOptions,
@@ -32,7 +31,7 @@ import type {
   StatusOptions,
 } from "./options.ts";
 import { historyEntry, reportJson, statusJson } from "./report-json.ts";
-import { checkedFrom, waitFrom } from "./request.ts";
+import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,
   BatchSummary,

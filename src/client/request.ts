@@ -1,3 +1,7 @@
+import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/batch/batch-spec.ts";
+import { checkedRows } from "../core/batch/checked-rows.ts";
+import { outputFolder } from "../core/batch/row-files.ts";
+import { readRows } from "../core/manifest/read.ts";
 import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import { UsageError } from "../lib/error-types.ts";
@@ -6,7 +10,8 @@ import type { Labels } from "../models/labels.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, fieldsFrom, type GivenFields } from "../task/request-fields.ts";
-import type { RequestOptions, WaitOptions } from "./options.ts";
+import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options.ts";
+import type { ClientSession } from "./session.ts";
 
 /** Messages name a value as the option that it was given as. */
 export const LABELS = Object.fromEntries(FIELD_NAMES.map((name) => [name, name])) as Labels;
@@ -36,4 +41,52 @@ export function waitFrom(call: string, { timeoutMs, pollIntervalMs }: WaitOption
     throw new UsageError(`${call}: pollIntervalMs must be at least ${SHORTEST_POLL_INTERVAL_MS}.`);
   const schedule = pollIntervalMs === undefined ? null : fixedSchedule(pollIntervalMs);
   return { timeoutMs: timeoutMs ?? null, schedule };
+}
+
+export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
+
+/**
+ * A call's batch, as `imggen batch` runs it: the same rows into the same folder resume it.
+ * @throws ManifestError, UsageError
+ */
+export async function batchFrom(
+  rows: BatchRows,
+  options: BatchOptions,
+  { matrix, generator }: { matrix: Matrix; generator: GeneratorTerms | null },
+  { settings, optionNames: names, context }: ClientSession,
+): Promise<BatchSpec> {
+  const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
+  if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
+    throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
+  const { resolvePath } = context;
+  const folder = await outputFolder({ output, label: names.output, name, overwrite, resolvePath });
+  const validate = options.validate !== false;
+  const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
+  const defaults = {
+    matrix,
+    generator,
+    values,
+    labels: LABELS,
+    names,
+    validate,
+    shard: null,
+    refusesUnused: true,
+  };
+  const { rows: checked } = await checkedRows(readRows(rows), defaults);
+  return {
+    rows: checked,
+    output: folder,
+    wait: waitFrom("batch", options),
+    concurrency,
+    resubmitUnknown: options.resubmitUnknown === true,
+    retryFailed: options.retryFailed === true,
+    shard: null,
+    budgetOf: "folder",
+    cap: options.maxCredits ?? null,
+    yes: options.yes === true,
+    confirmAbove: await settings.confirmAbove(),
+    matrix,
+    allowUndocumented: !validate,
+    nameOf: ({ line }) => `row ${line}`,
+  };
 }

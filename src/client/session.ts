@@ -1,5 +1,6 @@
 import type { HttpClientOptions } from "../api/client.ts";
 import type { OptionNames } from "../lib/wording.ts";
+import { Ledger } from "../store/ledger.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 import type { Folders } from "./folders.ts";
 import type { ProcessContext } from "./this-process.ts";
@@ -32,4 +33,9 @@ export interface ClientSession {
   onPaidReplies?(count: number): void;
   /** Called after every exchange with the service. */
   readonly onExchange?: HttpClientOptions["onExchange"] | undefined;
+}
+
+/** The ledger of this machine. Apart from the connections, so that what only reads it does not load them. */
+export function openLedger({ folders, context }: Pick<ClientSession, "folders" | "context">): Ledger {
+  return new Ledger(folders.state, context.clock, context.processes);
 }

@@ -7,8 +7,7 @@ import { coalescingClock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";
-import { openLedger } from "./open-ledger.ts";
-import type { ClientSession } from "./session.ts";
+import { type ClientSession, openLedger } from "./session.ts";
 
 export interface WorkspaceOptions {
   /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Description } from "../../src/cli/help/describe.ts";
+import type { Description } from "../../src/cli/help/command-tree.ts";
 import { environmentTable } from "../../src/cli/help/environment.ts";
 import { exitCodeTable } from "../../src/cli/help/exit-code-table.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";

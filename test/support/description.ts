@@ -1,4 +1,4 @@
-import type { Description } from "../../src/cli/help/describe.ts";
+import type { Description } from "../../src/cli/help/command-tree.ts";
 import { runCommand } from "./in-process.ts";
 
 /** What `--help --json` says of the whole program. */

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from "commander";
-import type { Description } from "../help/describe.ts";
+import type { Description } from "../help/command-tree.ts";
 import { MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
@@ -58,7 +58,7 @@ async function describeProgram(
   build: (inFull: boolean) => Promise<Command>,
   words: readonly string[],
 ): Promise<Description> {
-  const { describe } = await import("../help/describe.ts");
+  const { describe } = await import("../help/command-tree.ts");
   return describe(await build(true), words, refusedGlobals);
 }
 

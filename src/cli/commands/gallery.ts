@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Command } from "commander";
-import { openLedger } from "../../client/open-ledger.ts";
+import { openLedger } from "../../client/session.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { addOpenOption, openImages } from "../flags/view-flags.ts";
 import { createStatusLine } from "../output/status-line.ts";

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { clientOf } from "../../client/client-of.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
-import { openLedger } from "../../client/open-ledger.ts";
+import { openLedger } from "../../client/session.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { checkBaseUrl } from "../../client/account.ts";
-import { openLedger } from "../../client/open-ledger.ts";
+import { openLedger } from "../../client/session.ts";
 import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";

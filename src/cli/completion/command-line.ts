@@ -1,5 +1,4 @@
-import type { CommandNode, OptionNode } from "../help/command-tree.ts";
-import type { Description } from "../help/describe.ts";
+import type { CommandNode, Description, OptionNode } from "../help/command-tree.ts";
 
 /** What the words before the cursor mean. */
 export interface CommandLine {

@@ -1,5 +1,5 @@
 import { foldersOf } from "../../client/folders.ts";
-import { openLedger } from "../../client/open-ledger.ts";
+import { openLedger } from "../../client/session.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Context } from "../session/context.ts";
 import type { Candidate } from "./candidates.ts";

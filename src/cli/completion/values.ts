@@ -1,6 +1,5 @@
 import type { Matrix } from "../../models/matrix.ts";
-import type { ArgumentNode, OptionNode } from "../help/command-tree.ts";
-import type { Description } from "../help/describe.ts";
+import type { ArgumentNode, Description, OptionNode } from "../help/command-tree.ts";
 import { among, type Candidate, NOTHING, type Offer } from "./candidates.ts";
 import type { CommandLine } from "./command-line.ts";
 

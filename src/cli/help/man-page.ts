@@ -1,5 +1,4 @@
-import type { ArgumentNode, CommandNode, OptionNode } from "./command-tree.ts";
-import type { Description } from "./describe.ts";
+import type { ArgumentNode, CommandNode, Description, OptionNode } from "./command-tree.ts";
 import { TOPIC_NAMES } from "./topic-names.ts";
 
 /** The manual page of the whole program, in roff. */

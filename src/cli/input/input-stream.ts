@@ -1,6 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { InputStream } from "../session/context.ts";
+import type { Session } from "../session/session.ts";
 
 /** An input that stays open where its reader stops before the end. */
 function keptOpen(stdin: InputStream): InputStream {
@@ -54,4 +55,22 @@ export async function readLine({ stdin, signal }: Input): Promise<string> {
     if (text.includes("\n") || text.length > LONGEST_LINE) break;
   }
   return text.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
+}
+
+/** Whether there is a person at a terminal who can be asked. */
+export function canAsk({ context: { stdin, stderr } }: Session): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true;
+}
+
+/** Asks the person at the terminal; anything but `y` or `yes` is no. @throws the signal's reason */
+export async function confirmed(question: string, { console, context }: Session): Promise<boolean> {
+  await console.question(`${question} [y/N] `);
+  let isAnswered = false;
+  try {
+    const answer = await readLine(context);
+    isAnswered = context.stdin.readableEnded !== true;
+    return /^\s*y(es)?\s*$/i.test(answer);
+  } finally {
+    if (!isAnswered) await console.endQuestion();
+  }
 }

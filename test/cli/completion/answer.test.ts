@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { offer } from "../../../src/cli/completion/answer.ts";
 import type { Sources } from "../../../src/cli/completion/values.ts";
-import type { Description } from "../../../src/cli/help/describe.ts";
+import type { Description } from "../../../src/cli/help/command-tree.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { mergeMatrix } from "../../../src/models/matrix-file/read.ts";
 import { SETTING_NAMES } from "../../../src/store/settings-table.ts";

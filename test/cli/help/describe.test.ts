@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CommandNode } from "../../../src/cli/help/command-tree.ts";
-import type { Description } from "../../../src/cli/help/describe.ts";
+import type { CommandNode, Description } from "../../../src/cli/help/command-tree.ts";
 import { environmentTable } from "../../../src/cli/help/environment.ts";
 import { exitCodeTable } from "../../../src/cli/help/exit-code-table.ts";
 import { ARGUMENT_VALUES, FLAG_VALUES } from "../../../src/cli/help/value-types.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { summaryJson } from "../../../client/batch-json.ts";
+import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import type { RowDefaults } from "../../../core/batch/check-rows.ts";
@@ -25,7 +25,6 @@ import { manifestSource } from "../../input/manifest-source.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
-import { showRow } from "./row-output.ts";
 import { runShown } from "./run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "./summary.ts";
 
@@ -124,4 +123,15 @@ async function readRows(
   for (const name of unused) await session.console.warn(unknownName(name));
   for (const { checked } of rows) for (const warning of checked.warnings) await session.console.warn(warning);
   return rows;
+}
+
+/**
+ * A row's result on standard output: its object, or the paths of its images. A script gets those of earlier runs too; a
+ * person at a terminal has seen them.
+ */
+export async function showRow(end: RowResult, session: Session): Promise<void> {
+  if (session.options.json) return session.json(rowJson(end, FLAG_NAMES));
+  if (end.error || (end.isSkipped && session.context.stdout.isTTY)) return;
+  for (const { path } of end.report?.files ?? [])
+    if (path !== null) await session.console.resultLine({ path });
 }

@@ -1,5 +1,5 @@
 import { checkBaseUrl } from "../../../client/account.ts";
-import { openLedger } from "../../../client/open-ledger.ts";
+import { openLedger } from "../../../client/session.ts";
 import { findBatch } from "../../../core/batch/batch-folder.ts";
 import { batchId, type CheckedRow } from "../../../core/batch/batch-row.ts";
 import { type BatchSpec, budgetedKeys } from "../../../core/batch/batch-spec.ts";

@@ -1,5 +1,5 @@
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { rowWord } from "./row-word.ts";
+import type { RowState } from "../../../core/batch/row-state.ts";
 
 /** This many failures of one kind are printed as they happen; the rest is counted at the end. */
 export const MOST_SHOWN = 5;
@@ -25,4 +25,18 @@ export class RowNotes {
     const last = count === MOST_SHOWN ? " More of this kind are counted at the end." : "";
     return `${name}: ${rowWord(end)}${task}: ${error.message}${last}`;
   }
+}
+
+const WORDS: Readonly<Record<RowState, string>> = {
+  new: "not sent",
+  waiting: "unfinished",
+  unfinished: "unfinished",
+  saved: "saved",
+  failed: "failed",
+  unknown: "outcome unknown",
+};
+
+/** How a row ended, for a person. */
+export function rowWord({ state, isSkipped }: RowResult): string {
+  return isSkipped ? "saved before" : WORDS[state];
 }

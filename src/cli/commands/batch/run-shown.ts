@@ -1,7 +1,7 @@
 import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { batch } from "../../../core/use-cases/batch.ts";
-import { canAsk, confirmed } from "../../input/confirm.ts";
+import { canAsk, confirmed } from "../../input/input-stream.ts";
 import type { Session } from "../../session/session.ts";
 import { withTasksShown } from "../../session/with-tasks.ts";
 import { createBatchProgress } from "./batch-progress.ts";

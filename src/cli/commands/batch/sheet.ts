@@ -14,7 +14,7 @@ import { withFacts } from "../../output/saved-lines.ts";
 import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
-import { rowWord } from "./row-word.ts";
+import { rowWord } from "./row-notes.ts";
 import { layOutSheet, type SheetEntry } from "./sheet-layout.ts";
 
 /** More would be too small to see. */

@@ -28,8 +28,7 @@ import { showTable } from "../../text/table.ts";
 import { costText } from "../batch/costs.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
-import { skippedLines } from "./skipped.ts";
-import { COLUMNS, cellLabel, comparedRows, PLAN_COLUMNS, plannedRows } from "./table.ts";
+import { COLUMNS, cellLabel, comparedRows, PLAN_COLUMNS, plannedRows, skippedLines } from "./view.ts";
 
 interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
   model?: string[];

@@ -1,7 +1,7 @@
 import module from "node:module";
 import { platform } from "node:os";
 import path from "node:path";
-import { openLedger } from "../../../client/open-ledger.ts";
+import { openLedger } from "../../../client/session.ts";
 import { tasksToResume } from "../../../core/use-cases/resume.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";

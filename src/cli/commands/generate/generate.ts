@@ -15,7 +15,7 @@ import {
   type RequestFlags,
   readRequestFlags,
 } from "../../flags/request-flags.ts";
-import { canAsk } from "../../input/confirm.ts";
+import { canAsk } from "../../input/input-stream.ts";
 import { editPrompt, readPrompt } from "../../input/prompt.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";

@@ -1,11 +1,12 @@
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
 import type { RequestReferences } from "../../../core/references/reference-images.ts";
+import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
+import { resolveModel } from "../../../models/find.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { CheckedRequest } from "../../../task/request.ts";
 import type { GenerateFlags, ReferenceFlags } from "../../flags/generate-flags.ts";
-import { requireOneImageOut } from "../../flags/standard-output.ts";
 import { viewingOf } from "../../flags/view-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import type { Session } from "../../session/session.ts";
@@ -44,7 +45,7 @@ export async function runRequest(
   if (flags.dryRun) await requireFree(destination);
   for (const warning of checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(checked, references, flags, session);
-  const { openEarly } = await import("../../../client/open-early.ts");
+  const { openEarly } = await import("../../../client/account.ts");
   // An upload may take longer than the service keeps a connection that asks nothing.
   const early = references === null && !flags.reuse ? await openEarly(session) : null;
   const { submitShown } = await import("./submit-shown.ts");
@@ -108,4 +109,27 @@ async function showDryRun(
     `${creditsText(credits)}, nothing was sent`,
   ]);
   return 0;
+}
+
+/**
+ * Standard output carries the bytes of one image, and nothing else.
+ * @param label what asked for it: the flag, or the setting
+ * @throws UsageError
+ */
+export async function requireOneImageOut(
+  { request }: CheckedRequest,
+  flags: { wait: boolean; sidecar?: boolean },
+  session: Session,
+  label: string,
+): Promise<void> {
+  const { options, context } = session;
+  const refuse = (why: string, hint?: string): never => {
+    throw new UsageError(`${label} - ${why}.`, { hint });
+  };
+  if (options.json) refuse("and --json both need standard output");
+  if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
+  if (flags.sidecar) refuse("has no place for a sidecar");
+  if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
+  const most = request.maxImages ?? resolveModel(request.model, await session.matrix())?.maxImages ?? 1;
+  if (most > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { openLedger } from "../../../client/open-ledger.ts";
 import { historyEntry } from "../../../client/report-json.ts";
+import { openLedger } from "../../../client/session.ts";
 import { reportOf } from "../../../core/task/report.ts";
 import { chargedTasks, recentOf } from "../../../core/use-cases/history.ts";
 import {
@@ -44,14 +44,14 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
   const limit = limitOf(flags);
   const filter = await filterOf(flags, session);
   if (flags.summary) {
-    const { showSummary } = await import("./summary.ts");
+    const { showSummary } = await import("./tables.ts");
     const { tasks, elsewhere } = await showSummary(filter, session);
     if (tasks === 0) await showNone(elsewhere, flags, session);
     return 0;
   }
   const ledger = openLedger(session);
   if (session.options.json) return listJson(ledger, limit, filter, flags, session);
-  const { showTasks, taskRow } = await import("./task-table.ts");
+  const { showTasks, taskRow } = await import("./tables.ts");
   const { records, unreadable, elsewhere, matching } = await recentOf(
     ledger,
     limit,

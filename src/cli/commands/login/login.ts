@@ -6,8 +6,7 @@ import { maskKey } from "../../../lib/redact.ts";
 import { costRange } from "../../../models/cost.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { DEFAULT_MODEL, MODELS } from "../../../models/matrix.ts";
-import { canAsk } from "../../input/confirm.ts";
-import { readLine } from "../../input/input-stream.ts";
+import { canAsk, readLine } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 

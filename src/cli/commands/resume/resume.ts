@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
-import { openLedger } from "../../../client/open-ledger.ts";
 import { reportJson } from "../../../client/report-json.ts";
+import { openLedger } from "../../../client/session.ts";
 import { resolveFileDestination } from "../../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { dismissTask } from "../../../core/task/dismiss.ts";
@@ -30,8 +30,7 @@ import { exitCodeOfReport } from "../../output/render.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { withTasksShown } from "../../session/with-tasks.ts";
-import { resumedJson } from "./output.ts";
-import { createResumeProgress, type ResumeProgress } from "./resume-progress.ts";
+import { createResumeProgress, type ResumeProgress, resumedJson } from "./view.ts";
 
 interface ResumeFlags extends WaitFlags, ViewFlags {
   output?: string;
