@@ -1,7 +1,6 @@
 import type { Matrix } from "../models/matrix.ts";
 import type { Generator, GeneratorDeps } from "./generator.ts";
-import { OPENAI_DEFAULT_MODEL, OPENAI_MATRIX } from "./openai/models.ts";
-import { serverFormOf } from "./openai/servers.ts";
+import { modelsAt } from "./openai/models.ts";
 import { isPrivateHost } from "./private-host.ts";
 import type { GeneratorOptions, GeneratorSpec } from "./spec.ts";
 
@@ -23,8 +22,7 @@ const KINDS: { readonly [Name in KindName]: Kind<Name> } = {
   openai: {
     load: async () => (await import("./openai/openai-generator.ts")).openAiGenerator,
     isPaid: isOnThePublicInternet,
-    models: ({ url }) =>
-      serverFormOf(url).isOpenAi ? { known: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null,
+    models: modelsAt,
   },
   sdapi: {
     load: async () => (await import("./sdapi/sdapi-generator.ts")).sdapiGenerator,

@@ -11,8 +11,11 @@ export interface TunnelProxy {
 /** What it does with a request: open the tunnel, or something worse. */
 export type ProxyBehaviour = "tunnel" | "refuse" | "hang up" | "keep silent";
 
-/** Serves as a proxy on loopback until the test is over. Every target leads to 127.0.0.1 at its own port. */
-export async function tunnelProxy(behaviour: ProxyBehaviour): Promise<TunnelProxy> {
+/**
+ * Serves as a proxy on loopback until the test is over. Every target leads to 127.0.0.1.
+ * @param to the port there. Default: the target's own
+ */
+export async function tunnelProxy(behaviour: ProxyBehaviour, to?: number): Promise<TunnelProxy> {
   const heads: string[] = [];
   const port = await liveSockets((socket) => {
     let head = "";
@@ -21,15 +24,16 @@ export async function tunnelProxy(behaviour: ProxyBehaviour): Promise<TunnelProx
       if (!head.includes("\r\n\r\n")) return;
       socket.off("data", onData);
       heads.push(head);
-      answer(behaviour, head, socket);
+      answer(behaviour, head, socket, to);
     };
     socket.on("data", onData);
   });
   return { url: `http://127.0.0.1:${port}`, heads };
 }
 
-function answer(behaviour: ProxyBehaviour, head: string, socket: Socket): void {
-  const port = Number(/^CONNECT [^ ]+:(\d+) HTTP\/1\.1\r\n/.exec(head)?.[1]);
+function answer(behaviour: ProxyBehaviour, head: string, socket: Socket, to: number | undefined): void {
+  const asked = Number(/^CONNECT [^ ]+:(\d+) HTTP\/1\.1\r\n/.exec(head)?.[1]);
+  const port = Number.isNaN(asked) ? asked : (to ?? asked);
   if (behaviour === "hang up") socket.destroy();
   else if (behaviour === "refuse" || Number.isNaN(port)) {
     socket.end("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n");

@@ -1,0 +1,79 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { expectPublished } from "../generators/openai/published-fields.ts";
+import { CANARY } from "../support/canary.ts";
+import { selfSigned } from "../support/certificate.ts";
+import { PICTURE } from "../support/images.ts";
+import { programWorld } from "../support/program-world.ts";
+import { type Behaviour, json, response, scriptedServer } from "../support/scripted-server.ts";
+import { tunnelProxy } from "../support/tunnel-proxy.ts";
+
+/**
+ * A double of api.openai.com, which the program reaches under that name: through a proxy that leads there, with a
+ * certificate that it is told to trust.
+ */
+async function openAiWorld(behave: Behaviour) {
+  const certificate = selfSigned("api.openai.com");
+  const server = await scriptedServer(behave, certificate);
+  onTestFinished(() => server.close());
+  const proxy = await tunnelProxy("tunnel", server.port);
+  const world = await programWorld(null);
+  const authority = path.join(world.folder, "authority.pem");
+  await writeFile(authority, certificate.cert);
+  const env = {
+    IMGGEN_API_KEY: undefined,
+    NODE_EXTRA_CA_CERTS: authority,
+    HTTPS_PROXY: proxy.url,
+    OPENAI_API_KEY: CANARY,
+  };
+  return { server, proxy, world, env };
+}
+
+const COMPLETED = {
+  type: "image_generation.completed",
+  b64_json: PICTURE.toString("base64"),
+  usage: { total_tokens: 1100 },
+};
+
+const streaming: Behaviour = (_request, socket) => {
+  const body = `event: ${COMPLETED.type}\ndata: ${JSON.stringify(COMPLETED)}\n\n`;
+  socket.write(response(200, body, { "content-type": "text/event-stream" }));
+};
+
+it("OpenAI's key in the environment is all that an image from OpenAI needs", async () => {
+  const { server, proxy, world, env } = await openAiWorld(streaming);
+  const run = await world.generate(["--generator", "openai"], { env });
+  expect(run).toMatchObject({ code: 0 });
+  const { taskId, charged, files, usage } = JSON.parse(run.stdout);
+  expect({ charged, usage, files: files.length }).toEqual({
+    charged: "yes",
+    usage: { total_tokens: 1100 },
+    files: 1,
+  });
+  expect(await world.files()).toHaveLength(1);
+  const [request] = server.submits();
+  expect(server.requests).toHaveLength(1);
+  expectPublished(JSON.parse(request?.body ?? ""), "generations");
+  expect(JSON.parse(request?.body ?? "")).toMatchObject({ model: "gpt-image-2", stream: true });
+  expect(request?.headers).toMatchObject({
+    authorization: `Bearer ${CANARY}`,
+    "x-client-request-id": taskId,
+  });
+  expect(proxy.heads.join()).not.toContain(CANARY);
+});
+
+it("a key that OpenAI does not accept ends the command, and the task goes on with one that it does", async () => {
+  let isAccepted = false;
+  const { server, world, env } = await openAiWorld((request, socket) => {
+    if (isAccepted) return streaming(request, socket);
+    socket.write(json({ error: { message: "Incorrect API key provided.", code: "invalid_api_key" } }, 401));
+  });
+  const refused = await world.generate(["--generator", "openai"], { env });
+  expect(refused.code).toBe(3);
+  expect(JSON.parse(refused.stdout).error.message).toContain("Incorrect API key provided");
+  isAccepted = true;
+  expect(await world.resume(["--generator", "openai"], { env })).toMatchObject({ code: 0 });
+  expect(server.submits()).toHaveLength(2);
+  expect(await world.files()).toHaveLength(1);
+});
