@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pick, randomFrom } from "../support/random.ts";
 import { type BatchScenario, batch, manifestOf, placeIn, type Row } from "./batch-scenarios.ts";
 import { unsavedCharges } from "./disk.ts";
 import { judgeBatchRecovery } from "./judge-batch-recovery.ts";
 import { judgeBatchRun, judgeSettled } from "./judge-batch-run.ts";
 import { editedRows, shuffled } from "./manifest-edits.ts";
-import { pick, randomFrom } from "./random.ts";
 import { PLAIN } from "./scenarios.ts";
 import type { Soak } from "./soak.ts";
 import { StageWatch } from "./stages.ts";

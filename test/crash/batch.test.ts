@@ -1,11 +1,11 @@
 import { afterAll, describe, it } from "vitest";
 import { ProgramHost } from "../support/program-host.ts";
+import { chosenSeed, randomFrom } from "../support/random.ts";
 import { BATCHES, BATCHES_TOGETHER, STALLED } from "./batch-scenarios.ts";
 import { soakBatch } from "./batch-soak.ts";
 import { BUILT } from "./build-mutant.ts";
 import { shuffled } from "./manifest-edits.ts";
 import { UNDISTURBED } from "./points.ts";
-import { chosenSeed, randomFrom } from "./random.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { tryBatchPoint, tryBatchSingles } from "./try-batch.ts";
 

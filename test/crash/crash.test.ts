@@ -1,10 +1,10 @@
 import { afterAll, describe, it } from "vitest";
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { ProgramHost } from "../support/program-host.ts";
+import { chosenSeed } from "../support/random.ts";
 import { BUILT } from "./build-mutant.ts";
 import { atEach, powerCuts, tryPairs, tryStrikesAfter } from "./pairs.ts";
 import { EVERY_KILL, EVERY_STATE, incidentAt, incidentPoints, UNDISTURBED } from "./points.ts";
-import { chosenSeed } from "./random.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
 import { soak } from "./soak.ts";

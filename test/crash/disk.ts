@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
+import { sha256 } from "../support/images.ts";
 import type { CrashWorld } from "./world.ts";
 
 /** What a task file's whole lines say. */
@@ -33,10 +33,6 @@ export function listing({ home, out }: CrashWorld): string[] {
 function fingerprint(file: string): string {
   const entry = statSync(file);
   return entry.isFile() ? `${entry.mode.toString(8)} ${sha256(readFileSync(file))}` : "";
-}
-
-export function sha256(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** Every task file of the ledger, wherever it lies. Read by hand: the program's own reader is on trial. */

@@ -1,9 +1,9 @@
 import { afterAll, describe, it } from "vitest";
 import { ProgramHost } from "../support/program-host.ts";
+import { chosenSeed } from "../support/random.ts";
 import { BATCHES } from "./batch-scenarios.ts";
 import { type BatchSoakSize, soakBatch } from "./batch-soak.ts";
 import { BUILT } from "./build-mutant.ts";
-import { chosenSeed } from "./random.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { totalOf } from "./soak.ts";
 import { tryBatchSingles } from "./try-batch.ts";

@@ -1,8 +1,8 @@
 import { afterAll, describe, it } from "vitest";
 import { ProgramHost } from "../support/program-host.ts";
+import { chosenSeed } from "../support/random.ts";
 import { BUILT } from "./build-mutant.ts";
 import { tryPairs } from "./pairs.ts";
-import { chosenSeed } from "./random.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { soak } from "./soak.ts";

@@ -1,7 +1,8 @@
 import { readFileSync, realpathSync } from "node:fs";
 import path from "node:path";
+import { sha256 } from "../support/images.ts";
 import type { Row } from "./batch-scenarios.ts";
-import { ledgerTasks, ownImages, sha256 } from "./disk.ts";
+import { ledgerTasks, ownImages } from "./disk.ts";
 import { judgeKilled, judgeScreen } from "./judge-run.ts";
 import type { CrashWorld, Run } from "./world.ts";
 

@@ -1,14 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import {
-  ledgerLeftovers,
-  ledgerTasks,
-  listing,
-  ownImages,
-  savedDigests,
-  sha256,
-  unsavedCharges,
-} from "./disk.ts";
+import { sha256 } from "../support/images.ts";
+import { ledgerLeftovers, ledgerTasks, listing, ownImages, savedDigests, unsavedCharges } from "./disk.ts";
 import { idsIn, judgeEnd, tasksOf } from "./judge-run.ts";
 import { RESUME } from "./scenarios.ts";
 import type { CrashWorld, Run } from "./world.ts";

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type LedgerTask, ledgerTasks, ownImages, sha256 } from "./disk.ts";
+import { sha256 } from "../support/images.ts";
+import { type LedgerTask, ledgerTasks, ownImages } from "./disk.ts";
 import { type CrashWorld, KEY, type Run } from "./world.ts";
 
 interface TaskJson {

@@ -1,5 +1,5 @@
+import { pick } from "../support/random.ts";
 import type { Row } from "./batch-scenarios.ts";
-import { pick } from "./random.ts";
 
 /** The same rows in another order (Fisher and Yates). */
 export function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {

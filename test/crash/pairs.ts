@@ -1,9 +1,9 @@
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
+import { pick, randomFrom } from "../support/random.ts";
 import { ledgerTasks } from "./disk.ts";
 import { judgeRecovery } from "./judge-recovery.ts";
 import { judgeRun } from "./judge-run.ts";
 import { POWER_CUTS, type Point } from "./points.ts";
-import { pick, randomFrom } from "./random.ts";
 import { RESUME, type Scenario } from "./scenarios.ts";
 import { inWorld, type Outcome, type Program, pointsOf, runScenario, WORKERS } from "./try-point.ts";
 import type { CrashWorld, DiskMode, Strike } from "./world.ts";

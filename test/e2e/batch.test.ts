@@ -6,6 +6,7 @@ import { PICTURE } from "../support/images.ts";
 import { finished } from "../support/program.ts";
 import { serviceWorld } from "../support/program-world.ts";
 import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
+import { words } from "../support/words.ts";
 
 /** A world with a manifest in it. */
 async function batchOf(prompts: readonly string[], ...lines: readonly string[]) {
@@ -15,18 +16,7 @@ async function batchOf(prompts: readonly string[], ...lines: readonly string[]) 
   });
   const manifest = path.join(world.folder, "p.txt");
   await writeFile(manifest, [...prompts, ...lines].join("\n"));
-  const args = [
-    "batch",
-    manifest,
-    "-m",
-    "z-image",
-    "--yes",
-    "--name",
-    "{slug}",
-    "--poll-interval",
-    "100ms",
-    "--json",
-  ];
+  const args = ["batch", manifest, ...words("-m z-image --yes --name {slug} --poll-interval 100ms --json")];
   return { server, world, args };
 }
 

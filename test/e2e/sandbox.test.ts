@@ -4,6 +4,7 @@ import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { finished } from "../support/program.ts";
 import { CANARY, type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { words } from "../support/words.ts";
 
 const MODEL = ["-m", "z-image"];
 
@@ -54,10 +55,7 @@ it("the embedded sandbox never sees the real key, needs none, and is found again
     "generate",
     "a fox [sandbox:slow=1s]",
     ...MODEL,
-    "--json",
-    "--sandbox",
-    "--timeout",
-    "100ms",
+    ...words("--json --sandbox --timeout 100ms"),
   ]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 6, open: ["accepted"] });
   expect(JSON.stringify(await world.records("open"))).not.toContain(CANARY);

@@ -14,6 +14,7 @@ import { replies, silence } from "../support/scripts.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 import { hasTool } from "../support/tools.ts";
 import { type ProxyBehaviour, tunnelProxy } from "../support/tunnel-proxy.ts";
+import { words } from "../support/words.ts";
 
 const UNKNOWN_TASK = failure("image_generation.error.unknown_error");
 const LONGEST_MS = 8_000;
@@ -56,10 +57,7 @@ it("doctor with a name server that never answers ends after 5 s, and says so", a
     nameServer.on("error", () => resolve(false)).bind(53, "127.0.0.1", () => resolve(true));
   });
   const through = [
-    "unshare",
-    "--mount",
-    "sh",
-    "-c",
+    ...words("unshare --mount sh -c"),
     `mount --bind ${file} /etc/resolv.conf && exec "$@"`,
     "sh",
   ];

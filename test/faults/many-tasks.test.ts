@@ -46,7 +46,7 @@ it("SIGINT while 5,000 tasks are waited for: the first ids at once, a count, the
   const sent = performance.now();
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   // 100 ms and 1 s are the promise; the rest is for a machine that is busy with other tests.
-  expect((await told) - sent).toBeLessThan(100 + 900);
+  expect((await told) - sent).toBeLessThan(100 + 2_900);
   expect(elapsedMs).toBeLessThan(1_000 + 4_000);
   expect(run.code).toBe(130);
   expect(run.stderr).toContain("5000 tasks are charged and not saved yet");

@@ -183,7 +183,7 @@ it.each(MOMENTS.filter(([, { twice }]) => twice))(
     // Signals that come closer together than a process is woken are one to it.
     await pause(200);
     const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-    expect(elapsedMs).toBeLessThan(2_500);
+    expect(elapsedMs).toBeLessThan(5_000);
     // It dies of the signal, which a shell shows as 130 too, where a thread is still busy with the disk.
     const exit = expect.toBeOneOf([130, "SIGINT"]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
@@ -332,7 +332,7 @@ it.each(SIGNALS)("a first %s ends a program whose output is not read", async (si
   const { elapsedMs, ended, stderr } = await stoppedUnread(program, signal);
   expect([exit, signal]).toContain(ended);
   expect(stderr).toContain("Standard output was not read");
-  expect(elapsedMs).toBeLessThan(2_000);
+  expect(elapsedMs).toBeLessThan(5_000);
 });
 
 it("a first SIGINT ends -o - whose output is not read: no temporary file stays, and resume has the image", async () => {
@@ -342,7 +342,7 @@ it("a first SIGINT ends -o - whose output is not read: no temporary file stays, 
   const { elapsedMs, ended, stderr } = await stoppedUnread(program, "SIGINT");
   expect([130, "SIGINT"]).toContain(ended);
   expect(stderr).toContain("task-1");
-  expect(elapsedMs).toBeLessThan(2_000);
+  expect(elapsedMs).toBeLessThan(5_000);
   expect(await stagedFiles(world)).toEqual([]);
   expect((await world.resume()).code).toBe(0);
   expect(server.submits()).toHaveLength(1);
@@ -376,7 +376,7 @@ it.each(SIGNALS)(
       program.kill(signal);
       const [code, endedBy] = await end;
       expect([exit, signal]).toContain(code ?? endedBy);
-      expect(performance.now() - sentMs).toBeLessThan(2_000);
+      expect(performance.now() - sentMs).toBeLessThan(5_000);
     }
   },
 );
@@ -406,7 +406,7 @@ it("a second SIGINT ends a program whose output is not read, exit 130", async ()
   const [code, signal] = await end;
   // A write that cannot end keeps the process from an exit of its own.
   expect(code ?? signal).toBe("SIGINT");
-  expect(performance.now() - secondMs).toBeLessThan(2_500);
+  expect(performance.now() - secondMs).toBeLessThan(5_000);
 });
 
 it.each(SIGNALS)(
@@ -421,7 +421,7 @@ it.each(SIGNALS)(
     });
     const { run, elapsedMs } = await stopped(program, end, signal);
     expect([exit, signal]).toContain((await world.aftermath(run)).exit);
-    expect(elapsedMs).toBeLessThan(2_500);
+    expect(elapsedMs).toBeLessThan(5_000);
     expect(JSON.parse(run.stdout)).toMatchObject({ error: { type: "interrupted" }, taskId: "task-1" });
   },
 );

@@ -67,6 +67,14 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+/** Answers each look by the task that it asks for; one that is not named by `others`. */
+export function byTask(others: Behaviour, named: Record<string, Behaviour>): Behaviour {
+  return (request, socket) => {
+    const id = new URL(request.target, originOf(request)).searchParams.get("taskId") ?? "";
+    return (named[id] ?? others)(request, socket);
+  };
+}
+
 function originOf(request: SeenRequest): string {
   return `http://${request.headers.host}`;
 }

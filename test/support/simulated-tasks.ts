@@ -6,23 +6,13 @@ import {
   staggeredFirstPollMs,
 } from "../../src/core/polling/fixed.ts";
 import { learnedSchedule } from "../../src/core/polling/learned.ts";
+import { randomFrom } from "./random.ts";
 
 /** Draws a task's duration, milliseconds. */
 export type Durations = (random: () => number) => number;
 
 /** What the reference client does (section 4.2). */
 const REFERENCE = fixedSchedule(3000);
-
-/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Durations whose logarithms follow a bell curve. */
 export function lognormal(medianMs: number, sigma: number): Durations {

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { SANDBOX_KEY, startSandbox } from "../../src/sandbox/server.ts";
 import { hasScreen, Screen } from "../support/screen.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { words } from "../support/words.ts";
 
 /** A command of the tour, and the lines that it is said to leave on the terminal. */
 interface Shown {
@@ -59,7 +60,7 @@ it.skipIf(!hasScreen)(
       }
       const real = command.replace("https://example.com/api", sandbox.baseUrl);
       const env = { IMGGEN_HOME: path.join(folder, "home") };
-      const screen = await Screen.start(wordsOf(real), { columns: 300, rows: 40, cwd: folder, env });
+      const screen = await Screen.start(words(real).slice(1), { columns: 300, rows: 40, cwd: folder, env });
       if (real.startsWith("imggen login")) {
         await screen.shows(/^API key for /m);
         await screen.type(SANDBOX_KEY, "Enter");
@@ -69,8 +70,3 @@ it.skipIf(!hasScreen)(
     }
   },
 );
-
-/** The arguments of a command that quotes with " alone. */
-function wordsOf(command: string): string[] {
-  return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "").slice(1);
-}

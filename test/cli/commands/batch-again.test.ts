@@ -2,21 +2,13 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { accepts, type BatchWorld, batchWorld, byPrompt, imagesIn } from "../../support/batch-world.ts";
 import { type Behaviour, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, replies, reset, taskIs } from "../../support/scripts.ts";
+import { byTask, completedAt, inTurn, replies, reset, taskIs } from "../../support/scripts.ts";
 
 const MODEL = ["-m", "z-image"];
 const BATCH = ["batch", "p.txt", ...MODEL, "-o", "out"];
 const PROMPTS = ["a fox", "a hen", "an owl"];
 
 const filesIn = async (world: BatchWorld) => imagesIn(path.join(world.cwd, "out"));
-
-/** Answers polls by their task; a task that is not named is completed. */
-function byTask(behaviours: Record<string, Behaviour>): Behaviour {
-  return (request, socket) => {
-    const id = new URL(request.target, "http://x").searchParams.get("taskId") ?? "";
-    return (behaviours[id] ?? completedAt("/1.png"))(request, socket);
-  };
-}
 
 describe("the same batch again", () => {
   it("submits nothing, downloads nothing and says so, where all rows are saved", async () => {
@@ -69,7 +61,9 @@ describe("the same batch again", () => {
 
   it("submits failed rows again with --retry-failed, once, and is then like any other", async () => {
     const failed: Behaviour = replies(success({ status: "failed", errorCode: 7 }));
-    const poll = byTask({ "task-a-hen": inTurn(failed, failed, completedAt("/1.png")) });
+    const poll = byTask(completedAt("/1.png"), {
+      "task-a-hen": inTurn(failed, failed, completedAt("/1.png")),
+    });
     const world = await batchWorld({ submit: accepts, poll });
     await world.manifest("p.txt", ...PROMPTS);
     const again = [...BATCH.slice(1), "--retry-failed"];

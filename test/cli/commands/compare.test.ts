@@ -6,6 +6,7 @@ import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { failure, response, success } from "../../support/scripted-server.ts";
 import { inTurn, late } from "../../support/scripts.ts";
+import { words } from "../../support/words.ts";
 
 const COMPARE = ["compare", "a fox", "-m", "gamma-image-2,delta-Image", "-r", "1:1", "-q", "1K,2K"];
 
@@ -29,16 +30,7 @@ describe("compare", () => {
     expect(world.server.submits()).toHaveLength(2);
   });
 
-  const MANY = [
-    "compare",
-    "a fox",
-    "-m",
-    "gamma-image-2,z-image,delta-Image",
-    "-r",
-    "1:1,16:9",
-    "-q",
-    "1K,2K",
-  ];
+  const MANY = words('compare "a fox" -m gamma-image-2,z-image,delta-Image -r 1:1,16:9 -q 1K,2K');
   const TERMINAL = { terminal: true, columns: 200 };
 
   it("says of a few skipped cells which each is, and of many what each model takes, on a terminal or not", async () => {
@@ -73,15 +65,7 @@ describe("compare", () => {
     const { code, stdout } = await world.run(["compare", "a fox", "-m", "gamma-image-2", "-q", "1K"]);
     expect(code).toBe(0);
     const [headings = "", row = ""] = stdout.split("\n");
-    expect(headings.split(/ {2,}/)).toEqual([
-      "MODEL",
-      "RATIO",
-      "QUALITY",
-      "CREDITS",
-      "SECONDS",
-      "SIZE",
-      "FILE",
-    ]);
+    expect(headings.split(/ {2,}/)).toEqual(words("MODEL RATIO QUALITY CREDITS SECONDS SIZE FILE"));
     const file = (await imagesIn(world.cwd))[0] ?? "";
     expect(file).toMatch(/^a-fox-gamma-image-2-default-1K-/);
     expect(row).toMatch(/^gamma-image-2 {2}- {6}1K {7}2 {8}\d+\.\d {6}64×48 {2}/);

@@ -5,6 +5,7 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning } from "../../support/scripts.ts";
+import { words } from "../../support/words.ts";
 
 const QUICK = ["--poll-interval", "100ms"];
 
@@ -23,22 +24,9 @@ describe("generate", () => {
     const world = await commandWorld();
     const image = "https://example.com/a.png";
     await world.run(["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K", "-i", image]);
+    await world.run(words('generate "a fox" --model vendor2/beta-v4 --max-images 3 --ratio 3:2'));
     await world.run([
-      "generate",
-      "a fox",
-      "--model",
-      "vendor2/beta-v4",
-      "--max-images",
-      "3",
-      "--ratio",
-      "3:2",
-    ]);
-    await world.run([
-      "generate",
-      "a fox",
-      "--model",
-      "gamma-image-2",
-      "--image",
+      ...words('generate "a fox" --model gamma-image-2 --image'),
       image,
       "--image",
       `${image}?2`,
@@ -63,12 +51,7 @@ describe("generate", () => {
   it("answers --json with exactly what became of the task", async () => {
     const world = await commandWorld({ poll: inTurn(stillRunning, completedAt("/1.png?signature=s3cret")) });
     const { code, document } = await world.json([
-      "generate",
-      "a fox",
-      "-m",
-      "gamma-image-2",
-      "-q",
-      "1K",
+      ...words('generate "a fox" -m gamma-image-2 -q 1K'),
       ...QUICK,
     ]);
     expect(code).toBe(0);
@@ -223,15 +206,7 @@ describe("generate's output", () => {
     const world = await commandWorld();
     const name = "{slug}_{model}_{ratio}_{quality}_{task}_{index}_{date}_{time}.{ext}";
     const { stdout } = await world.run([
-      "generate",
-      "a fox",
-      "-m",
-      "gamma-image-2",
-      "-r",
-      "16:9",
-      "-q",
-      "1K",
-      "--name",
+      ...words('generate "a fox" -m gamma-image-2 -r 16:9 -q 1K --name'),
       name,
     ]);
     expect(path.basename(stdout.trim())).toMatch(

@@ -3,6 +3,7 @@ import { localDay, localMinute } from "../../../src/lib/local-time.ts";
 import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
 import { success } from "../../support/scripted-server.ts";
 import { stillRunning, taskIs } from "../../support/scripts.ts";
+import { words } from "../../support/words.ts";
 
 const SANDBOX_FOX = ["generate", "a sandbox fox", "-m", "z-image", "--sandbox"];
 
@@ -172,14 +173,7 @@ describe("history as a table", () => {
     await world.run(["generate", "an old owl", "-m", "z-image", "--sandbox"]);
     await world.run(["generate", "a hen [sandbox:fail]", "-m", "z-image", "--sandbox"]);
     await world.run(["generate", "a fox", "-m", "vendor2/beta-v4", "--sandbox"]);
-    const { stdout, stderr } = await world.run([
-      "history",
-      "--sandbox",
-      "--limit",
-      "2",
-      "--since",
-      "yesterday",
-    ]);
+    const { stdout, stderr } = await world.run(words("history --sandbox --limit 2 --since yesterday"));
     const [, fox, hen] = stdout.split("\n");
     expect(fox).toMatch(/ a-fox-\w{8}\.png \+3$/);
     expect(hen).toMatch(/ failed .* error code 1001$/);

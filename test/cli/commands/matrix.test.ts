@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { type CommandWorld, commandWorld, submitted, TEST_KEY } from "../../support/command-world.ts";
+import { words } from "../../support/words.ts";
 
 const NEW = {
   id: "new/model-9",
@@ -50,16 +51,7 @@ describe("with a matrix file,", () => {
 
   it("a request for an added model is checked against it, priced by it, and sent", async () => {
     const world = await matrixWorld();
-    const { code, document } = await world.json([
-      "generate",
-      "a fox",
-      "-m",
-      "model-9",
-      "-r",
-      "5:7",
-      "-q",
-      "2k",
-    ]);
+    const { code, document } = await world.json(words('generate "a fox" -m model-9 -r 5:7 -q 2k'));
     expect({ code, credits: document.credits }).toEqual({ code: 0, credits: 30 });
     expect(submitted(world)).toEqual([{ prompt: "a fox", model: NEW.id, ratio: "5:7", quality: "2K" }]);
   });
@@ -99,15 +91,7 @@ describe("with a matrix file,", () => {
 
   it("the sandbox has the added models, with their prices", async () => {
     const world = await matrixWorld();
-    const { code, document } = await world.json([
-      "generate",
-      "a fox",
-      "-m",
-      "model-9",
-      "-q",
-      "2K",
-      "--sandbox",
-    ]);
+    const { code, document } = await world.json(words('generate "a fox" -m model-9 -q 2K --sandbox'));
     expect({ code, credits: document.credits }).toEqual({ code: 0, credits: 30 });
   });
 });

@@ -10,18 +10,9 @@ import {
 import { commandWorld } from "../../support/command-world.ts";
 import { failure, success } from "../../support/scripted-server.ts";
 import { inTurn } from "../../support/scripts.ts";
+import { words } from "../../support/words.ts";
 
-const COMPARE = [
-  "compare",
-  "a <b>fox</b> & hare",
-  "-m",
-  "z-image,alpha-2",
-  "-r",
-  "1:1",
-  "-o",
-  "made",
-  "--sheet",
-];
+const COMPARE = words('compare "a <b>fox</b> & hare" -m z-image,alpha-2 -r 1:1 -o made --sheet');
 
 /** How much of a part of an image is dark: text is. */
 async function darkness(

@@ -1,19 +1,12 @@
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { jsonLines } from "../../support/batch-world.ts";
 import { commandWorld } from "../../support/command-world.ts";
-import { type Behaviour, failure } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
+import { failure } from "../../support/scripted-server.ts";
+import { byTask, completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
 
-/** Answers each look by the task it asks for. */
-function byTask(states: Record<string, Behaviour>): Behaviour {
-  return (request, socket) => {
-    const id = new URL(request.target, "http://x").searchParams.get("taskId") ?? "";
-    return (states[id] ?? replies(failure("image_generation.error.unknown_error")))(request, socket);
-  };
-}
-
-const states = byTask({
+const states = byTask(replies(failure("image_generation.error.unknown_error")), {
   done: completedAt("/1.png?signature=s3cret"),
   running: stillRunning,
   failed: taskIs({ status: "failed", errorCode: 7 }),
@@ -53,10 +46,7 @@ describe("status", () => {
   ])("of several tasks %j is one JSON line each, and the worst exit code: %i", async (ids, exit) => {
     const world = await commandWorld({ poll: states });
     const { code, stdout } = await world.run(["status", ...ids, "--json"]);
-    const lines = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const lines = jsonLines(stdout);
     expect(lines.map(({ taskId }) => taskId).sort()).toEqual([...ids].sort());
     expect(code).toBe(exit);
   });

@@ -1,11 +1,13 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { jsonLines } from "../../support/batch-world.ts";
 import { type CommandWorld, commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE, png } from "../../support/images.ts";
 import type { RunOptions } from "../../support/in-process.ts";
 import { response } from "../../support/scripted-server.ts";
 import { type Uploader, uploader } from "../../support/uploader.ts";
+import { words } from "../../support/words.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K"];
 
@@ -47,15 +49,7 @@ describe("--image with a file", () => {
     await writeFile(path.join(world.cwd, "copy.png"), PICTURE);
     await writeFile(path.join(world.cwd, "other.png"), png());
     await world.run([...FOX, "--image", "fox.png"]);
-    await world.run([
-      ...FOX,
-      "--image",
-      "copy.png",
-      "--image",
-      "fox.png",
-      "--image",
-      "https://a.example/b.png",
-    ]);
+    await world.run([...FOX, ...words("--image copy.png --image fox.png --image https://a.example/b.png")]);
     await world.run([...FOX, "--image", "other.png"]);
     await world.run([...FOX, "--image", "fox.png"], {
       env: { IMGGEN_UPLOAD_COMMAND: `${up.command} again` },
@@ -118,11 +112,7 @@ describe("--image with a file", () => {
   it("is told as an event by --progress json", async () => {
     const { world } = await uploadWorld();
     const { stderr } = await world.run([...FOX, "--image", "fox.png", "--progress", "json"]);
-    const events = stderr
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(events).toContainEqual({ type: "uploading", file: "fox.png", bytes: PICTURE.length });
+    expect(jsonLines(stderr)).toContainEqual({ type: "uploading", file: "fox.png", bytes: PICTURE.length });
   });
 
   it("is only announced by --dry-run: nothing is uploaded, and the URL shown once there is one", async () => {

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { jsonLines } from "../../support/batch-world.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { failure } from "../../support/scripted-server.ts";
 
@@ -8,10 +9,7 @@ const EVENTS = ["--progress", "json"];
 
 /** Every line of standard error, each of which must be a JSON object. */
 function events(stderr: string): { type: string; [field: string]: unknown }[] {
-  return stderr
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+  return jsonLines(stderr) as never[];
 }
 
 const types = (stderr: string) => events(stderr).map(({ type }) => type);

@@ -18,7 +18,7 @@ it("draws thousands of tasks in little time, each time that one of them finishes
     view.lines(100);
   }
   // It takes a few milliseconds.
-  expect(performance.now() - begun).toBeLessThan(500);
+  expect(performance.now() - begun).toBeLessThan(2_000);
 });
 
 it("names what has finished until its line is printed, which is in the order of the ids", () => {
