@@ -71,7 +71,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       {
         find: `"exists") return false;
-    await syncFolder(this.#folder);
+    await syncFolder(this.folder);
 `,
         replace: `"exists") return false;
 `,

@@ -34,7 +34,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "the folder of a new intent is not synced",
-    edits: [{ find: "      await syncFolder(this.#openFolder);\n", replace: "" }],
+    edits: [{ find: "      await syncFolder(this.openFolder);\n", replace: "" }],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: names at submit: charged$/ },
   },
   {
