@@ -1,14 +1,15 @@
 import { keyMasker } from "../lib/redact.ts";
-import { type HttpClient, wholeReply } from "./client.ts";
+import { HttpClient, type HttpClientOptions, wholeReply } from "./client.ts";
 import { AuthRequiredError, refusedPoll } from "./errors.ts";
-import { type Envelope, parseEnvelope } from "./schema.ts";
+import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./schema.ts";
 import { taskUrl } from "./service.ts";
 
 /** What a check of the key polls: no task has this id. */
 const NO_SUCH_TASK = "imggen-key-check";
 
 export interface Probe {
-  http: HttpClient;
+  /** How the service is connected to. */
+  options?: HttpClientOptions;
   baseUrl: string;
   /** null asks without one, which the service refuses. */
   apiKey: string | null;
@@ -34,7 +35,19 @@ export interface ProbeReply {
  * or invalid is answered with `login_required` (section 5).
  * @throws TransportError without a whole reply
  */
-export async function probe({ http, baseUrl, apiKey, timeoutMs, signal }: Probe): Promise<ProbeReply> {
+export async function probe({ options = {}, ...asked }: Probe): Promise<ProbeReply> {
+  const http = new HttpClient(options);
+  try {
+    return await probeOver(http, asked);
+  } finally {
+    await http.close();
+  }
+}
+
+async function probeOver(
+  http: HttpClient,
+  { baseUrl, apiKey, timeoutMs, signal }: Omit<Probe, "options">,
+): Promise<ProbeReply> {
   const start = performance.now();
   const { status, headers, body, cut } = await wholeReply(http, {
     method: "GET",
@@ -63,7 +76,7 @@ const LONGEST_TEXT = 80;
 function described(body: string): string {
   const text = body.trim().replace(/\s+/g, " ");
   if (text === "") return "an empty reply";
-  if (text.startsWith("<")) return "an HTML page";
+  if (isPage(text)) return HTML_PAGE;
   return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
 }
 

@@ -39,8 +39,16 @@ function codeOf(value: unknown): number | null {
 }
 
 function describeText(body: string): string {
-  return /^\s*</.test(body) ? "an HTML page" : "text that is not JSON";
+  return isPage(body) ? HTML_PAGE : "text that is not JSON";
 }
+
+/** Whether a body is what people read in a browser, and no service's answer. */
+export function isPage(body: string): boolean {
+  return /^\s*</.test(body);
+}
+
+/** What such a body is, in messages. */
+export const HTML_PAGE = "an HTML page";
 
 const LONGEST_TASK_ID = 256;
 

@@ -1,5 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
-import { HttpClient } from "../../src/api/client.ts";
+import { describe, expect, it } from "vitest";
 import { type Probe, probe } from "../../src/api/probe.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, failure, json, response } from "../support/scripted-server.ts";
@@ -9,11 +8,9 @@ const KEY = "sk-canary-probe-1234567890";
 
 async function probed(behave: Behaviour, options: Partial<Probe> = {}) {
   const server = await liveServer(behave);
-  const http = new HttpClient();
-  onTestFinished(() => http.close());
   const { signal } = new AbortController();
   const { baseUrl } = server;
-  const reply = probe({ http, baseUrl, apiKey: KEY, timeoutMs: 2_000, signal, ...options });
+  const reply = probe({ baseUrl, apiKey: KEY, timeoutMs: 2_000, signal, ...options });
   return { server, reply: await reply.catch((error: unknown) => error) };
 }
 

@@ -1,4 +1,3 @@
-import { HttpClient } from "../../../api/client.ts";
 import { connectionErrorText, describeConnectionError, isUntrusted } from "../../../api/connection-errors.ts";
 import { describeForeign, probe, verdictOf } from "../../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
@@ -29,17 +28,15 @@ export async function askService(session: Session): Promise<Asked> {
     if (error instanceof ImggenError) return null;
     throw error;
   });
-  const proxies = proxiesFromEnvironment(env);
-  const http = new HttpClient({ proxies, lookup: lookupIfAnswered, onExchange: session.onExchange });
+  const { onExchange } = session;
+  const options = { proxies: proxiesFromEnvironment(env), lookup: lookupIfAnswered, onExchange };
   const url = new URL(baseUrl);
   try {
-    const reply = await probe({ http, baseUrl, apiKey, timeoutMs: TIMEOUT_MS, signal });
+    const reply = await probe({ options, baseUrl, apiKey, timeoutMs: TIMEOUT_MS, signal });
     return { kind: "answered", url, label, ...reply };
   } catch (error) {
     if (error instanceof TransportError) return { kind: "unreachable", url, cause: error };
     throw error;
-  } finally {
-    await http.close();
   }
 }
 

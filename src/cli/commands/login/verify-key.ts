@@ -1,7 +1,6 @@
-import { HttpClient } from "../../../api/client.ts";
 import { describeConnectionError } from "../../../api/connection-errors.ts";
 import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/errors.ts";
-import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../api/probe.ts";
+import { describeForeign, probe, verdictOf } from "../../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import type { Session } from "../../session/session.ts";
@@ -15,7 +14,12 @@ const UNCHECKED = "To store the key unchecked, add --no-verify.";
  */
 export async function verifyKey(baseUrl: string, apiKey: string, session: Session): Promise<void> {
   const url = new URL(baseUrl);
-  const reply = await replyTo(url, { baseUrl, apiKey }, session);
+  const { env, signal } = session.context;
+  const options = { proxies: proxiesFromEnvironment(env), onExchange: session.onExchange };
+  const reply = await probe({ options, baseUrl, apiKey, timeoutMs: TIMEOUT_MS, signal }).catch((error) => {
+    signal.throwIfAborted();
+    throw error instanceof TransportError ? unreachable(url, error) : error;
+  });
   const verdict = verdictOf(reply);
   if (verdict === "accepted") return;
   if (verdict === "refused") {
@@ -28,22 +32,8 @@ export async function verifyKey(baseUrl: string, apiKey: string, session: Sessio
   throw new ServiceError(message, { hint: `Nothing was stored. ${hint}\n${UNCHECKED}` });
 }
 
-async function replyTo(
-  url: URL,
-  account: { baseUrl: string; apiKey: string },
-  session: Session,
-): Promise<ProbeReply> {
-  const { env, signal } = session.context;
-  const http = new HttpClient({ proxies: proxiesFromEnvironment(env), onExchange: session.onExchange });
-  try {
-    return await probe({ http, ...account, timeoutMs: TIMEOUT_MS, signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof TransportError)) throw error;
-    const next = `Nothing was stored. Check the base URL and try again. ${UNCHECKED}`;
-    const { message, hint } = describeConnectionError(error, url, next);
-    throw new NetworkError(message, { hint, cause: error });
-  } finally {
-    await http.close();
-  }
+function unreachable(url: URL, cause: TransportError): NetworkError {
+  const next = `Nothing was stored. Check the base URL and try again. ${UNCHECKED}`;
+  const { message, hint } = describeConnectionError(cause, url, next);
+  return new NetworkError(message, { hint, cause });
 }
