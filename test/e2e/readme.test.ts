@@ -1,12 +1,15 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Description } from "../../src/cli/help/command-tree.ts";
 import { environmentTable } from "../../src/cli/help/environment.ts";
 import { exitCodeTable } from "../../src/cli/help/exit-code-table.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
+import { PICTURE } from "../support/images.ts";
 import { runCommand } from "../support/in-process.ts";
+import { liveServer } from "../support/live-server.ts";
 import { sandboxShell } from "../support/sandbox-shell.ts";
+import { json } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -62,8 +65,9 @@ describe.each(PAGES)("of %s", (page) => {
     const { run: shell, folder, baseUrl } = await sandboxShell();
     await writeFile(path.join(folder, "products.csv"), /```csv\n([\s\S]*?)```/.exec(text)?.[1] ?? "");
     const { taskId } = JSON.parse((await shell("imggen generate 'a task' --json")).stdout);
+    const generators = await anyGenerators(folder);
     for (const line of commandsOf(text))
-      await expect(shell(pasted(line, taskId, baseUrl)), line).resolves.toBeDefined();
+      await expect(shell(generators(pasted(line, taskId, baseUrl))), line).resolves.toBeDefined();
   });
 });
 
@@ -86,4 +90,22 @@ function pasted(line: string, taskId: string, baseUrl: string): string {
       // An agent that hangs up at once.
       .replace(/^imggen mcp.*/, "$& < /dev/null")
   );
+}
+
+/** @returns replaces the generators of the examples: a server that answers in both forms, and a script */
+async function anyGenerators(folder: string): Promise<(line: string) => string> {
+  const image = PICTURE.toString("base64");
+  const server = await liveServer(({ method }, socket) => {
+    socket.write(method === "POST" ? json({ data: [{ b64_json: image }], images: [image] }) : json({}, 404));
+  });
+  const picture = path.join(folder, "picture.png");
+  const paint = path.join(folder, "paint");
+  await writeFile(picture, PICTURE);
+  await writeFile(paint, `#!/bin/sh\ncp '${picture}' "$4"\n`);
+  await chmod(paint, 0o755);
+  return (line) =>
+    line
+      .replace(/http:\/\/gpubox:\d+/g, server.origin)
+      .replace("--generator openai", `--generator ${server.origin}`)
+      .replace("/home/ada/bin/paint", paint);
 }

@@ -9,6 +9,7 @@ const TOPICS: Readonly<Record<TopicName, () => Promise<{ TOPIC: Topic }>>> = {
   sandbox: () => import("./topics/sandbox.ts"),
   scale: () => import("./topics/scale.ts"),
   uploads: () => import("./topics/uploads.ts"),
+  generators: () => import("./topics/generators.ts"),
 };
 
 /** A topic as it is shown in so many columns. */

@@ -9,6 +9,7 @@ export const TOPIC_NAMES = [
   "sandbox",
   "scale",
   "uploads",
+  "generators",
 ] as const;
 
 export type TopicName = (typeof TOPIC_NAMES)[number];

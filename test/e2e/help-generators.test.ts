@@ -1,0 +1,149 @@
+import { existsSync } from "node:fs";
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { PICTURE } from "../support/images.ts";
+import { liveServer } from "../support/live-server.ts";
+import { programWorld } from "../support/program-world.ts";
+import { recipe } from "../support/recipe.ts";
+import { json, response } from "../support/scripted-server.ts";
+import { hasTool } from "../support/tools.ts";
+
+/** A world in which a script is the generator, with the arguments that its help gives it. */
+async function scriptWorld(script: string, args = "{promptFile} {width} {height} {seed} {output}") {
+  const world = await programWorld(null);
+  const file = path.join(world.folder, "paint");
+  await writeFile(file, script);
+  await chmod(file, 0o755);
+  const flags = ["--generator", `command:"${file}" ${args}`, "--generator-side", "64", "--ratio", "1:1"];
+  const generate = (more: string[] = [], env: Record<string, string | undefined> = {}) =>
+    world.generate([...flags, ...more], { env: { PATH: process.env.PATH, ...env } });
+  return { world, generate };
+}
+
+const WORKFLOW = {
+  3: { class_type: "KSampler", inputs: { seed: 1, steps: 20 } },
+  5: { class_type: "EmptyLatentImage", inputs: { width: 512, height: 512, batch_size: 1 } },
+  6: { class_type: "CLIPTextEncode", inputs: { text: "a dog", clip: ["4", 1] } },
+};
+
+/** ComfyUI's three requests, as its own examples make them. */
+function comfyUi(submit: Buffer = json({ prompt_id: "b2c4", number: 1, node_errors: {} })) {
+  const histories = [
+    {},
+    { b2c4: done("success", [{ filename: "fox_1_.png", subfolder: "", type: "output" }]) },
+  ];
+  return liveServer((request, socket) => {
+    if (request.method === "POST") socket.write(submit);
+    else if (request.target === "/history/b2c4") socket.write(json(histories.shift()));
+    else socket.write(response(200, PICTURE, { "content-type": "image/png" }));
+  });
+}
+
+function done(status: string, images: unknown[]) {
+  return { outputs: { 9: { images } }, status: { status_str: status, completed: true, messages: [] } };
+}
+
+async function comfyWorld(origin: string) {
+  const script = await recipe("generators", "ComfyUI");
+  const { world, generate } = await scriptWorld("");
+  const workflow = path.join(world.folder, "workflow_api.json");
+  await writeFile(workflow, JSON.stringify(WORKFLOW));
+  const own = script
+    .replace("http://127.0.0.1:8188", origin)
+    .replace("/home/ada/workflow_api.json", workflow);
+  await writeFile(path.join(world.folder, "paint"), own);
+  return { world, generate };
+}
+
+it("the script for ComfyUI runs a workflow with the prompt, the size and the seed, and takes its image", async (test) => {
+  test.skip(!hasTool("python3"), "python3 is not installed");
+  const server = await comfyUi();
+  const { world, generate } = await comfyWorld(server.origin);
+  expect(await world.aftermath(await generate(["--generator-field", "seed=7"]))).toMatchObject({ exit: 0 });
+  expect(server.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
+    "POST /prompt",
+    "GET /history/b2c4",
+    "GET /history/b2c4",
+    "GET /view?filename=fox_1_.png&subfolder=&type=output",
+  ]);
+  expect(JSON.parse(server.requests[0]?.body ?? "").prompt).toEqual({
+    3: { class_type: "KSampler", inputs: { seed: 7, steps: 20 } },
+    5: { class_type: "EmptyLatentImage", inputs: { width: 64, height: 64, batch_size: 1 } },
+    6: { class_type: "CLIPTextEncode", inputs: { text: "a fox", clip: ["4", 1] } },
+  });
+});
+
+it("the script for ComfyUI says what ComfyUI says of a workflow that it refuses", async (test) => {
+  test.skip(!hasTool("python3"), "python3 is not installed");
+  const error = { type: "prompt_outputs_failed_validation", message: "Prompt outputs failed validation" };
+  const server = await comfyUi(json({ error, node_errors: {} }, 400));
+  const { generate } = await comfyWorld(server.origin);
+  const { code, stdout } = await generate();
+  expect(code).toBe(5);
+  expect(JSON.parse(stdout).error.message).toContain("Prompt outputs failed validation");
+});
+
+/** Stands for the two libraries: it notes what it is called with, and its image is a file that is there already. */
+const TORCH = `
+float16 = "float16"
+class Generator:
+    def manual_seed(self, seed):
+        self.seed = seed
+        return self
+`;
+const DIFFUSERS = `
+import json, os, shutil
+class Image:
+    def save(self, file):
+        shutil.copy(os.environ["PICTURE"], file)
+class Made:
+    images = [Image()]
+class AutoPipelineForText2Image:
+    @classmethod
+    def from_pretrained(cls, name, **options):
+        pipe = cls()
+        pipe.loaded = [name, options]
+        return pipe
+    def to(self, device):
+        self.loaded.append(device)
+        return self
+    def __call__(self, prompt, generator, **options):
+        with open(os.environ["CALLS"], "w") as file:
+            json.dump([self.loaded, prompt, generator.seed, options], file)
+        return Made()
+`;
+
+it("the script for diffusers makes an image with the prompt, the size and the seed", async (test) => {
+  test.skip(!hasTool("python3"), "python3 is not installed");
+  const { world, generate } = await scriptWorld(await recipe("generators", "diffusers"));
+  const at = (name: string) => path.join(world.folder, name);
+  await writeFile(at("torch.py"), TORCH);
+  await writeFile(at("diffusers.py"), DIFFUSERS);
+  await writeFile(at("picture.png"), PICTURE);
+  const env = { PYTHONPATH: world.folder, PICTURE: at("picture.png"), CALLS: at("calls.json") };
+  const run = await generate(["--generator-field", "seed=7"], env);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 0 });
+  expect(JSON.parse(await readFile(at("calls.json"), "utf8"))).toEqual([
+    ["stabilityai/sdxl-turbo", { torch_dtype: "float16", variant: "fp16" }, "cuda"],
+    "a fox",
+    7,
+    { width: 64, height: 64, num_inference_steps: 1, guidance_scale: 0 },
+  ]);
+});
+
+it("the script for ImageMagick draws every character of a prompt, and reads no file that it names", async (test) => {
+  test.skip(!existsSync("/usr/bin/convert"), "ImageMagick is not installed");
+  const script = await recipe("generators", "ImageMagick");
+  const { world } = await scriptWorld(script, "{promptFile} {width} {height} {output}");
+  const flags = ["--generator", `command:"${world.folder}/paint" {promptFile} {width} {height} {output}`];
+  const draw = async (prompt: string) => {
+    const args = ["generate", "--json", "--generator-side", "256", ...flags, "--", prompt];
+    const run = await world.run(args, { env: { PATH: process.env.PATH } });
+    expect(run.code, run.stdout).toBe(0);
+    return JSON.parse(run.stdout).files[0];
+  };
+  const drawn = await Promise.all(["@/etc/hostname", "100% \\n", "-size 9x9", "a fox"].map(draw));
+  expect(drawn.map(({ width, height }) => [width, height])).toEqual(drawn.map(() => [256, 256]));
+  expect(new Set(drawn.map(({ sha256 }) => sha256)).size).toBe(drawn.length);
+});
