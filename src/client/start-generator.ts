@@ -27,7 +27,12 @@ export async function startGenerator(
   requireKey(spec, options);
   const { env, clock, processes } = session.context;
   const folder = generatorFolder(session.folders.state, spec.name);
-  const generator = await openGenerator(spec, options, { env, clock, proxies: proxiesFromEnvironment(env) });
+  const generator = await openGenerator(spec, options, {
+    env,
+    clock,
+    proxies: proxiesFromEnvironment(env),
+    onExchange: session.onExchange,
+  });
   const matrix = matrixInEffect(session);
   try {
     return await startGeneratorService({ folder, spec, options, generator, matrix, runs, clock, processes });

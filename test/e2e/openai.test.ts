@@ -43,8 +43,9 @@ const streaming: Behaviour = (_request, socket) => {
 
 it("OpenAI's key in the environment is all that an image from OpenAI needs", async () => {
   const { server, proxy, world, env } = await openAiWorld(streaming);
-  const run = await world.generate(["--generator", "openai"], { env });
+  const run = await world.generate(["--generator", "openai", "--verbose"], { env });
   expect(run).toMatchObject({ code: 0 });
+  expect(run.stderr).toContain("POST https://api.openai.com/v1/images/generations: 200");
   const { taskId, charged, files, usage } = JSON.parse(run.stdout);
   expect({ charged, usage, files: files.length }).toEqual({
     charged: "yes",
