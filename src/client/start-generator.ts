@@ -1,7 +1,11 @@
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { openGenerator } from "../generators/kinds.ts";
 import { errorCode } from "../lib/error-code.ts";
-import { type RunningGeneratorService, startGeneratorService } from "../sandbox/generator-service.ts";
+import {
+  type GeneratorServiceOptions,
+  type RunningGeneratorService,
+  startGeneratorService,
+} from "../sandbox/generator-service.ts";
 import { StateFolderError } from "../store/errors.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
@@ -9,20 +13,18 @@ import { isOfPort } from "./sandbox-folder.ts";
 import { generatorFolder } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
 
-/** The queue before a generator keeps serving for as long as there is a connection to it. */
-interface StartOptions {
-  /** Whether it runs tasks, or only says how they stand. */
-  runs: boolean;
-}
+/** How it is started: as the queue of one command, or as a server. */
+type StartOptions = Pick<GeneratorServiceOptions, "runs" | "adoptsAll" | "port" | "onEvent" | "onRequest">;
 
 /**
  * Starts the queue before the user's own generator inside this process, as a service on loopback.
- * @throws AuthRequiredError without a key that is needed, StateFolderError if the disk refuses its folder
+ * @throws AuthRequiredError without a key that is needed, StateFolderError if the disk refuses its folder; of the port,
+ * what the system says
  */
 export async function startGenerator(
   { spec, options }: OwnGenerator,
   session: ClientSession,
-  { runs }: StartOptions,
+  start: StartOptions,
 ): Promise<RunningGeneratorService> {
   requireKey(spec, options);
   const { env, clock, processes } = session.context;
@@ -35,7 +37,8 @@ export async function startGenerator(
   });
   const matrix = matrixInEffect(session);
   try {
-    return await startGeneratorService({ folder, spec, options, generator, matrix, runs, clock, processes });
+    const parts = { folder, spec, options, generator, matrix, clock, processes };
+    return await startGeneratorService({ ...start, ...parts });
   } catch (error) {
     await generator.close();
     if (errorCode(error) === undefined || isOfPort(error)) throw error;

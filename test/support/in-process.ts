@@ -35,7 +35,9 @@ export interface RunOptions {
   /** How wide that terminal is. */
   columns?: number;
   rows?: number;
-  /** Called with each text that is written to standard error. */
+  /** Called with each text that is written to standard output. */
+  onStdout?: (text: string) => unknown;
+  /** The same of standard error. */
   onStderr?: (text: string) => unknown;
   /** Default: `quickClock`. */
   clock?: Clock;
@@ -56,7 +58,7 @@ let lastPid = 0;
 /** Runs a whole command in this process, against a world of the test's own. Fails where it shows an API key. */
 export async function runCommand(args: readonly string[], options: RunOptions): Promise<RunResult> {
   const pid = ++lastPid;
-  const stdout = memoryStream(options);
+  const stdout = memoryStream(options, options.onStdout);
   const stderr = memoryStream({ ...options, terminal: options.terminal === true }, options.onStderr);
   const context = testContext(options, pid, { stdout: stdout.stream, stderr: stderr.stream });
   const code = await runAs(pid, args, context);

@@ -3,7 +3,7 @@ import { GENERATOR_FLAGS, longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
 
 interface CommandEntry {
-  group: "Create" | "Tasks" | "Models" | "Account" | "Sandbox" | "Agents" | "Setup";
+  group: "Create" | "Tasks" | "Models" | "Account" | "Servers" | "Agents" | "Setup";
   summary: string;
   /** Global flags that it does not act on: they are refused, so that nobody takes the effect for another. */
   refuses?: readonly (keyof GlobalOptions)[];
@@ -83,10 +83,16 @@ export const COMMANDS: Record<string, CommandEntry> = {
     load: () => import("../commands/config.ts"),
   },
   sandbox: {
-    group: "Sandbox",
+    group: "Servers",
     summary: "serve the whole API on this machine, free",
     refuses: ["sandbox", "generator"],
     load: () => import("../commands/sandbox.ts"),
+  },
+  serve: {
+    group: "Servers",
+    summary: "serve the whole API on this machine with your own generator",
+    refuses: ["sandbox"],
+    load: () => import("../commands/serve/serve.ts"),
   },
   mcp: {
     group: "Agents",

@@ -43,18 +43,27 @@ it.each([
   expect([code, stderr]).toEqual([0, ""]);
 });
 
-it.each(["generate", "status", "resume", "history", "models", "login", "logout", "config", "sandbox", "mcp"])(
-  "imggen %s --help is written for people, on standard output",
-  async (command) => {
-    const world = await commandWorld();
-    const { code, stdout, stderr } = await world.run([command, "--help"]);
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain("Usage: imggen");
-    expect(stdout).toContain("Examples:");
-    expect(stdout).not.toContain("\u001b");
-    for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(110);
-  },
-);
+it.each([
+  "generate",
+  "status",
+  "resume",
+  "history",
+  "models",
+  "login",
+  "logout",
+  "config",
+  "sandbox",
+  "serve",
+  "mcp",
+])("imggen %s --help is written for people, on standard output", async (command) => {
+  const world = await commandWorld();
+  const { code, stdout, stderr } = await world.run([command, "--help"]);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain("Usage: imggen");
+  expect(stdout).toContain("Examples:");
+  expect(stdout).not.toContain("\u001b");
+  for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(110);
+});
 
 it("without --json a usage error is on standard error alone, with the next step", async () => {
   const world = await commandWorld();

@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { termsAsked } from "../../../client/generator-terms.ts";
+import type { OwnGenerator } from "../../../client/own-generator.ts";
+import { startGenerator } from "../../../client/start-generator.ts";
+import { durationOption } from "../../../lib/duration.ts";
+import { UsageError } from "../../../lib/error-types.ts";
+import type { ServiceEvent } from "../../../sandbox/generator-service.ts";
+import { ANY_MODEL } from "../../../task/request.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
+import { serveUntilSignal, showRequest, startOnPort } from "../serving.ts";
+import { eventLine, eventPaint } from "./log-lines.ts";
+
+interface ServeFlags {
+  port?: string;
+  grace: string;
+}
+
+const EXAMPLES = `
+It also runs the tasks that ended commands have left in the generator's queue.
+After Ctrl-C or SIGTERM, tasks that run are finished and the others stay queued. A paid
+request that is still running after --grace is given up: its outcome is unknown.
+
+It listens on 127.0.0.1 alone, and answers only to the key that it prints. For other
+machines, put a reverse proxy with TLS before it, such as nginx:
+  location ~ ^/(api|files)/ {
+    proxy_pass http://127.0.0.1:8787;
+    proxy_set_header Host $http_host;
+    proxy_set_header X-Forwarded-Proto $scheme;
+  }
+
+Examples:
+  $ imggen serve --generator http://localhost:1234
+  $ imggen serve --generator http://localhost:1234 --port 8787 --grace 2m`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .option("--port <n>", "port on 127.0.0.1 (default: any free one)")
+    .option("--grace <duration>", "how long running tasks may take after Ctrl-C or SIGTERM", "30s")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runServe));
+}
+
+async function runServe(session: Session, flags: ServeFlags): Promise<number> {
+  const own = await session.ownGenerator();
+  if (own === null) {
+    throw new UsageError("No generator is given.", {
+      hint: "Name yours: imggen serve --generator http://localhost:1234\nSee imggen help generators.",
+    });
+  }
+  const graceMs = durationOption("--grace", flags.grace);
+  const options = { ...own.options, model: await defaultModel(own, session) };
+  const service = await start(session, { ...own, options }, flags);
+  try {
+    return await serveUntilSignal(session, service, `Serving ${own.spec.name}`);
+  } finally {
+    await service.close((count) => sayWaiting(session, count, flags.grace), graceMs);
+  }
+}
+
+/** The model of requests that name none; null where the generator is to choose. */
+async function defaultModel(own: OwnGenerator, session: Session): Promise<string | null> {
+  const { defaultModel: model } = await termsAsked(own, session);
+  return typeof model === "string" && model !== ANY_MODEL ? model : null;
+}
+
+function start(session: Session, own: OwnGenerator, { port: flag }: ServeFlags) {
+  const show = (event: ServiceEvent) =>
+    void session.console.note(eventLine(event, session.context.clock.now()), eventPaint(event));
+  return startOnPort(flag, (port) =>
+    startGenerator(own, session, {
+      runs: true,
+      adoptsAll: true,
+      port,
+      onEvent: show,
+      ...(session.options.verbose && { onRequest: (request) => showRequest(session, request) }),
+    }),
+  );
+}
+
+function sayWaiting({ console }: Session, count: number, grace: string): void {
+  const tasks = count === 1 ? "1 task runs" : `${count} tasks run`;
+  void console.note(`${tasks}, and may take up to ${grace} more. A second signal ends at once.`);
+}
