@@ -27,7 +27,8 @@ export function programFailure(
 /** The end of what a program said, on one line, after a colon. */
 function lastLines(said: string): string {
   const lines = linesOf(said).slice(-MOST_LINES).join(" / ");
-  return lines === "" ? "" : `: ${lines.slice(-MOST_CHARACTERS)}`;
+  if (lines === "") return "";
+  return `: ${lines.length > MOST_CHARACTERS ? `…${lines.slice(-MOST_CHARACTERS)}` : lines}`;
 }
 
 /** The lines of a text that are not blank, without the blanks around them. */
