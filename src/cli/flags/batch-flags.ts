@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import type { OutputFolder } from "../../core/batch/batch-row.ts";
 import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../core/batch/batch-spec.ts";
-import { outputFolder } from "../../core/batch/row-files.ts";
+import { type GivenFolder, outputFolder } from "../../core/batch/row-files.ts";
 import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import type { Session } from "../session/session.ts";
 import { SIDECAR_HELP } from "./generate-flags.ts";
 import { OPTION_GROUPS } from "./option-groups.ts";
-import { addWaitOptions, type WaitFlags } from "./wait-flags.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
 
 /** Flags of every command that submits many requests. */
 export interface BatchFlags extends WaitFlags {
@@ -49,31 +49,25 @@ export function addBatchOptions(command: Command): Command {
   return addWaitOptions(command, "how long to wait for each result");
 }
 
-export function concurrencyOf({ concurrency }: BatchFlags): number {
-  if (concurrency === undefined) return DEFAULT_CONCURRENCY;
-  return wholeNumberOption("--concurrency", concurrency, { min: 1, max: MOST_CONCURRENCY });
-}
+/** How a batch is run, as its flags say: all but its rows. */
+export type BatchTerms = Omit<BatchSpec, "rows" | "shard" | "budgetOf" | "nameOf"> & {
+  requestTimeoutMs: number | undefined;
+};
 
-/** Which rows of earlier runs are submitted again. */
-export function againOf({
-  retryFailed,
-  resubmitUnknown,
-}: BatchFlags): Record<"retryFailed" | "resubmitUnknown", boolean> {
-  return { retryFailed: retryFailed === true, resubmitUnknown: resubmitUnknown === true };
-}
-
-/** What a person allows a batch to cost. */
-export type Allowance = Pick<BatchSpec, "cap" | "yes" | "confirmAbove" | "matrix" | "allowUndocumented">;
-
-/** The cap in credits; null if there is none. @throws UsageError */
-function capOf({ maxCredits }: BatchFlags): number | null {
-  return maxCredits === undefined ? null : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
-}
-
-/** What the batch may cost. @throws UsageError */
-export async function allowanceOf(flags: BatchFlags, session: Session): Promise<Allowance> {
+/** @param naming how images are named without `--name`, and whether a name may use columns @throws UsageError */
+export async function batchTerms(flags: BatchFlags, session: Session, naming: Naming): Promise<BatchTerms> {
+  const { concurrency, maxCredits } = flags;
   return {
-    cap: capOf(flags),
+    output: await folderOf(flags, session, naming),
+    wait: await waitSettings(flags, session),
+    requestTimeoutMs: requestTimeout(flags),
+    concurrency:
+      concurrency === undefined
+        ? DEFAULT_CONCURRENCY
+        : wholeNumberOption("--concurrency", concurrency, { min: 1, max: MOST_CONCURRENCY }),
+    retryFailed: flags.retryFailed === true,
+    resubmitUnknown: flags.resubmitUnknown === true,
+    cap: maxCredits === undefined ? null : wholeNumberOption("--max-credits", maxCredits, { min: 0 }),
     yes: flags.yes === true,
     confirmAbove: await session.settings.confirmAbove(),
     matrix: await session.matrix(),
@@ -81,11 +75,12 @@ export async function allowanceOf(flags: BatchFlags, session: Session): Promise<
   };
 }
 
-/** Where the images go: always a folder. @throws UsageError */
-export async function batchDestination(
+type Naming = Pick<GivenFolder, "template" | "takesColumns">;
+
+async function folderOf(
   { output, name, overwrite = false, sidecar }: BatchFlags,
   { settings, context }: Session,
-  how: { template?: string; takesColumns?: boolean } = {},
+  naming: Naming,
 ): Promise<OutputFolder> {
   const setting = await settings.get("output", { value: output, label: "--output" });
   return outputFolder({
@@ -95,6 +90,6 @@ export async function batchDestination(
     overwrite,
     sidecar: await settings.isOn("sidecar", sidecar),
     resolvePath: context.resolvePath,
-    ...how,
+    ...naming,
   });
 }

@@ -13,14 +13,10 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import {
   addBatchOptions,
   addBatchOutputOptions,
-  againOf,
-  allowanceOf,
   type BatchFlags,
-  batchDestination,
-  concurrencyOf,
+  batchTerms,
 } from "../../flags/batch-flags.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
-import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import { manifestSource } from "../../input/manifest-source.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
@@ -67,18 +63,14 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const checks = { matrix, generator, validate };
   const defaults = { ...checks, values, labels, names: FLAG_NAMES, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
-  const output = await batchDestination(flags, session, { takesColumns: true });
+  const terms = await batchTerms(flags, session, { takesColumns: true });
+  const { output } = terms;
   const rows = await readRows(source, defaults, session);
   const spec = {
+    ...terms,
     rows,
-    output,
-    wait: await waitSettings(flags, session),
-    concurrency: concurrencyOf(flags),
-    ...againOf(flags),
     shard,
     budgetOf: "folder" as const,
-    ...(await allowanceOf(flags, session)),
-    requestTimeoutMs: requestTimeout(flags),
     nameOf: ({ line }: CheckedRow) => `line ${line}`,
     onCutOff: (result: BatchResult) => showResult(result, output.folder, session),
   };
@@ -129,7 +121,7 @@ async function readRows(
  * A row's result on standard output: its object, or the paths of its images. A script gets those of earlier runs too; a
  * person at a terminal has seen them.
  */
-export async function showRow(end: RowResult, session: Session): Promise<void> {
+async function showRow(end: RowResult, session: Session): Promise<void> {
   if (session.options.json) return session.json(rowJson(end, FLAG_NAMES));
   if (end.error || (end.isSkipped && session.context.stdout.isTTY)) return;
   for (const { path } of end.report?.files ?? [])

@@ -10,18 +10,14 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { GivenFields } from "../../../task/request-fields.ts";
 import {
-  type Allowance,
   addBatchOptions,
   addBatchOutputOptions,
-  againOf,
-  allowanceOf,
   type BatchFlags,
-  batchDestination,
-  concurrencyOf,
+  type BatchTerms,
+  batchTerms,
 } from "../../flags/batch-flags.ts";
 import { collect, OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
-import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable } from "../../text/table.ts";
@@ -76,18 +72,14 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
     for (const warning of checked.warnings) await session.console.warn(warning);
   const skipped = skippedLines(comparison, session);
   if (skipped.length > 0 && !session.options.json) await session.console.note(skipped);
-  if (flags.dryRun) return dryRun(comparison, await allowanceOf(flags, session), session);
+  const terms = await batchTerms(flags, session, { template: TEMPLATE });
+  if (flags.dryRun) return dryRun(comparison, terms, session);
   const spec = {
+    ...terms,
     rows: comparison.rows,
-    output: await batchDestination(flags, session, { template: TEMPLATE }),
-    wait: await waitSettings(flags, session),
-    concurrency: concurrencyOf(flags),
-    ...againOf(flags),
     shard: null,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,
-    ...(await allowanceOf(flags, session)),
-    requestTimeoutMs: requestTimeout(flags),
     nameOf: cellLabel,
     // One document, and only of the whole.
     onCutOff: null,
@@ -164,11 +156,11 @@ function skippedJson({ skipped }: Comparison): object[] {
   }));
 }
 
-async function dryRun(comparison: Comparison, allowed: Allowance, session: Session): Promise<number> {
+async function dryRun(comparison: Comparison, terms: BatchTerms, session: Session): Promise<number> {
   const toSubmit = noCost();
   for (const { checked } of comparison.rows) add(toSubmit, checked.credits);
   const batch = { toSubmit, charged: noCost(), chargedForOthers: noCost() };
-  if (allowed.cap !== null) checkBatchBudget(batch, allowed.cap, allowed);
+  if (terms.cap !== null) checkBatchBudget(batch, terms.cap, terms);
   if (!session.options.json) {
     await showTable(PLAN_COLUMNS, plannedRows(comparison), session);
     await session.console.note(`${costText(toSubmit)}, nothing was sent`);
