@@ -32,6 +32,7 @@ export async function submit(request: Request, service: GeneratorService): Promi
     references,
     fields: options.fields,
     imageCount,
+    isPaid: options.isPaid,
   });
   // The task exists by now: whatever goes wrong here, its id must be known.
   await adopt(taskId, service).catch(() => {});

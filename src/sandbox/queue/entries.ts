@@ -16,6 +16,8 @@ export interface RunningPhase {
   sinceMs: number;
   /** How much of its current image there is, from 0 to 1; null where the generator does not say. */
   share: number | null;
+  /** Gives its request up. */
+  giveUp: AbortController;
   /** Never rejects. */
   done: Promise<void>;
 }
@@ -42,11 +44,11 @@ export class Entries {
   }
 
   async releaseAll(): Promise<void> {
-    await Promise.allSettled([...this.#byId.values()].map((entry) => this.release(entry)));
+    await Promise.allSettled(this.all().map((entry) => this.release(entry)));
   }
 
-  running(): RunningPhase[] {
-    return [...this.#byId.values()].map(({ phase }) => phase).filter((phase) => phase.name === "running");
+  all(): Entry[] {
+    return [...this.#byId.values()];
   }
 
   /** The task to begin next: the oldest of those that are due, else that which is due first. */
@@ -64,7 +66,7 @@ export class Entries {
 
   /** How many tasks are before this one, running ones too. */
   countBefore(entry: Entry): number {
-    return [...this.#byId.values()].filter((other) => isOlder(other, entry)).length;
+    return this.all().filter((other) => isOlder(other, entry)).length;
   }
 }
 

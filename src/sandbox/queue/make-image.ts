@@ -14,11 +14,17 @@ const MARGIN_MS = 60_000;
 
 export interface RequestDeps {
   generator: Generator;
+  /** Whether this process takes every request for a paid one. */
   isPaid: boolean;
   /** The longest that one request may take. */
   timeoutMs: number;
   processes: Processes;
   clock: Clock;
+}
+
+/** Whether a request of this task may not be sent twice. */
+export function isPaidTask({ task }: TaskFolder, { isPaid }: Pick<RequestDeps, "isPaid">): boolean {
+  return task.isPaid || isPaid;
 }
 
 /** What happens to a request while it runs. */
@@ -83,7 +89,7 @@ async function endOfWork(
 }
 
 function jobOf({ task, jobFolder }: TaskFolder, { results }: OpenState): GeneratorJob {
-  const { imageCount: _imageCount, submittedAt: _submittedAt, ...job } = task;
+  const { imageCount: _imageCount, isPaid: _isPaid, submittedAt: _submittedAt, ...job } = task;
   return { ...job, index: results.length, folder: jobFolder };
 }
 
@@ -118,10 +124,11 @@ async function recordEnd(
   folder: TaskFolder,
   { retries }: OpenState,
   end: RequestEnd,
-  { isPaid, clock }: RequestDeps,
+  deps: RequestDeps,
 ): Promise<void> {
   const { jobFolder } = folder;
-  const step = stepAfter(end, { isPaid, retries, nowMs: clock.now() });
+  const nowMs = deps.clock.now();
+  const step = stepAfter(end, { isPaid: isPaidTask(folder, deps), retries, nowMs });
   await folder.record(step);
   if (step.type === "image") removeOthers(jobFolder, step.image.file);
   // What is left of a request of unknown fate may be of use.

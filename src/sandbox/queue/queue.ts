@@ -4,7 +4,7 @@ import type { Admission } from "./admission.ts";
 import type { AccountKey } from "./condition.ts";
 import { Entries, type Entry, progressOf, type RunningPhase } from "./entries.ts";
 import type { Line } from "./line.ts";
-import { makeImage, type RequestDeps } from "./make-image.ts";
+import { isPaidTask, makeImage, type RequestDeps } from "./make-image.ts";
 import { GivenUpError } from "./request-end.ts";
 import type { GeneratorSlots, Slot, SlotResult } from "./slots.ts";
 import type { QueuedTask, QueuedTasks, TaskFolder } from "./task-folder.ts";
@@ -52,7 +52,6 @@ const RETRY_MS = 1_000;
 export class Queue {
   readonly #deps: QueueDeps;
   readonly #entries = new Entries();
-  readonly #giveUp = new AbortController();
   /** Why the oldest task that waits has no slot, as it was when one was last asked for. */
   #noSlot: SlotResult["none"] = null;
   #wakeUp = new AbortController();
@@ -92,16 +91,18 @@ export class Queue {
    * @param onWait called with the number of requests that are waited for, if there are any
    */
   async close(onWait: (count: number) => void = () => {}, graceMs?: number): Promise<void> {
-    const { isPaid, admission, line } = this.#deps;
+    const { admission, line } = this.#deps;
     admission.close();
     line.leave();
     this.#wake();
-    const running = this.#entries.running();
-    const waits = graceMs !== undefined || isPaid;
-    if (!waits) this.#giveUp.abort(new GivenUpError());
-    else if (running.length > 0) onWait(running.length);
+    const running = this.#entries.all().flatMap(({ folder, phase }) => {
+      return phase.name === "running" ? [{ ...phase, isPaid: isPaidTask(folder, this.#deps) }] : [];
+    });
+    const awaited = running.filter(({ isPaid }) => isPaid || graceMs !== undefined);
+    for (const each of running) if (!awaited.includes(each)) each.giveUp.abort(new GivenUpError());
+    if (awaited.length > 0) onWait(awaited.length);
     const over = new AbortController();
-    if (graceMs !== undefined) this.#giveUpAfter(graceMs, over.signal);
+    if (graceMs !== undefined) this.#giveUpAfter(graceMs, awaited, over.signal);
     await Promise.all([...running.map(({ done }) => done), this.#loop]);
     over.abort();
     await this.#entries.releaseAll();
@@ -111,9 +112,11 @@ export class Queue {
     return this.#deps.admission.condition.name === "closing";
   }
 
-  #giveUpAfter(ms: number, signal: AbortSignal): void {
+  #giveUpAfter(ms: number, running: readonly Pick<RunningPhase, "giveUp">[], signal: AbortSignal): void {
     this.#deps.clock.sleep(ms, signal).then(
-      () => this.#giveUp.abort(new GivenUpError()),
+      () => {
+        for (const { giveUp } of running) giveUp.abort(new GivenUpError());
+      },
       () => {},
     );
   }
@@ -151,8 +154,13 @@ export class Queue {
   #begin(entry: Entry, slot: Slot): void {
     const { admission, clock } = this.#deps;
     admission.onBegin();
-    const done = Promise.resolve();
-    const phase: RunningPhase = { name: "running", sinceMs: clock.monotonicMs(), share: null, done };
+    const phase: RunningPhase = {
+      name: "running",
+      sinceMs: clock.monotonicMs(),
+      share: null,
+      giveUp: new AbortController(),
+      done: Promise.resolve(),
+    };
     entry.phase = phase;
     phase.done = this.#work(entry, phase, slot);
   }
@@ -174,14 +182,14 @@ export class Queue {
 
   /** @returns for how long the slot is to be closed, in milliseconds */
   async #makeImages(entry: Entry, phase: RunningPhase): Promise<number> {
-    const { admission, clock, isPaid, timeoutMs } = this.#deps;
+    const { admission, clock, timeoutMs } = this.#deps;
     const { folder } = entry;
     let isLate = false;
     for (let goesOn = true; goesOn && !isEnded(folder.state); ) {
       const { results } = folder.state;
       phase.share = null;
       const watch = {
-        signal: this.#giveUp.signal,
+        signal: phase.giveUp.signal,
         onProgress: (share: number) => {
           phase.share = share;
         },
@@ -189,7 +197,7 @@ export class Queue {
       const end = await makeImage(folder, folder.state, this.#deps, watch);
       await admission.onEnd(end);
       // Such servers work on for nobody.
-      isLate = end.kind === "timed out" && !isPaid;
+      isLate = end.kind === "timed out" && !isPaidTask(folder, this.#deps);
       const isAgain = folder.state.name === "queued" && folder.state.results.length === results.length;
       goesOn = !isAgain && !isLate && admission.condition.name === "open";
     }

@@ -13,6 +13,8 @@ import { advance, isEnded, type Step, SUBMITTED, type TaskState } from "./task-s
 /** A task as it was submitted; never changed. */
 export interface QueuedTask extends Omit<GeneratorJob, "index" | "folder"> {
   imageCount: number;
+  /** As its user had set it: whoever runs the task later may not know. */
+  isPaid: boolean;
   /** Milliseconds since the epoch. */
   submittedAt: number;
 }

@@ -105,6 +105,7 @@ const TASK = {
   references: [],
   fields: {},
   imageCount: 2,
+  isPaid: false,
 };
 const IMAGE = {
   file: "1/x",

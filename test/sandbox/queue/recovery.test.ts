@@ -49,6 +49,15 @@ describe("of a killed process", () => {
     expect(generator.jobs.map(({ taskId }) => taskId)).toEqual([left.waiting]);
   });
 
+  it("a paid request stays one for a process that takes the generator for a free one", async () => {
+    const left = await killed({ isPaid: true });
+    const generator = scriptedGenerator(() => failing("lost", "HTTP 524"));
+    const { ended } = await nextProcess({ ...left, options: { ...left.options, isPaid: false } }, generator);
+    expect(await ended(left.running)).toMatchObject({ status: "failed", outcome: "unknown" });
+    expect(await ended(left.waiting)).toMatchObject({ status: "failed", outcome: "unknown" });
+    expect(generator.jobs.map(({ taskId }) => taskId)).toEqual([left.waiting]);
+  });
+
   it("a free request that was on its way is sent again", async () => {
     const left = await killed({ isPaid: false });
     const generator = scriptedGenerator();

@@ -16,7 +16,7 @@ async function added(imageCount = 1) {
   const tasks = await QueuedTasks.at(folder);
   const taskId = newTaskId();
   const size = { width: 8, height: 8, ratio: undefined, quality: undefined };
-  const task = { taskId, submittedAt: 1, model: null, prompt: "a fox", ...size, imageCount };
+  const task = { taskId, submittedAt: 1, model: null, prompt: "a fox", ...size, imageCount, isPaid: true };
   return { folder, tasks, taskId, own: await tasks.add({ ...task, references: [], fields: {} }) };
 }
 
