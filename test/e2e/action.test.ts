@@ -1,0 +1,98 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { runAction } from "../support/action.ts";
+import { CANARY } from "../support/canary.ts";
+import { PICTURE } from "../support/images.ts";
+import { liveService } from "../support/live-server.ts";
+import { packedInto } from "../support/packed.ts";
+import { response, success } from "../support/scripted-server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+let folder = "";
+let tarball = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "imggen-test-"));
+  tarball = await packedInto(folder);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A job with a manifest; each attempt is on a fresh machine, with what the caches have. */
+async function job(manifest: string) {
+  const root = await temporaryFolder();
+  const caches = path.join(root, "caches");
+  await mkdir(caches);
+  const { PATH } = process.env;
+  const env = { PATH, HOME: root, npm_config_offline: "true" };
+  let attempts = 0;
+  const attempt = async (inputs: Record<string, string>) => {
+    attempts += 1;
+    const workspace = path.join(root, `attempt-${attempts}`);
+    await mkdir(workspace);
+    await writeFile(path.join(workspace, "products.csv"), manifest);
+    const all = { manifest: "products.csv", "max-credits": "100", package: tarball, ...inputs };
+    return { ...(await runAction({ workspace, caches, inputs: all, env })), workspace };
+  };
+  return { attempt };
+}
+
+it("an attempt that fails keeps its ledger, and the next one finishes what it charged without another charge", async () => {
+  let submits = 0;
+  let isBroken = true;
+  const { origin } = await liveService(PICTURE, {
+    submit: (_request, socket) => {
+      submits += 1;
+      socket.write(success({ taskId: `task-${submits}` }));
+    },
+    poll: (request, socket) => {
+      const id = new URL(request.target, "http://localhost").searchParams.get("taskId");
+      const resultUrl = `http://${request.headers.host}/files/${id}.png`;
+      socket.write(success({ status: "completed", resultUrl, errorCode: 0 }));
+    },
+    file: (request, socket) => {
+      const isPage = isBroken && request.target.includes("task-2");
+      const [image, type] = isPage ? ["<html>", "text/html"] : [PICTURE, "image/png"];
+      socket.write(response(200, image, { "content-type": type }));
+    },
+  });
+  const { attempt } = await job('prompt,output\na fox,fox.png\n"a `hare` | <b>",hare.png\n');
+  const inputs = {
+    "base-url": `${origin}/api`,
+    "api-key": CANARY,
+    model: "gamma-image-2",
+    arguments: "--quality 1K --concurrency 1",
+  };
+  const first = await attempt(inputs);
+  expect(first).toMatchObject({ isOk: false, outputs: "saved=1\ncredits=4\n" });
+  expect(first.steps).toEqual([
+    "actions/setup-node",
+    expect.stringContaining("install.sh"),
+    "actions/cache/restore",
+    expect.stringContaining("batch.sh"),
+    "actions/cache/save",
+    "actions/upload-artifact",
+    expect.stringContaining("summary.mjs"),
+  ]);
+  expect(first.summary).toContain("| 1 | a fox | fox.png |");
+  expect(first.summary).toContain("| 2 | line 3 | **The image could not be downloaded");
+  expect(first.summary).toContain("1 of 2 saved; 4 credits were charged in this attempt.");
+  isBroken = false;
+  const second = await attempt(inputs);
+  expect(second).toMatchObject({ isOk: true });
+  expect(second.summary).toContain("| 2 | a &#96;hare&#96; &#124; &#60;b&#62; | hare.png |");
+  expect(second.summary).toContain("2 of 2 saved; 0 credits were charged in this attempt.");
+  expect(second.summary).toContain("https://example.com/artifact");
+  const images = await readdir(path.join(second.workspace, "pictures"));
+  expect(images).toEqual(expect.arrayContaining(["fox.png", "hare.png"]));
+  expect(submits).toBe(2);
+});
+
+it("a batch that is refused says why in the summary", async () => {
+  const { attempt } = await job("prompt,output\na fox,../fox.png\n");
+  const refused = await attempt({ arguments: "--sandbox", "max-credits": "1" });
+  expect(refused).toMatchObject({ isOk: false, outputs: "saved=0\ncredits=\n" });
+  expect(refused.summary).toMatch(/^## Images\n\n\S/);
+});
