@@ -3,7 +3,7 @@ import type { OnTaskProgress, TaskProgressEvent } from "../core/task/progress-ev
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
-import { imggenFailureOf } from "./imggen-failure.ts";
+import { imggenFailureOf } from "./report-json.ts";
 
 /** The calls of a client that are under way: each stops with its caller's signal, and all with the client. */
 export class Calls {

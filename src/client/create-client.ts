@@ -7,9 +7,9 @@ import type { Client } from "./client.ts";
 import { clientOf } from "./client-of.ts";
 import { EffectiveSettings } from "./effective-settings.ts";
 import { foldersOf } from "./folders.ts";
-import { orFailure } from "./imggen-failure.ts";
 import { MATRIX_FORM } from "./matrix-in-effect.ts";
 import { type ClientOptions, checkOptions } from "./options.ts";
+import { orFailure } from "./report-json.ts";
 import type { ClientSession } from "./session.ts";
 import { thisProcess } from "./this-process.ts";
 

@@ -10,7 +10,6 @@ export type { GenerationRequest } from "../task/request.ts";
 export type { SavedFile } from "../task/saved-file.ts";
 export type { Batch, Client } from "./client.ts";
 export { createClient } from "./create-client.ts";
-export { ImggenFailure } from "./imggen-failure.ts";
 export type {
   BatchOptions,
   BatchRowOptions,
@@ -23,6 +22,7 @@ export type {
   ReuseOptions,
   StatusOptions,
 } from "./options.ts";
+export { ImggenFailure } from "./report-json.ts";
 export type {
   BatchRow,
   BatchSummary,

@@ -19,7 +19,6 @@ import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { Listener } from "./calls.ts";
 import { termsAsked, termsUnasked } from "./generator-terms.ts";
-import { ImggenFailure } from "./imggen-failure.ts";
 import type {
   BatchOptions,
   CallOptions,
@@ -30,7 +29,7 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options.ts";
-import { historyEntry, reportJson, statusJson } from "./report-json.ts";
+import { historyEntry, ImggenFailure, reportJson, statusJson } from "./report-json.ts";
 import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,

@@ -1,14 +1,16 @@
 import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
+import type { Charged } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import type { TaskRecord } from "../task/record.ts";
-import type { DescribedFailure } from "./failure.ts";
-import { describeFailure } from "./failure.ts";
+import type { SavedFile } from "../task/saved-file.ts";
+import { type DescribedFailure, describeFailure } from "./failure.ts";
 import type {
   ErrorDetail,
   FailureJson,
   HistoryEntry,
   StatusResult,
   TaskFacts,
+  TaskFailure,
   TaskResult,
 } from "./results.ts";
 
@@ -47,4 +49,50 @@ export function statusJson(report: TaskReport, names: OptionNames): StatusResult
 export function failureJson({ charged, taskId, resume, ...error }: DescribedFailure): FailureJson {
   // The compiler does not follow that a type's exit code is its own; the table does.
   return { ok: false, error: error as ErrorDetail, taskId, charged, resume };
+}
+
+/** What a call throws: the failure document of the command line's `--json`, as an Error. It names options, not flags. */
+export class ImggenFailure extends Error implements TaskFailure {
+  override readonly name = "ImggenFailure";
+  readonly ok = false;
+  /** What went wrong; `error.type` says which of the documented kinds it is. */
+  readonly error: ErrorDetail;
+  readonly taskId: string | null;
+  readonly charged: Charged;
+  readonly resume: string | null;
+  readonly files: SavedFile[];
+  readonly warnings: string[];
+  declare readonly reused?: true;
+
+  constructor({ error, taskId, charged, resume, files, warnings, reused }: TaskFailure, cause?: unknown) {
+    super(error.message, cause === undefined ? undefined : { cause });
+    this.error = error;
+    this.taskId = taskId;
+    this.charged = charged;
+    this.resume = resume;
+    this.files = files;
+    this.warnings = warnings;
+    if (reused) this.reused = reused;
+  }
+
+  /** The same document that the command line prints. */
+  toJSON(): TaskFailure {
+    const { ok, error, taskId, charged, resume, files, warnings, reused } = this;
+    return { ok, error, taskId, charged, resume, files, warnings, ...(reused && { reused }) };
+  }
+}
+
+/** Any error as the failure of a call. @param names how it names options */
+export function imggenFailureOf(error: unknown, names: OptionNames): ImggenFailure {
+  if (error instanceof ImggenFailure) return error;
+  return new ImggenFailure({ ...failureJson(describeFailure(error, names)), files: [], warnings: [] }, error);
+}
+
+/** @throws ImggenFailure in place of whatever was thrown */
+export function orFailure<Result>(work: () => Result, names: OptionNames): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw imggenFailureOf(error, names);
+  }
 }

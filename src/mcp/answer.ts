@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { type ImggenFailure, imggenFailureOf } from "../client/imggen-failure.ts";
+import { type ImggenFailure, imggenFailureOf } from "../client/report-json.ts";
 import type { TaskResult } from "../client/results.ts";
 import { thumbnail, UndecodableError } from "../graphics/decoder.ts";
 import { FLAG_NAMES } from "../lib/wording.ts";

@@ -1,4 +1,4 @@
-import { ImggenFailure } from "../client/imggen-failure.ts";
+import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/task/progress-events.ts";

@@ -1,5 +1,5 @@
 import type { Client } from "../client/client.ts";
-import { ImggenFailure } from "../client/imggen-failure.ts";
+import { ImggenFailure } from "../client/report-json.ts";
 import type { Estimate, TaskSuccess } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
 import { documentedCosts, highestCost } from "../models/cost.ts";

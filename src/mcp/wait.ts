@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
-import { ImggenFailure } from "../client/imggen-failure.ts";
 import type { ResumeOptions } from "../client/options.ts";
+import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
 import { type Answer, nextCall, taskAnswer } from "./answer.ts";
 import type { Call, Job } from "./jobs.ts";

@@ -4,8 +4,7 @@ import { foldersOf } from "../../client/folders.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
-import { among, NOTHING, type Offer } from "./candidates.ts";
-import { type CommandLine, readCommandLine, readFlag } from "./command-line.ts";
+import { among, type CommandLine, NOTHING, type Offer, readCommandLine, readFlag } from "./command-line.ts";
 import { commandNames, type Sources, valuesOf } from "./values.ts";
 
 /**

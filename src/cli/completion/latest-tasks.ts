@@ -2,7 +2,7 @@ import { foldersOf } from "../../client/folders.ts";
 import { openLedger } from "../../client/session.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Context } from "../session/context.ts";
-import type { Candidate } from "./candidates.ts";
+import type { Candidate } from "./command-line.ts";
 
 /** The most task ids that are offered: about a screen of them. Each is a file to read. */
 const MOST_TASKS = 30;

@@ -1,6 +1,6 @@
 import { resolveModel } from "../../models/find.ts";
 import type { Matrix } from "../../models/matrix.ts";
-import { among, type Offer } from "./candidates.ts";
+import { among, type Offer } from "./command-line.ts";
 
 /** Models by their whole ids; by the part after the slash only where no id begins so. */
 export function modelCandidates(current: string, matrix: Matrix): Offer {

@@ -7,7 +7,12 @@ import { checkedRows } from "../../../core/batch/checked-rows.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
-import type { ManifestEntry } from "../../../core/manifest/entry.ts";
+import type { ManifestEntry, ReadOptions } from "../../../core/manifest/entry.ts";
+import { MANIFEST_HINT, manifestFormat } from "../../../core/manifest/format.ts";
+import { readManifest } from "../../../core/manifest/read.ts";
+import { openInput } from "../../../lib/disk-file.ts";
+import { isFolder } from "../../../lib/durable.ts";
+import { UsageError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import {
@@ -17,8 +22,9 @@ import {
   batchTerms,
 } from "../../flags/batch-flags.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
-import { manifestSource } from "../../input/manifest-source.ts";
+import { inputChunks } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
+import type { Context } from "../../session/context.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
 import { runShown } from "./run-shown.ts";
@@ -126,4 +132,25 @@ async function showRow(end: RowResult, session: Session): Promise<void> {
   if (end.error || (end.isSkipped && session.context.stdout.isTTY)) return;
   for (const { path } of end.report?.files ?? [])
     if (path !== null) await session.console.resultLine({ path });
+}
+
+/** The manifest at a path, or `-` for standard input. @throws UsageError if its format is not known */
+export function manifestSource(
+  name: string,
+  options: ReadOptions,
+  { stdin, resolvePath, signal }: Context,
+): AsyncIterable<ManifestEntry> {
+  if (name === "-") {
+    const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
+    return readManifest(chunks, "detect", options);
+  }
+  const file = resolvePath(name);
+  if (isFolder(file)) throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
+  const format = manifestFormat(name);
+  const complaint = `The manifest ${name} cannot be read`;
+  return readManifest(
+    inputChunks(() => openInput(file), complaint, signal),
+    format,
+    options,
+  );
 }

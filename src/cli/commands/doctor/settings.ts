@@ -10,8 +10,7 @@ import { readSettings, type Settings } from "../../../store/settings-file.ts";
 import { SETTING_NAMES } from "../../../store/settings-table.ts";
 import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, needed, ok, warning } from "./check.ts";
-import { folderFacts, modeOf, modeText } from "./folder-facts.ts";
-import { knownFolders } from "./folders.ts";
+import { folderFacts, knownFolders, modeOf, modeText } from "./folders.ts";
 
 const OTHER_USERS = 0o077;
 

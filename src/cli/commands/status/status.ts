@@ -14,8 +14,7 @@ import {
   viewingOf,
 } from "../../flags/view-flags.ts";
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
-import { isInterrupted, showAtSignal } from "../../output/interrupted.ts";
-import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { exitCodeOfReport, isInterrupted, renderReport, showAtSignal } from "../../output/render.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { withTasksShown } from "../../session/with-tasks.ts";

@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { bytesText, folderFacts, modeText } from "../../../../src/cli/commands/doctor/folder-facts.ts";
+import { bytesText, folderFacts, modeText } from "../../../../src/cli/commands/doctor/folders.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 describe("a folder", () => {
