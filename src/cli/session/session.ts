@@ -88,6 +88,8 @@ export class Session implements ClientSession {
 
   /** The user's own generator, where it takes the place of a service. @throws UsageError, AuthRequiredError */
   async ownGenerator(): Promise<OwnGenerator | null> {
+    // What follows loads more of Node than a dry run does.
+    if (this.isSandbox || this.settings.generator() === undefined) return null;
     const { generatorInEffect } = await import("../../client/service-in-effect.ts");
     return generatorInEffect(this);
   }
