@@ -3,7 +3,6 @@ import type { EarlyConnection } from "../api/connect.ts";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { PollingSchedules } from "../core/polling/schedules.ts";
-import { coalescingClock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";
@@ -80,7 +79,7 @@ export class Workspace {
       connection,
       ledger: this.ledger,
       schedules,
-      clock: coalescingClock(clock),
+      clock,
       fileMode,
       random,
       ...caller,

@@ -166,8 +166,7 @@ function currentSchedule(kind: Kind): LearnedSchedule {
  * The schedule of a task that begins with a history. The first of a run's tasks of one kind gets the plan itself. Of the
  * others, one in eight is polled first a little before the plan's own age, which shows when tasks have become quicker,
  * and the rest a little after it. At the plan's own age, tasks that began together would all be polled just too early
- * if the plan is a little wrong. First polls at many ages would wake the process up more often: a seventh more processor
- * time in `test/bench/batch.js`.
+ * if the plan is a little wrong.
  */
 function knownSchedule(kind: Kind): PollingSchedule {
   const order = kind.begunKnown++;
