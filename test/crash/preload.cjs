@@ -223,6 +223,16 @@ const NAMING = {
   utimes: (call, file, ...times) =>
     operation("utimes", "change", path.resolve(file), { run: () => call(file, ...times) }),
 };
+const { writeFile } = fsp;
+fsp.writeFile = (target, ...rest) =>
+  typeof target === "string"
+    ? operation("writeFile", "create", path.resolve(target), { run: () => writeFile(target, ...rest) })
+    : writeFile(target, ...rest);
+
+const { rmSync } = fs;
+fs.rmSync = (target, ...rest) =>
+  operation("rm", "change", path.resolve(target), { run: () => rmSync(target, ...rest) });
+
 for (const [name, watch] of Object.entries(NAMING)) {
   const [now, promise] = [fs[`${name}Sync`], fsp[name]];
   fs[`${name}Sync`] = (...args) => watch(now, ...args);
@@ -253,9 +263,9 @@ function refuse(name, file, run) {
 const CHANGES = ["writeFile", "appendFile", "rm", "rmdir", "copyFile", "cp", "truncate", "symlink"];
 const OTHERS = [...CHANGES, "chmod"];
 for (const [target, names] of [
-  [fsp, OTHERS],
+  [fsp, OTHERS.filter((name) => name !== "writeFile")],
   [fs, [...OTHERS, ...Object.keys(NAMING), "createWriteStream"]],
-  [fs, OTHERS.map((name) => `${name}Sync`)],
+  [fs, OTHERS.filter((name) => name !== "rm").map((name) => `${name}Sync`)],
 ]) {
   for (const name of names) {
     const original = target[name];

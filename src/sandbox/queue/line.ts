@@ -1,6 +1,7 @@
-import { readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
+import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-code.ts";
 
@@ -42,7 +43,7 @@ export class Line {
       utimesSync(file, seconds, seconds);
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
-      writeFileSync(file, "", { mode: 0o600 });
+      DiskFile.createExclusive(file, 0o600).close();
       utimesSync(file, seconds, seconds);
     }
   }

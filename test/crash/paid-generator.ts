@@ -1,0 +1,90 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { buildPng } from "../lib/image/builders.ts";
+import { response } from "../support/scripted-server.ts";
+
+/** The moments of one request at which the program can be killed. */
+export const MOMENTS = ["connected", "headers", "body", "first byte", "half a reply", "last byte"] as const;
+
+export type Moment = (typeof MOMENTS)[number];
+
+/** Plays a server of OpenAI's form that is paid for each image, and keeps the truth about what it was asked. */
+export class PaidGenerator {
+  /** The task id of each request whose head came, in their order. */
+  readonly requests: string[] = [];
+  /** The task ids of those whose image was made, and is paid for. */
+  readonly paid: string[] = [];
+  /** Called at each moment. Whether the program is gone: then nothing else is sent. */
+  onMoment: (moment: Moment) => boolean = () => false;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  constructor() {
+    this.#server = createServer((socket) => this.#serve(socket));
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  get origin(): string {
+    const address = this.#server.address();
+    return `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
+  }
+
+  /** The image that a request was paid for, unlike that of any other. @param number from 1 */
+  image(number: number): Buffer {
+    return buildPng(8 + number, 6);
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket));
+    socket.on("error", () => {});
+    if (this.onMoment("connected")) return;
+    let buffered = Buffer.alloc(0);
+    let taskId: string | null = null;
+    socket.on("data", (chunk) => {
+      buffered = Buffer.concat([buffered, chunk]);
+      const end = buffered.indexOf("\r\n\r\n");
+      if (end === -1) return;
+      const head = buffered.subarray(0, end).toString("latin1");
+      if (!head.startsWith("POST ")) {
+        socket.end(response(404, "{}", { "content-type": "application/json" }));
+        return;
+      }
+      if (taskId === null) {
+        taskId = /^x-client-request-id: *(\S+)$/im.exec(head)?.[1] ?? "none";
+        this.requests.push(taskId);
+        if (this.onMoment("headers")) return;
+      }
+      const length = Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? 0);
+      if (buffered.length < end + 4 + length) return;
+      this.paid.push(taskId);
+      if (!this.onMoment("body")) this.#reply(socket);
+    });
+  }
+
+  /** Sends the reply in three parts, so that the program can be killed between them. */
+  #reply(socket: Socket): void {
+    const data = [{ b64_json: this.image(this.paid.length).toString("base64") }];
+    const reply = response(200, JSON.stringify({ created: 1, data, usage: { total_tokens: 7 } }), {
+      "content-type": "application/json",
+      connection: "close",
+    });
+    const ends = [reply.length - 100, reply.length - 50, reply.length];
+    const moments: Moment[] = ["first byte", "half a reply", "last byte"];
+    const sendFrom = (at: number): void => {
+      const [end, moment] = [ends[at], moments[at]];
+      if (end === undefined || moment === undefined) return void socket.end();
+      socket.write(reply.subarray(ends[at - 1] ?? 0, end), () => {
+        if (!this.onMoment(moment)) sendFrom(at + 1);
+      });
+    };
+    sendFrom(0);
+  }
+}

@@ -1,0 +1,157 @@
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { request } from "undici";
+import { expect, it, onTestFinished } from "vitest";
+import { clientOf } from "../sandbox/live.ts";
+import { png } from "../support/images.ts";
+import { listenForTest } from "../support/live-server.ts";
+import { finished } from "../support/program.ts";
+import { type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { pause } from "../support/scripts.ts";
+
+/** What becomes of a request. @param number counts all requests, from 1 */
+type Behaviour = (reply: () => void, number: number) => void;
+
+/** A server of OpenAI's form, and how often each task asked it for an image. */
+async function imageServer(behave: Behaviour = (reply) => reply()) {
+  const asked = new Map<string, number>();
+  let [count, open, mostOpen] = [0, 0, 0];
+  const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (incoming.method !== "POST") return void outgoing.writeHead(404).end();
+    const taskId = String(incoming.headers["x-client-request-id"]);
+    asked.set(taskId, (asked.get(taskId) ?? 0) + 1);
+    count += 1;
+    open += 1;
+    mostOpen = Math.max(mostOpen, open);
+    outgoing.on("close", () => {
+      open -= 1;
+    });
+    const body = JSON.stringify({ created: 1, data: [{ b64_json: png(1).toString("base64") }] });
+    incoming.resume().on("end", () => {
+      behave(() => outgoing.writeHead(200, { "content-type": "application/json" }).end(body), count);
+    });
+  });
+  const port = await listenForTest(server);
+  return { url: `http://127.0.0.1:${port}`, asked, count: () => count, mostOpen: () => mostOpen };
+}
+
+/** `imggen serve --json`, once it serves. */
+async function served(world: ProgramWorld, url: string, flags: readonly string[] = []) {
+  const args = ["serve", "--generator", url, "--generator-model", "sdxl", "--json", ...flags];
+  const program: ChildProcess = world.start(args);
+  const end = finished(program);
+  onTestFinished(() => void program.kill("SIGKILL"));
+  const line = await new Promise<string>((resolve) =>
+    program.stdout?.once("data", (data) => resolve(String(data))),
+  );
+  const { baseUrl, apiKey } = JSON.parse(line);
+  return { program, end, ...clientOf(String(baseUrl), String(apiKey)) };
+}
+
+/** Polls until a task has ended. */
+async function ended({ poll }: Pick<ReturnType<typeof clientOf>, "poll">, taskId: string, everyMs = 50) {
+  for (;;) {
+    const { data } = (await poll(taskId)).body;
+    if (data?.status === "completed" || data?.status === "failed") return data;
+    await pause(everyMs);
+  }
+}
+
+const PAID = ["--generator-paid"];
+
+it("a server that is killed leaves its queue to the next: what was on its way is unknown, and nothing is sent twice", async () => {
+  const world = await programWorld(null);
+  const { url, asked, count } = await imageServer((reply, number) => number > 1 && reply());
+  const first = await served(world, url, PAID);
+  const running = await first.accepted({ prompt: "a fox" });
+  await expect.poll(count).toBe(1);
+  const waiting = [await first.accepted({ prompt: "a hare" }), await first.accepted({ prompt: "an owl" })];
+  first.program.kill("SIGKILL");
+  await first.end;
+  const second = await served(world, url, PAID);
+  expect(await ended(second, running)).toMatchObject({ status: "failed", outcome: "unknown" });
+  for (const taskId of waiting) expect((await ended(second, taskId)).status).toBe("completed");
+  expect([...asked]).toEqual([running, ...waiting].map((taskId) => [taskId, 1]));
+});
+
+it("SIGTERM: what runs is finished within the grace, the rest stays queued, and the end comes soon after the grace", async () => {
+  const world = await programWorld(null);
+  const { url, count } = await imageServer((reply, number) => number === 1 && setTimeout(reply, 500));
+  const first = await served(world, url, ["--grace", "2s"]);
+  const running = await first.accepted({ prompt: "a fox" });
+  await expect.poll(count).toBe(1);
+  const waiting = await first.accepted({ prompt: "a hare" });
+  first.program.kill("SIGTERM");
+  expect((await first.end).code).toBe(143);
+  const second = await served(world, url, ["--grace", "1s"]);
+  expect((await ended(second, running)).status).toBe("completed");
+  await expect.poll(count).toBe(2);
+  const before = performance.now();
+  second.program.kill("SIGTERM");
+  expect((await second.end).code).toBe(143);
+  expect(performance.now() - before).toBeLessThan(6_000);
+  const third = await served(world, (await imageServer()).url);
+  expect((await third.poll(waiting)).body.code).toBe(-1);
+});
+
+it("what a killed command has left in the queue is made by a server, and saved by resume", async () => {
+  const world = await programWorld(null);
+  const { url, count } = await imageServer((reply, number) => number > 1 && reply());
+  const args = world.generateArgs(["--generator", url, "-m", "sdxl"]);
+  const program = world.start(args);
+  const end = finished(program);
+  await expect.poll(count, { timeout: 10_000 }).toBe(1);
+  program.kill("SIGKILL");
+  await end;
+  await served(world, url);
+  await expect.poll(count, { timeout: 10_000 }).toBe(2);
+  const resumed = await world.resume(["--generator", url]);
+  expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved"] });
+  expect(await world.files()).toHaveLength(1);
+  expect(count()).toBe(2);
+});
+
+it("four commands at once with one place never have two requests open", { timeout: 60_000 }, async () => {
+  const world = await programWorld(null);
+  const { url, mostOpen, count } = await imageServer((reply) => setTimeout(reply, 100));
+  const runs = Array.from({ length: 4 }, async () => {
+    const program = world.start(world.generateArgs(["--generator", url, "-m", "sdxl"]));
+    return (await finished(program)).code;
+  });
+  expect(await Promise.all(runs)).toEqual([0, 0, 0, 0]);
+  expect([count(), mostOpen()]).toEqual([4, 1]);
+});
+
+/** How long the clients of the load test go on, in milliseconds, and how many there are. */
+const LOAD_MS = Number(process.env.IMGGEN_LOAD_MS ?? 5_000);
+const CLIENTS = 200;
+const MOST_KIBIBYTES = 300 * 1024;
+
+it("200 clients at once lose nothing, and the server's memory stays small", {
+  timeout: LOAD_MS + 120_000,
+}, async () => {
+  const world = await programWorld(null);
+  const { url, asked, mostOpen } = await imageServer();
+  const server = await served(world, url, ["--generator-concurrency", "8", ...PAID]);
+  const until = performance.now() + LOAD_MS;
+  const tasks = new Set<string>();
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    while (performance.now() < until) {
+      const taskId = await server.accepted({ prompt: "a fox" });
+      tasks.add(taskId);
+      const { resultUrl } = await ended(server, taskId, 500);
+      const image = await (await request(String(resultUrl))).body.arrayBuffer();
+      expect(Buffer.from(image).equals(png(1))).toBe(true);
+    }
+  });
+  await Promise.all(clients);
+  const status = readFileSync(`/proc/${server.program.pid}/status`, "utf8");
+  const peak = Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1]);
+  console.log(`${tasks.size} tasks of ${CLIENTS} clients in ${LOAD_MS} ms, ${Math.round(peak / 1024)} MiB`);
+  expect(tasks.size).toBeGreaterThanOrEqual(CLIENTS);
+  expect([...asked.values()].every((times) => times === 1)).toBe(true);
+  expect(new Set(asked.keys())).toEqual(tasks);
+  expect(mostOpen()).toBeLessThanOrEqual(8);
+  expect(peak).toBeLessThan(MOST_KIBIBYTES);
+});
