@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isTaskId, parseEnvelope, parsePolledState, parseTaskId } from "../../src/api/schema.ts";
+import { isTaskId, parsePolledState, parseTaskId } from "../../src/api/schema.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds } from "../support/holds.ts";
 
@@ -9,14 +9,6 @@ const scalar = fc.oneof(
   text,
   fc.integer({ min: -3, max: 3 }),
   fc.constantFrom(null, true, 0.5, [], {}, ["x"]),
-);
-const code = fc.oneof(fc.constantFrom(0, "0", -1, "-1", 1, -999), scalar);
-const key = fc.constantFrom(
-  "login_required",
-  "SUBSCRIPTION_REQUIRED",
-  "some.key",
-  "__proto__",
-  "constructor",
 );
 const taskId = fc.oneof(fc.constantFrom("task-1", "../x", "a\u001b[2J", "\u009b", "t".repeat(257)), scalar);
 const url = fc.constantFrom("https://cdn.example/1.png", "", " ", "file:///etc/passwd");
@@ -29,57 +21,6 @@ const data = fc.record(
   },
   { requiredKeys: [] },
 );
-const envelope = fc.record(
-  { code, message: fc.oneof(key, scalar), data: fc.oneof(data, scalar) },
-  { requiredKeys: [] },
-);
-
-/** Envelopes, envelopes cut short or with a byte changed, other JSON, and no JSON. */
-const body = fc.oneof(
-  { weight: 4, arbitrary: envelope.map((value) => JSON.stringify(value)) },
-  fc.tuple(envelope, fc.nat(120)).map(([value, end]) => JSON.stringify(value).slice(0, end)),
-  fc.tuple(envelope, fc.nat(60), text).map(([value, at, middle]) => {
-    const json = JSON.stringify(value);
-    return json.slice(0, at) + middle + json.slice(at + 1);
-  }),
-  fc.constantFrom("[".repeat(500), `${'{"code":'.repeat(200)}0`, "\uFEFF{}", '{"__proto__":{"code":0}}'),
-  text,
-);
-
-/** What the document says of a code (section 2.1), told without the parser. */
-function signOf(body: string): number | null {
-  try {
-    const value = JSON.parse(body).code;
-    const isNumber = typeof value === "number" || (typeof value === "string" && /^-?[0-9]{1,9}$/.test(value));
-    return isNumber ? Math.sign(Number(value)) : null;
-  } catch {
-    return null;
-  }
-}
-
-it("any reply is read as the success, the error or the invalid reply that its code makes it", () => {
-  const kinds = new Map([
-    [0, "success"],
-    [-1, "error"],
-  ]);
-  holds(
-    fc.property(body, (reply) => {
-      const sign = signOf(reply);
-      expect(parseEnvelope(reply).kind).toBe(kinds.get(sign ?? 1) ?? "invalid");
-    }),
-  );
-});
-
-it("an error's key is text, and an invalid reply is described in words of our own, not in the reply's", () => {
-  holds(
-    fc.property(body, (reply) => {
-      const read = parseEnvelope(reply);
-      if (read.kind === "error") expect(typeof read.key).toBe("string");
-      if (read.kind === "invalid") expect(read.why).toMatch(/^[a-z ,.'-]+( [\d.e+]+)?$/i);
-    }),
-  );
-});
-
 it("whatever is taken for a task id can be stored, printed and sent back", () => {
   const piece = fc.constantFrom("..", "/", "\\", "task", "-", " ", "\n", "\u001b", "\u0085", "\ud800", "é");
   const pieces = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
