@@ -53,6 +53,7 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
     files: [
       "sandbox/server.ts",
       "sandbox/generator-service.ts",
+      "generators/command/find-program.ts",
       "generators/generator.ts",
       "generators/kinds.ts",
       "generators/parse-spec.ts",

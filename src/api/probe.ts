@@ -1,4 +1,5 @@
 import { keyMasker } from "../lib/redact.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { HttpClient, type HttpClientOptions, wholeReply } from "./client.ts";
 import { AuthRequiredError, refusedPoll } from "./errors.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./schema.ts";
@@ -90,6 +91,11 @@ export function verdictOf({ status, envelope }: ProbeReply): "accepted" | "refus
   return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
 }
 
+/** A base URL without what only the service's own has. */
+function generatorAddress({ origin, pathname }: URL): string {
+  return `${origin}${pathname.replace(/\/(?:api)?\/?$/, "")}`;
+}
+
 /** What is wrong where another server than the service has answered, and a question that leads on. */
 export function describeForeign(
   { said, isOpenAiStyle }: ProbeReply,
@@ -97,8 +103,7 @@ export function describeForeign(
 ): { message: string; hint: string } {
   const message = `${url.href} answers, but not as the service does (${said}).`;
   if (isOpenAiStyle) {
-    const hint =
-      "That is an address in OpenAI's style, which imggen cannot use. The base URL is the image service's own.";
+    const hint = `That is an address in OpenAI's style. To use it as your own generator: imggen login --generator ${shellWord(generatorAddress(url))}`;
     return { message, hint };
   }
   return { message, hint: "Is the base URL right? It includes the service's /api." };

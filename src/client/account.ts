@@ -40,8 +40,11 @@ export function checkBaseUrl(text: string, label: string): string {
     });
   const url = new URL(text);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
+    const ofGenerator = /\/v1\/*$/.test(url.pathname)
+      ? `\nFor an address in OpenAI's style: imggen login --generator ${shellWord(text)}`
+      : "";
     throw new UsageError(`${label} must begin with https:// (plain http: only for this machine itself).`, {
-      hint: "The API key travels with every request, so it is never sent unencrypted.",
+      hint: `The API key travels with every request, so it is never sent unencrypted.${ofGenerator}`,
     });
   }
   if (url.username || url.password || /[?#]/.test(text)) {

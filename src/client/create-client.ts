@@ -5,10 +5,11 @@ import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import type { Client } from "./client.ts";
 import { clientOf } from "./client-of.ts";
-import { EffectiveSettings } from "./effective-settings.ts";
+import { EffectiveSettings, type SettingFlags } from "./effective-settings.ts";
 import { foldersOf } from "./folders.ts";
 import { MATRIX_FORM } from "./matrix-in-effect.ts";
 import { type ClientOptions, checkOptions } from "./options.ts";
+import { ownGenerator } from "./own-generator.ts";
 import { orFailure } from "./report-json.ts";
 import type { ClientSession } from "./session.ts";
 import { thisProcess } from "./this-process.ts";
@@ -22,9 +23,13 @@ export function createClient(options: ClientOptions = {}): Client {
 }
 
 /** The session of a client: this process, with the options in place of its environment. */
-function sessionOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): ClientSession {
-  if (sandbox && (baseUrl !== undefined || apiKey !== undefined))
-    throw new UsageError("createClient: sandbox takes neither baseUrl nor apiKey.");
+function sessionOf(options: ClientOptions): ClientSession {
+  const { baseUrl, apiKey, sandbox, generator, generatorKey, home, matrix } = options;
+  const isService = baseUrl !== undefined || apiKey !== undefined;
+  if (sandbox && (isService || generator !== undefined))
+    throw new UsageError("createClient: sandbox takes neither baseUrl nor apiKey nor generator.");
+  if (generator !== undefined && isService)
+    throw new UsageError("createClient: generator takes neither baseUrl nor apiKey.");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
   if (apiKey !== undefined) checkApiKey(apiKey, "apiKey");
   const own = thisProcess();
@@ -35,18 +40,41 @@ function sessionOf({ baseUrl, apiKey, sandbox, home, matrix }: ClientOptions): C
   if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_FORM);
   const overridden = {
     ...env,
+    // An option that names one service goes before a variable that names another.
+    ...(baseUrl !== undefined && { IMGGEN_GENERATOR: undefined }),
+    ...given("IMGGEN_GENERATOR_KEY", generatorKey),
     ...given("IMGGEN_BASE_URL", baseUrl),
     ...given("IMGGEN_API_KEY", apiKey),
     ...given("IMGGEN_MATRIX", matrix),
   };
+  const read = () => readSettings(settingsFile(folders.config));
+  const settings = new EffectiveSettings(overridden, read, generatorSettings(options));
+  const setting = sandbox ? undefined : settings.flag("generator");
+  // As with the others: what is wrong with an option is said here.
+  if (setting !== undefined) ownGenerator(setting, { settings, context });
   return {
     context,
     folders,
-    settings: new EffectiveSettings(overridden, () => readSettings(settingsFile(folders.config))),
+    settings,
     optionNames: PACKAGE_NAMES,
     isSandbox: sandbox === true,
     onRefill() {},
   };
+}
+
+/** The options about a generator, as the settings that they take the place of. */
+function generatorSettings(options: ClientOptions): SettingFlags {
+  const { generatorTimeoutMs: timeoutMs, generatorConcurrency: places, generatorPaid: isPaid } = options;
+  const values = {
+    generator: options.generator,
+    generatorModel: options.generatorModel,
+    generatorConcurrency: places === undefined ? undefined : String(places),
+    generatorTimeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
+    generatorPaid: isPaid === true ? "true" : undefined,
+    generatorFree: isPaid === false ? "true" : undefined,
+  };
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries.map(([name, value]) => [name, { value, label: name }]));
 }
 
 function given(name: string, value: string | undefined): Record<string, string> {

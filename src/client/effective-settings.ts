@@ -55,9 +55,9 @@ export class EffectiveSettings {
     return this.#lookUp("matrix");
   }
 
-  /** The default model that applies, if one is set; at once too. @throws SettingsError */
-  model(): Effective | undefined {
-    return this.#lookUp("model");
+  /** The value that applies, at once; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
+  find(name: keyof Settings): Effective | undefined {
+    return this.#lookUp(name);
   }
 
   /**

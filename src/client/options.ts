@@ -11,6 +11,21 @@ export interface ClientOptions {
   apiKey?: string | undefined;
   /** Uses the embedded sandbox in place of a service: free, and without an account. Default false. */
   sandbox?: boolean | undefined;
+  /**
+   * Uses your own generator in place of a service: `openai`, a URL, `sdapi:<url>` or `command:<command line>`. Default:
+   * IMGGEN_GENERATOR, else the setting `generator`.
+   */
+  generator?: string | undefined;
+  /** Its key, or `user:password`. Default: IMGGEN_GENERATOR_KEY, else what `imggen login --generator` has stored for it. */
+  generatorKey?: string | undefined;
+  /** Its model, where a request names none. */
+  generatorModel?: string | undefined;
+  /** How many requests it gets at once, over all processes. Default 1. */
+  generatorConcurrency?: number | undefined;
+  /** How long one image may take, milliseconds. Default 600,000. */
+  generatorTimeoutMs?: number | undefined;
+  /** Whether its images cost money, so that no request is sent twice. Default: as its address says. */
+  generatorPaid?: boolean | undefined;
   /** The folder of settings, ledger and sandbox. Default: IMGGEN_HOME, else the platform's own places. */
   home?: string | undefined;
   /** A JSON file that adds or changes models. Default: IMGGEN_MATRIX, else the setting `matrix`; else none. */
@@ -126,6 +141,12 @@ export const OPTIONS = {
     baseUrl: "text",
     apiKey: "text",
     sandbox: "flag",
+    generator: "text",
+    generatorKey: "text",
+    generatorModel: "text",
+    generatorConcurrency: "number",
+    generatorTimeoutMs: "number",
+    generatorPaid: "flag",
     home: "path",
     matrix: "path",
     requestTimeoutMs: "number",

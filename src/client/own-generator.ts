@@ -38,6 +38,24 @@ export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGe
   return { spec, options: withKey(spec, optionsOf(spec, source), key) };
 }
 
+/** A generator whose key is to be stored. */
+export interface KeyHolder {
+  spec: GeneratorSpec;
+  /** What the key is bound to; null for a command, which has none. */
+  origin: string | null;
+  host: string | null;
+  /** Whether a key may be sent there at all. */
+  mayCarryKey: boolean;
+}
+
+/** The generator that a key is to be stored for. @param label names the option in messages @throws UsageError */
+export function keyHolder(text: string, label: string): KeyHolder {
+  const spec = parseGeneratorSpec(text, label);
+  if (spec.kind === "command") return { spec, origin: null, host: null, mayCarryKey: false };
+  const { origin, host } = new URL(spec.url);
+  return { spec, origin, host, mayCarryKey: mayCarryKey(spec) };
+}
+
 /** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */
 export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
   const spec = parseGeneratorSpec(name, "The task's generator");
@@ -118,9 +136,10 @@ function isPaid(spec: GeneratorSpec, find: Find): boolean {
 
 /** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
 function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | null {
-  const variable = SETTINGS.generatorKey.variable ?? "";
-  const given = source.context.env[variable];
-  return spec.kind !== "command" && given ? checkSecret(given, variable) : boundKey(spec, source);
+  const given = source.settings.find("generatorKey");
+  if (spec.kind === "command" || given === undefined || given.source === "config")
+    return boundKey(spec, source);
+  return checkSecret(given.value, given.label);
 }
 
 /** A key that is for one origin alone: OpenAI's own, or the one that was stored. */

@@ -15,7 +15,7 @@ export interface ClientSession {
     | "dailyCredits"
     | "confirmAbove"
     | "matrixFile"
-    | "model"
+    | "find"
     | "generator"
     | "stored"
     | "flag"

@@ -124,7 +124,7 @@ function checkedForGenerator(
 }
 
 /** A model of which only the generator knows what it takes. */
-function unknownToUs(id: string): Model {
+export function unknownToUs(id: string): Model {
   return model(id, { promptLimit: Number.MAX_SAFE_INTEGER });
 }
 

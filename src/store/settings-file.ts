@@ -73,10 +73,15 @@ function parseSettings(text: string, file: string): Settings {
 }
 
 /** A file of an earlier release does not say where its key belongs: to the base URL beside it. */
-export function withKeyBound({ apiKeyBaseUrl, ...settings }: Settings): Settings {
-  const { apiKey, baseUrl } = settings;
+export function withKeyBound({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Settings): Settings {
+  const { apiKey, baseUrl, generatorKey } = settings;
   const bound = apiKey === undefined ? undefined : (apiKeyBaseUrl ?? baseUrl);
-  return bound === undefined ? settings : { ...settings, apiKeyBaseUrl: bound };
+  const origin = generatorKey === undefined ? undefined : generatorKeyOrigin;
+  return {
+    ...settings,
+    ...(bound !== undefined && { apiKeyBaseUrl: bound }),
+    ...(origin !== undefined && { generatorKeyOrigin: origin }),
+  };
 }
 
 /** A byte-order mark is tolerated, an empty file is no settings. */

@@ -85,7 +85,8 @@ export class SettingsStore {
       deserialize: (text) => readObject(text, this.file),
     });
     // In one step: a key must never stand beside another service's address.
-    conf.store = definedOf({ ...conf.store, ...changes, apiKeyBaseUrl: after.apiKeyBaseUrl });
+    const { apiKeyBaseUrl, generatorKeyOrigin } = after;
+    conf.store = definedOf({ ...conf.store, ...changes, apiKeyBaseUrl, generatorKeyOrigin });
     if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
   }
 }

@@ -15,10 +15,14 @@ export interface GeneratorWorld extends Omit<CommandWorld, "server"> {
 /**
  * A world whose commands have a generator by `IMGGEN_GENERATOR`; no key is set.
  * @param generate answers requests for an image. Default: with one
+ * @param models the reply to a request for its models. Default: it has one, flux
  */
-export async function generatorWorld(generate: Behaviour = makesImage): Promise<GeneratorWorld> {
+export async function generatorWorld(
+  generate: Behaviour = makesImage,
+  models: Buffer = MODELS,
+): Promise<GeneratorWorld> {
   const generator = await liveServer((request, socket) =>
-    request.method === "POST" ? generate(request, socket) : void socket.write(MODELS),
+    request.method === "POST" ? generate(request, socket) : void socket.write(models),
   );
   const world = await commandWorld();
   const env = { IMGGEN_GENERATOR: generator.origin, IMGGEN_BASE_URL: undefined, IMGGEN_API_KEY: undefined };

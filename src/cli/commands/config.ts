@@ -3,6 +3,7 @@ import type { Effective } from "../../client/effective-settings.ts";
 import { checkSetting } from "../../client/setting-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
+import type { Settings } from "../../store/settings-file.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
 import { describeBriefly, type RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -38,8 +39,14 @@ function settingName(text: string): SettingName {
 
 function shown(name: SettingName, setting: Effective | undefined): string | null {
   if (!setting) return SETTINGS[name].default ?? null;
-  return name === "apiKey" ? maskKey(setting.value) : setting.value;
+  return name in SECRETS ? maskKey(setting.value) : setting.value;
 }
+
+/** Keys, each with the command that stores it. */
+const SECRETS: { readonly [Name in SettingName]?: string } = {
+  apiKey: "imggen login",
+  generatorKey: "imggen login --generator <spec>",
+};
 
 const COLUMNS: readonly TableColumn[] = [
   { heading: "NAME", keep: true },
@@ -79,14 +86,17 @@ async function runGet(session: Session, text: string): Promise<number> {
 
 async function runSet(session: Session, text: string, value: string): Promise<number> {
   const name = settingName(text);
-  if (name === "apiKey") {
-    throw new UsageError("The API key is not set here, because other users can see a program's arguments.", {
-      hint: "Use imggen login, which asks for it or reads it from standard input.",
+  const command = SECRETS[name];
+  if (command !== undefined) {
+    throw new UsageError("A key is not set here, because other users can see a program's arguments.", {
+      hint: `Use ${command}, which asks for it or reads it from standard input.`,
     });
   }
   const checked = await checkSetting(name, value, session);
-  session.requireProfile();
+  // A profile may begin with the generator that it is for.
+  if (name !== "generator") session.requireProfile();
   const store = await session.settingsStore();
+  requireOneService(name, await store.read(), session);
   await store.update({ [name]: checked });
   if (session.options.json) await session.json({ ok: true, name, value: checked });
   else await session.console.note(`${name} is now ${checked}`);
@@ -96,6 +106,17 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
       `The stored API key belongs to ${own}. To store one for this service: imggen login`,
     );
   return 0;
+}
+
+/** A profile is for a service or for a generator. @throws UsageError where it would be for both */
+function requireOneService(name: SettingName, stored: Settings, session: Session): void {
+  const other = { generator: "baseUrl", baseUrl: "generator" } as const;
+  if (name !== "generator" && name !== "baseUrl") return;
+  const held = stored[other[name]];
+  if (held === undefined) return;
+  throw new UsageError(`${other[name]} is set (${held}), and ${name} would take its place.`, {
+    hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
+  });
 }
 
 async function runUnset(session: Session, text: string): Promise<number> {

@@ -15,15 +15,22 @@ async function runLogout(session: Session): Promise<number> {
   const store = await session.settingsStore();
   // First: they may hold the key even where the settings themselves cannot be read.
   const leftovers = await store.removeLeftovers();
-  const { apiKey, baseUrl } = await store.read();
-  const stored = apiKey !== undefined || baseUrl !== undefined;
-  if (stored) await store.update({ apiKey: undefined, baseUrl: undefined });
+  const { apiKey, baseUrl, generator, generatorKey } = await store.read();
+  const [ofService, ofGenerator] = [apiKey ?? baseUrl, generator ?? generatorKey];
+  const stored = (ofService ?? ofGenerator) !== undefined;
+  const nothing = { apiKey: undefined, baseUrl: undefined, generator: undefined, generatorKey: undefined };
+  if (stored) await store.update(nothing);
   if (session.options.json) await session.json({ ok: true, removed: stored });
-  else await session.console.note(stored ? "Removed the API key and the base URL." : "No key was stored.");
+  else await session.console.note(removedText(ofService, ofGenerator));
   if (leftovers)
     await session.console.note("Removed what an interrupted login had left beside the settings.");
-  const variable = session.context.env.IMGGEN_API_KEY;
-  if (variable)
-    await session.console.warn("IMGGEN_API_KEY is still set in this environment, and still applies.");
+  for (const variable of ["IMGGEN_API_KEY", "IMGGEN_GENERATOR_KEY"])
+    if (session.context.env[variable])
+      await session.console.warn(`${variable} is still set in this environment, and still applies.`);
   return 0;
+}
+
+function removedText(ofService: string | undefined, ofGenerator: string | undefined): string {
+  if (ofService !== undefined) return "Removed the API key and the base URL.";
+  return ofGenerator !== undefined ? "Removed the generator and its key." : "No key was stored.";
 }

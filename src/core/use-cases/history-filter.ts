@@ -61,6 +61,8 @@ interface Asking {
   matrix: () => Matrix | Promise<Matrix>;
   nowMs: number;
   isSandbox: boolean;
+  /** The name of the user's own generator, where only its tasks are asked for. */
+  generator?: string | undefined;
   /** How messages name what was given. */
   labelOf: (name: keyof HistoryQuery) => string;
 }
@@ -68,14 +70,15 @@ interface Asking {
 /** Sandbox tasks and real ones are never listed together. @throws UsageError */
 export async function historyFilter(
   { search, status, model, since }: HistoryQuery,
-  { matrix, nowMs, isSandbox, labelOf }: Asking,
+  { matrix, nowMs, isSandbox, generator, labelOf }: Asking,
 ): Promise<HistoryFilter> {
   return {
     search,
     status: status === undefined ? undefined : statusOf(status, labelOf("status")),
     model: model === undefined ? undefined : (resolveModel(model, await matrix())?.id ?? model),
     sinceMs: since === undefined ? undefined : sinceOf(since, nowMs, labelOf("since")),
-    isOfService: ({ baseUrl }) => (baseUrl === SANDBOX_SERVICE) === isSandbox,
+    isOfService: ({ baseUrl }) =>
+      generator === undefined ? (baseUrl === SANDBOX_SERVICE) === isSandbox : baseUrl === generator,
   };
 }
 

@@ -11,6 +11,8 @@ export interface Totals {
   credits: number;
   /** Tasks whose cost is not documented. */
   undocumented: number;
+  /** What the user's own generators said of cost and tokens, each name added up; absent where they said nothing. */
+  usage?: Record<string, number>;
 }
 
 /** One model's tasks of one day, as the day is here. */
@@ -51,4 +53,10 @@ function count(record: TaskRecord, totals: Totals): void {
   totals.images += factsOf(record).files.length;
   if (credits === null) totals.undocumented += 1;
   else totals.credits += credits;
+  const { usage } = factsOf(record);
+  for (const [name, value] of Object.entries(usage ?? {})) {
+    if (typeof value !== "number" || !Number.isFinite(value)) continue;
+    totals.usage ??= {};
+    totals.usage[name] = (totals.usage[name] ?? 0) + value;
+  }
 }

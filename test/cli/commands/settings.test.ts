@@ -197,7 +197,7 @@ describe("login", () => {
     [
       "OpenAI's",
       json({ error: { message: "Invalid URL" } }, 404),
-      "in OpenAI's style, which imggen cannot use",
+      "in OpenAI's style. To use it as your own generator: imggen login --generator",
     ],
     ["a service that knows every task", success({ status: "processing" }), "not as the service does"],
     ["one in trouble", failure("image_generation.error.unknown_error", 503), "(HTTP 503, "],

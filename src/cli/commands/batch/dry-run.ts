@@ -57,14 +57,22 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
 
 /** What earlier runs have done at the service that is configured; where none is, there were none. */
 async function planWithoutKey(spec: BatchSpec, session: Session): Promise<BatchPlan> {
-  const { settings, options, context } = session;
-  const setting = options.sandbox ? undefined : await settings.get("baseUrl");
-  const configured = setting ? checkBaseUrl(setting.value, setting.label) : "";
+  const { context } = session;
+  const service = await serviceName(session);
   const ledger = openLedger(session);
   const { origin } = await findBatch(spec.output.folder, new BatchFolders(ledger.folder));
-  const id = batchId(options.sandbox ? SANDBOX_SERVICE : configured, origin);
+  const id = batchId(service, origin);
   const claims = new BatchClaims(ledger.folder, id, context.clock);
   return planBatch(spec.rows, { ...spec, claims, ledger, countsKey: budgetedKeys(spec) });
+}
+
+/** How the tasks of the service in effect name it; empty where none is configured. */
+async function serviceName(session: Session): Promise<string> {
+  if (session.isSandbox) return SANDBOX_SERVICE;
+  const own = await session.ownGenerator();
+  if (own !== null) return own.spec.name;
+  const setting = await session.settings.get("baseUrl");
+  return setting ? checkBaseUrl(setting.value, setting.label) : "";
 }
 
 /** Rows of one model and quality: all of them cost the same. */

@@ -1,5 +1,6 @@
 import type { ProbeReply } from "../../../api/probe.ts";
 import type { TransportError } from "../../../api/transport.ts";
+import type { OwnGenerator } from "../../../client/own-generator.ts";
 import { errorCode } from "../../../lib/error-code.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
@@ -25,6 +26,14 @@ type Facts = Readonly<Record<string, string | number | boolean | null>>;
 export type Asked =
   /** Not asked: the embedded sandbox is not running, and starting it would create files. */
   | { kind: "sandbox" }
+  /** The user's own generator was asked for its models; null where it has no list. */
+  | {
+      kind: "generator";
+      own: OwnGenerator;
+      models: string[] | null;
+      error: ImggenError | null;
+      elapsedMs: number;
+    }
   | { kind: "unreachable"; url: URL; cause: TransportError }
   | ({ kind: "answered"; url: URL; label: string } & ProbeReply);
 

@@ -6,16 +6,19 @@ import { errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, NotChecked, ok, warning } from "./check.ts";
+import { generatorOf } from "./generator.ts";
 import { settingOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
 export async function checkProxy(session: Session): Promise<CheckResult> {
   if (session.options.sandbox) return ok("none for the embedded sandbox", { url: null });
   if (proxiesFromEnvironment(session.context.env) === undefined) return ok("none", { url: null });
-  const setting = await settingOf("baseUrl", session);
-  if (setting === undefined || !URL.canParse(setting.value))
+  const own = await generatorOf(session);
+  if (own?.spec.kind === "command") return ok("none for a command", { url: null });
+  const address = own?.spec.url ?? (await settingOf("baseUrl", session))?.value;
+  if (address === undefined || !URL.canParse(address))
     throw new NotChecked("there is no base URL to reach through it");
-  const url = new URL(setting.value);
+  const url = new URL(address);
   const proxy = proxyInUse(url, session);
   if (proxy === null) return ok(`none for ${url.host}`, { url: null });
   return ok(`${proxy.url} (${proxy.variable})`, { url: proxy.url });

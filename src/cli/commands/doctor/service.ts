@@ -8,6 +8,7 @@ import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
 import { type Asked, type CheckResult, failed, NotChecked, ok, skipped, warning } from "./check.ts";
+import { askGenerator, checkGeneratorKey, checkReachable, generatorOf } from "./generator.ts";
 import { checkLoopback, lookupIfAnswered, proxyInUse } from "./network.ts";
 import { settingOf, storeKey } from "./settings.ts";
 
@@ -19,7 +20,9 @@ const TIMEOUT_MS = 5_000;
  * @throws UsageError if the base URL or a proxy's is missing or wrong, NotChecked if the settings cannot be read
  */
 export async function askService(session: Session): Promise<Asked> {
-  if (session.options.sandbox) return { kind: "sandbox" };
+  if (session.isSandbox) return { kind: "sandbox" };
+  const own = await generatorOf(session);
+  if (own !== null) return askGenerator(own, session);
   const { env, signal } = session.context;
   const setting = await settingOf("baseUrl", session);
   const baseUrl = requireBaseUrl(setting);
@@ -49,6 +52,7 @@ function keyFor(baseUrl: { value: string; label: string }, session: Session): Pr
 export async function checkService(session: Session, asked: Promise<Asked>): Promise<CheckResult> {
   const answer = await asked;
   if (answer.kind === "sandbox") return checkLoopback();
+  if (answer.kind === "generator") return checkReachable(answer, session);
   const { url } = answer;
   if (answer.kind === "unreachable") return unreachable(url, answer.cause, session);
   const { label, status, elapsedMs } = answer;
@@ -77,7 +81,11 @@ function unreachable(url: URL, cause: TransportError, session: Session): CheckRe
 
 /** Whether the service takes the key. The service refuses a bad one also where the request costs nothing. */
 export async function checkKey(session: Session, asked: Promise<Asked>): Promise<CheckResult> {
-  if (session.options.sandbox) return ok("the sandbox's own", { key: null });
+  if (session.isSandbox) return ok("the sandbox's own", { key: null });
+  if ((await generatorOf(session)) !== null) {
+    const answer = await asked;
+    if (answer.kind === "generator") return checkGeneratorKey(answer);
+  }
   const setting = await settingOf("apiKey", session);
   const key = maskKey(requireApiKey(setting));
   const from = setting?.label ?? "";
@@ -103,6 +111,7 @@ const MOST_SKEW_MS = 60_000;
 export async function checkClock({ context }: Session, asked: Promise<Asked>): Promise<CheckResult> {
   const answer = await asked.catch(() => null);
   if (answer?.kind === "sandbox") throw new NotChecked("the embedded sandbox has this machine's clock");
+  if (answer?.kind === "generator") throw new NotChecked("a generator is not asked for its time");
   if (answer?.kind !== "answered") throw new NotChecked("the service could not be asked for its time");
   if (answer.dateMs === null) throw new NotChecked("the service does not tell its time");
   // The Date header was set about halfway through the exchange, and has whole seconds.

@@ -57,7 +57,7 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
     limit,
     filter,
     MOST_COUNTED + 1,
-    (record) => taskRow(reportOf(record), session.context),
+    (record) => taskRow(reportOf(record), record.intent.service, session.context),
   );
   for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
   if (records.length === 0) await showNone(elsewhere, flags, session);
@@ -117,11 +117,12 @@ const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox
 /** Says why there is nothing to show, and where the tasks are that there are. */
 async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const { isSandbox } = session;
-  const here = isSandbox ? "in the sandbox" : "at a real service";
+  const isOfGenerator = !isSandbox && session.settings.flag("generator") !== undefined;
+  const here = isSandbox ? "in the sandbox" : isOfGenerator ? "of this generator" : "at a real service";
   const none = isFiltered(flags) ? `No task ${here} matches` : `No tasks ${here} yet`;
-  const [there, how] = isSandbox
-    ? ["at a real service", "imggen history"]
-    : ["in the sandbox", "imggen history --sandbox"];
+  const places = isOfGenerator ? "elsewhere" : "at a real service";
+  const [there, how] =
+    isSandbox || isOfGenerator ? [places, "imggen history"] : ["in the sandbox", "imggen history --sandbox"];
   const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
@@ -137,14 +138,21 @@ function addFilterOptions(command: Command): Command {
 }
 
 /** @throws UsageError */
-function filterOf(flags: HistoryQuery, session: Session): Promise<HistoryFilter> {
+async function filterOf(flags: HistoryQuery, session: Session): Promise<HistoryFilter> {
   const { context } = session;
   return historyFilter(flags, {
+    generator: await generatorAsked(session),
     matrix: () => session.matrix(),
     nowMs: context.clock.now(),
     isSandbox: session.isSandbox,
     labelOf: (name) => `--${name}`,
   });
+}
+
+/** The generator whose tasks alone are asked for: one that a flag names. */
+async function generatorAsked(session: Session): Promise<string | undefined> {
+  if (session.isSandbox || session.settings.flag("generator") === undefined) return undefined;
+  return (await session.ownGenerator())?.spec.name;
 }
 
 function isFiltered({ search, status, model, since }: HistoryQuery): boolean {

@@ -4,7 +4,11 @@ import { chargedTasks } from "../../../core/use-cases/history.ts";
 import { type HistoryFilter, historyStatus } from "../../../core/use-cases/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
+
 import { describeUnreadable } from "../../../store/ledger-entry.ts";
+
+import { GENERATOR_KEY_ID, type ServiceIdentity } from "../../../task/intent.ts";
+
 import { shortTaskIds } from "../../../task/record.ts";
 import type { Session } from "../../session/session.ts";
 import type { TextStyleName } from "../../text/colors.ts";
@@ -12,11 +16,14 @@ import { shortPath } from "../../text/phrases.ts";
 import { type CellStyle, showTable, type TableCell, type TableColumn } from "../../text/table.ts";
 
 const STATUS: TableColumn = { heading: "STATUS", whole: true };
-const COLUMNS: readonly TableColumn[] = [
+const SUBMITTED: readonly TableColumn[] = [
   { heading: "SUBMITTED", spare: true, whole: true },
   { heading: "TASK", keep: true },
   STATUS,
   { heading: "CREDITS", spare: true, whole: true },
+];
+const GENERATOR: TableColumn = { heading: "GENERATOR", spare: true };
+const MADE: readonly TableColumn[] = [
   { heading: "PROMPT", least: 8 },
   { heading: "FILE", least: 12 },
 ];
@@ -27,20 +34,34 @@ interface TaskRow {
   id: string;
   status: string;
   credits: number | null;
+  /** The user's own generator, in short; null for a task of a service. */
+  generator: string | null;
   prompt: string;
   file: TableCell;
 }
 
-export function taskRow(report: TaskReport, context: Session["context"]): TaskRow {
+export function taskRow(
+  report: TaskReport,
+  { keyId, baseUrl }: ServiceIdentity,
+  context: Session["context"],
+): TaskRow {
   const { submittedAt, taskId, ledgerId, state, credits, request } = report;
   return {
     submittedAt,
     id: taskId ?? ledgerId ?? "",
     status: historyStatus(state),
     credits,
+    generator: keyId === GENERATOR_KEY_ID ? shortName(baseUrl) : null,
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),
   };
+}
+
+/** A server's host, or a command's program. */
+function shortName(name: string): string {
+  const [, kind, rest = ""] = /^(\w+):(.*)$/s.exec(name) ?? [];
+  if (kind === "command") return rest.split(" ", 1)[0]?.replace(/^.*[\\/]/, "") ?? "";
+  return URL.canParse(rest) ? new URL(rest).host : name;
 }
 
 /** Shows tasks as a table. On a terminal times and ids are shortened, in a pipe they are complete. */
@@ -49,15 +70,18 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
   const ids = tasks.map(({ id }) => id);
   const shown = stdout.isTTY ? shortTaskIds(ids) : ids;
   const timeText = stdout.isTTY ? (date: Date) => ageText(date, clock.now()) : localMinute;
-  const rows = tasks.map(({ submittedAt, status, credits, prompt, file }, at) => [
+  const hasGenerators = tasks.some(({ generator }) => generator !== null);
+  const columns = [...SUBMITTED, ...(hasGenerators ? [GENERATOR] : []), ...MADE];
+  const rows = tasks.map(({ submittedAt, status, credits, generator, prompt, file }, at) => [
     submittedAt === null ? "" : timeText(new Date(submittedAt)),
     shown[at] ?? "",
     status,
     credits === null ? "?" : String(credits),
+    ...(hasGenerators ? [generator ?? ""] : []),
     prompt,
     file,
   ]);
-  await showTable(COLUMNS, rows, session, styleOf);
+  await showTable(columns, rows, session, styleOf);
 }
 
 /** The first file and how many there are besides; why there is none. */
@@ -110,8 +134,15 @@ export async function showSummary(
   else if (total.tasks > 0) {
     const rows = days.map((each) => [each.day, each.model, ...figures(each)]);
     await showTable(DAY_COLUMNS, [...rows, ["total", "", ...figures(total)]], session);
+    if (total.usage) await session.console.result(["", usageLine(total.usage)]);
   }
   return { tasks: total.tasks, elsewhere };
+}
+
+/** What the user's own generators said, as they name it. */
+function usageLine(usage: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(usage).map(([name, value]) => `${name} ${value}`);
+  return `Usage of your own generators: ${parts.join(", ")}`;
 }
 
 function figures({ tasks, images, credits, undocumented }: Totals): string[] {

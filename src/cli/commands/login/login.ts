@@ -19,13 +19,14 @@ const EXAMPLES = `
 Examples:
   $ imggen login --base-url https://example.com/api
   $ printenv IMGGEN_API_KEY | imggen login
+  $ imggen login --generator https://images.example.com
   $ imggen login --profile work --base-url https://example.com/api
   $ imggen login --no-verify`;
 
 export function register(command: Command, runWith: RunWith): void {
   command
     .description(
-      "Store the API key and the base URL.\n" +
+      "Store the API key and the base URL, or with --generator the key of your own generator.\n" +
         "Asks for the key without showing it, or reads one line from standard input.\n" +
         "There is no flag for the key, because other users can see a program's arguments.",
     )
@@ -36,9 +37,20 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runLogin(session: Session, options: LoginOptions): Promise<number> {
+  const generator = session.settings.flag("generator");
+  if (generator !== undefined) {
+    if (options.baseUrl !== undefined)
+      throw new UsageError("--base-url is a service's, and --generator your own: give one of them.");
+    const { loginGenerator } = await import("./login-generator.ts");
+    return loginGenerator(generator.value, options.verify, session);
+  }
   const store = await session.settingsStore();
   // A damaged settings file is reported before anything is typed. The profile need not be there yet.
   const stored = await store.read();
+  if (stored.generator !== undefined)
+    throw new UsageError(`This profile is for a generator (${stored.generator}), not for a service.`, {
+      hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
+    });
   const settings = new EffectiveSettings(session.context.env, () => stored);
   const { baseUrl, isNew } = await baseUrlOf(options, settings, session);
   const apiKey = await askKey(baseUrl, session);

@@ -96,11 +96,17 @@ function factsOf(model: Model): [string, string][] {
     ["qualities", listed(model.qualities)],
     ["default quality", model.defaultQuality ?? UNDOCUMENTED],
     ["images", imagesText(model.maxImages)],
-    ["prompt", `up to ${groupedDigits(model.promptLimit)} characters`],
+    ["prompt", promptText(model)],
     ["references", referencesText(model.references)],
     ["credits", creditsText(model.credits)],
     ...model.notes.map((note): [string, string] => ["note", note]),
   ];
+}
+
+function promptText({ promptLimit }: Model): string {
+  return promptLimit === Number.MAX_SAFE_INTEGER
+    ? UNDOCUMENTED
+    : `up to ${groupedDigits(promptLimit)} characters`;
 }
 
 const UNDOCUMENTED = "not documented";

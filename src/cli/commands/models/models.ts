@@ -1,6 +1,8 @@
 import type { Command } from "commander";
-import { UsageError } from "../../../lib/error-types.ts";
+import type { OwnGenerator } from "../../../client/own-generator.ts";
+import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
+import { unknownToUs } from "../../../models/check.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
 import { malformedRatio, unknownQuality } from "../../../models/known-values.ts";
@@ -40,7 +42,9 @@ async function runModels(
   name: string | undefined,
   options: ModelsOptions,
 ): Promise<number> {
-  const matrix = await session.matrix();
+  const own = await session.ownGenerator();
+  const known = await session.matrix();
+  const matrix = own === null ? known : await withOwnModels(known, own, session);
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
   const models = chosen ? matching.filter(({ id }) => id === chosen.id) : matching;
@@ -51,11 +55,26 @@ async function runModels(
   const { showModel, showOverview } = await import("./model-table.ts");
   if (chosen && models.length > 0) await showModel(chosen, session);
   else if (models.length > 0) await showOverview(models, session);
+  else if (own !== null && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
   return 0;
 }
+
+/** The models that are known of the user's own generator, and the others that it lists. @throws ImggenError */
+async function withOwnModels(known: Matrix, own: OwnGenerator, session: Session): Promise<Matrix> {
+  const { modelNames } = await import("../../../client/generator-terms.ts");
+  const names = await modelNames(own, session.context).catch(async (error) => {
+    if (!(error instanceof ImggenError) || known.length === 0) throw error;
+    await session.console.warn(`Its own list is left out. ${error.message}`);
+    return null;
+  });
+  const others = (names ?? []).filter((name) => !known.some(({ id }) => id === name));
+  return [...known, ...others.map(unknownToUs)];
+}
+
+const NO_LIST = "This generator has no list of models: a name that is given with --model is handed on to it.";
 
 /** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */
 function filterOf({ kind, ratio, quality, references }: ModelsOptions): ModelFilter {

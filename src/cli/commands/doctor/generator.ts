@@ -1,0 +1,76 @@
+import type { OwnGenerator } from "../../../client/own-generator.ts";
+import { formatDuration } from "../../../lib/duration.ts";
+import { ImggenError } from "../../../lib/error-types.ts";
+import { maskKey, withoutQuery } from "../../../lib/redact.ts";
+import { shellWord } from "../../../lib/shell-word.ts";
+import type { Session } from "../../session/session.ts";
+import { type Asked, type CheckResult, failed, needed, ok, skipped, warning } from "./check.ts";
+
+type AskedGenerator = Extract<Asked, { kind: "generator" }>;
+
+/** The user's own generator, where one takes the place of a service. @throws NotChecked if the settings cannot be read */
+export async function generatorOf(session: Session): Promise<OwnGenerator | null> {
+  await needed("the settings cannot be read", () => session.settings.find("generator"));
+  return session.ownGenerator();
+}
+
+/** Asks a generator for its models, which costs nothing. */
+export async function askGenerator(own: OwnGenerator, session: Session): Promise<AskedGenerator> {
+  const { modelNames } = await import("../../../client/generator-terms.ts");
+  const start = performance.now();
+  try {
+    const models = await modelNames(own, session.context);
+    return { kind: "generator", own, models, error: null, elapsedMs: performance.now() - start };
+  } catch (error) {
+    if (!(error instanceof ImggenError)) throw error;
+    return { kind: "generator", own, models: null, error, elapsedMs: performance.now() - start };
+  }
+}
+
+/** Whether the generator can be reached, and has the model that is set. */
+export async function checkReachable(asked: AskedGenerator, session: Session): Promise<CheckResult> {
+  const { own, models, error, elapsedMs } = asked;
+  const { spec } = own;
+  const name = withoutQuery(spec.name);
+  const facts = { generator: name, paid: own.options.isPaid };
+  const cost = own.options.isPaid ? "paid" : "free";
+  if (spec.kind === "command") {
+    const { missingProgram } = await import("../../../client/generator-terms.ts");
+    const why = await missingProgram(own, session.context);
+    if (why !== null)
+      return failed(`The program ${spec.words[0]} cannot be run: ${why}.`, FIX_COMMAND, facts);
+    return ok(`${name}, ${cost}`, facts);
+  }
+  if (error?.type === "network") return failed(error.message, "Start it, or fix its address.", facts);
+  if (error?.type === "service_error")
+    return warning(`It answers, but: ${error.message}`, LIST_MODELS, facts);
+  const { model } = own.options;
+  if (model !== null && models !== null && !models.includes(model))
+    return warning(
+      `It answers, and does not list the model ${model}.`,
+      "To see those that it has: imggen models",
+      facts,
+    );
+  return ok(`${name} answers in ${formatDuration(elapsedMs)}, ${cost}${modelsText(models)}`, facts);
+}
+
+function modelsText(models: readonly string[] | null): string {
+  if (models === null) return "";
+  return models.length === 1 ? `, with the model ${models[0]}` : `, with ${models.length} models`;
+}
+
+const FIX_COMMAND = "Give the program's whole path, and see that it may be run.";
+const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
+
+/** Whether the generator takes the key. */
+export function checkGeneratorKey({ own, error }: AskedGenerator): CheckResult {
+  const { spec, options } = own;
+  if (spec.kind === "command") return ok("none, for a command", { key: null });
+  const key = options.key === null ? null : maskKey(options.key);
+  const store = `imggen login --generator ${shellWord(spec.name)}`;
+  if (error?.type === "auth_required" || error?.type === "insufficient_credits")
+    return failed(error.message, `Store one that works: ${store}`, { key });
+  const shown = key ?? "none";
+  if (error !== null) return skipped(`${shown}; the generator could not be asked about it`, { key });
+  return ok(key === null ? "none, and none is needed to ask for its models" : `${key}, accepted`, { key });
+}

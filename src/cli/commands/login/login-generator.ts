@@ -1,0 +1,77 @@
+import { ServiceError } from "../../../api/errors.ts";
+import { checkSecret } from "../../../client/generator-values.ts";
+import { generatorNamed, type KeyHolder, keyHolder } from "../../../client/own-generator.ts";
+import { UsageError } from "../../../lib/error-types.ts";
+import { maskKey } from "../../../lib/redact.ts";
+import type { Settings } from "../../../store/settings-file.ts";
+import { readLine } from "../../input/input-stream.ts";
+import type { Session } from "../../session/session.ts";
+
+/**
+ * Stores the key of the user's own generator, bound to its origin; and the generator, where the profile has no service.
+ * @param given as `--generator` has it
+ * @param verify whether the generator is asked about the key first
+ * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached; nothing is stored then
+ */
+export async function loginGenerator(given: string, verify: boolean, session: Session): Promise<number> {
+  const store = await session.settingsStore();
+  const stored = await store.read();
+  const holder = keyHolder(given, "--generator");
+  const { spec, origin } = holder;
+  const key = origin === null ? null : await askKey(holder, session);
+  const isUsed = stored.baseUrl === undefined;
+  if (!isUsed && key === null)
+    throw new UsageError("No key was given, and this profile is for a service.", {
+      hint: "Nothing was stored. To use the generator without a key, add --generator to a command.",
+    });
+  const verified = verify && (await isAccepted(holder, key, session));
+  const bound = key !== null && origin !== null ? { generatorKey: key, generatorKeyOrigin: origin } : {};
+  const changes: Settings = { ...bound, ...(isUsed && { generator: spec.name }) };
+  await store.update(changes);
+  const shownKey = key === null ? null : maskKey(key);
+  if (session.options.json) {
+    const { file } = store;
+    await session.json({ ok: true, generator: spec.name, generatorKey: shownKey, verified, file });
+    return 0;
+  }
+  if (verified) await session.console.note(`${key === null ? "It answers" : "Key accepted"}.`);
+  const what = [shownKey, isUsed ? spec.name : null].filter((each) => each !== null).join(" and ");
+  await session.console.note(`Stored ${what} in ${store.file}`);
+  if (!isUsed)
+    await session.console.note(
+      `This profile is for ${stored.baseUrl}: to use the generator, add --generator.`,
+    );
+  return 0;
+}
+
+/** @returns null where none is needed @throws UsageError for one that cannot be sent */
+async function askKey({ host, mayCarryKey }: KeyHolder, { context }: Session): Promise<string | null> {
+  const question = `Key for ${host}, empty for none: `;
+  const isTyped = context.stdin.isTTY === true;
+  const key = (isTyped ? await context.askHidden(question) : await readLine(context)).trim();
+  context.signal.throwIfAborted();
+  if (key === "") return null;
+  if (!mayCarryKey)
+    throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
+      hint: "Nothing was stored. A server that needs no key works over http.",
+    });
+  return checkSecret(key, "This key");
+}
+
+/** Asks for the names of the models, which costs nothing. @returns whether they came */
+async function isAccepted(
+  { spec, origin }: KeyHolder,
+  key: string | null,
+  session: Session,
+): Promise<boolean> {
+  if (origin === null) return false;
+  const { modelNames } = await import("../../../client/generator-terms.ts");
+  const { options } = generatorNamed(spec.name, session);
+  try {
+    return (await modelNames({ spec, options: { ...options, key } }, session.context)) !== null;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    await session.console.warn(`The key could not be checked. ${error.message}`);
+    return false;
+  }
+}

@@ -1,0 +1,229 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { CANARY } from "../../support/canary.ts";
+import { type GeneratorWorld, generatorWorld, refuses } from "../../support/generator-world.ts";
+import { response } from "../../support/scripted-server.ts";
+
+const NONE_SET = { IMGGEN_GENERATOR: undefined };
+
+async function stored({ home }: GeneratorWorld): Promise<unknown> {
+  return JSON.parse(await readFile(path.join(home, "config", "config.json"), "utf8").catch(() => "{}"));
+}
+
+async function withConfig({ home }: GeneratorWorld, settings: object): Promise<void> {
+  await mkdir(path.join(home, "config"), { recursive: true });
+  await writeFile(path.join(home, "config", "config.json"), JSON.stringify(settings));
+}
+
+describe("login --generator", () => {
+  it("stores the key, bound to its origin, and the generator; both are used from then on", async () => {
+    const world = await generatorWorld();
+    const { origin } = world.generator;
+    const login = ["login", "--generator", origin];
+    const { code, document } = await world.json(login, { input: `${CANARY}\n`, env: NONE_SET });
+    expect({ code, document }).toMatchObject({
+      code: 0,
+      document: { generator: `openai:${origin}/v1`, generatorKey: "sk-…2046", verified: true },
+    });
+    expect(await stored(world)).toEqual({
+      generator: `openai:${origin}/v1`,
+      generatorKey: CANARY,
+      generatorKeyOrigin: origin,
+    });
+    expect(await world.run(["generate", "a fox"], { env: NONE_SET })).toMatchObject({ code: 0 });
+    expect(world.generator.submits()[0]?.headers.authorization).toBe(`Bearer ${CANARY}`);
+    const { stdout } = await world.run(["config", "list"], { env: NONE_SET });
+    expect(stdout).toMatch(/^generatorKey +sk-…2046 +config$/m);
+  });
+
+  it("stores a generator without a key, which a command never has", async () => {
+    const world = await generatorWorld();
+    expect(
+      await world.run(["login", "--generator", world.generator.origin], { input: "\n", env: NONE_SET }),
+    ).toMatchObject({ code: 0 });
+    expect(await stored(world)).toEqual({ generator: `openai:${world.generator.origin}/v1` });
+    const command = "command:/bin/paint {promptFile} {output}";
+    expect(await world.run(["login", "--generator", command], { env: NONE_SET })).toMatchObject({ code: 0 });
+    expect(await stored(world)).toEqual({ generator: command });
+  });
+
+  it("stores nothing where the generator refuses the key", async () => {
+    const world = await generatorWorld();
+    const refused = response(
+      401,
+      JSON.stringify({ error: { message: "Incorrect API key", code: "invalid_api_key" } }),
+    );
+    const server = await generatorWorld(refuses(401, "invalid_api_key"), refused);
+    const login = ["login", "--generator", server.generator.origin];
+    expect(await world.json(login, { input: `${CANARY}\n`, env: NONE_SET })).toMatchObject({
+      code: 3,
+      document: { error: { type: "auth_required" } },
+    });
+    expect(await stored(world)).toEqual({});
+  });
+
+  it("keeps the service of a profile that has one, and stores the key alone", async () => {
+    const world = await generatorWorld();
+    await withConfig(world, { baseUrl: world.service.baseUrl });
+    const login = ["login", "--generator", world.generator.origin, "--no-verify"];
+    expect(await world.run(login, { input: `${CANARY}\n`, env: NONE_SET })).toMatchObject({ code: 0 });
+    expect(await stored(world)).toEqual({
+      baseUrl: world.service.baseUrl,
+      generatorKey: CANARY,
+      generatorKeyOrigin: world.generator.origin,
+    });
+  });
+
+  it("is undone by logout", async () => {
+    const world = await generatorWorld();
+    await withConfig(world, {
+      generator: "openai",
+      generatorKey: "sesame",
+      generatorKeyOrigin: "https://api.openai.com",
+      ratio: "1:1",
+    });
+    expect(await world.run(["logout"])).toMatchObject({
+      code: 0,
+      stderr: "Removed the generator and its key.\n",
+    });
+    expect(await stored(world)).toEqual({ ratio: "1:1" });
+  });
+});
+
+describe("config", () => {
+  it("keeps a service and a generator apart", async () => {
+    const world = await generatorWorld();
+    await withConfig(world, { baseUrl: world.service.baseUrl });
+    const set = await world.run(["config", "set", "generator", "openai"]);
+    expect(set).toMatchObject({ code: 2, stderr: expect.stringContaining("imggen config unset baseUrl") });
+    await withConfig(world, { generator: "openai" });
+    expect(await world.run(["config", "set", "baseUrl", world.service.baseUrl])).toMatchObject({ code: 2 });
+    expect(
+      await world.run(["login", "--base-url", world.service.baseUrl], { input: `${CANARY}\n` }),
+    ).toMatchObject({ code: 2 });
+    expect(await stored(world)).toEqual({ generator: "openai" });
+  });
+
+  it("makes a profile for a generator", async () => {
+    const world = await generatorWorld();
+    const profile = ["--profile", "gpu"];
+    const env = NONE_SET;
+    expect(
+      await world.run(["config", "set", "generator", world.generator.origin, ...profile], { env }),
+    ).toMatchObject({ code: 0 });
+    expect(await world.run(["generate", "a fox", ...profile], { env })).toMatchObject({ code: 0 });
+    expect(world.prompts()).toEqual(["a fox"]);
+  });
+
+  it("takes no key, and forgets with the key where it belongs", async () => {
+    const world = await generatorWorld();
+    expect(await world.run(["config", "set", "generatorKey", "sesame"])).toMatchObject({ code: 2 });
+    await withConfig(world, { generatorKey: "sesame", generatorKeyOrigin: "https://images.example.com" });
+    expect(await world.run(["config", "unset", "generatorKey"])).toMatchObject({ code: 0 });
+    expect(await stored(world)).toEqual({});
+  });
+
+  it.each([
+    ["generator", "comfyui"],
+    ["generatorSide", "huge"],
+    ["generatorField", "steps"],
+    ["generatorHeader", "api-key=not a variable"],
+    ["generatorPaid", "yes"],
+  ])("refuses %s %s", async (name, value) => {
+    const world = await generatorWorld();
+    expect(await world.run(["config", "set", name, value])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("doctor", () => {
+  const checked = async (world: GeneratorWorld, args: string[] = []) => {
+    const { code, document } = await world.json(["doctor", ...args]);
+    const checks = document.checks as unknown as { name: string; status: string; message: string }[];
+    return { code, check: (name: string) => checks.find((each) => each.name === name) };
+  };
+
+  it("says that a generator answers, what it costs and what it has", async () => {
+    const world = await generatorWorld();
+    const { code, check } = await checked(world);
+    expect(code).toBe(0);
+    expect(check("service")).toMatchObject({
+      status: "ok",
+      message: expect.stringMatching(/answers in .*, free, with the model flux$/),
+    });
+    expect(check("key")).toMatchObject({ status: "ok" });
+    expect(world.service.requests).toEqual([]);
+    expect(world.generator.submits()).toEqual([]);
+  });
+
+  it("warns of a model that it does not list", async () => {
+    const world = await generatorWorld();
+    const { check } = await checked(world, ["--generator-model", "sd3"]);
+    expect(check("service")).toMatchObject({ status: "warning", message: expect.stringContaining("sd3") });
+  });
+
+  it("names one that cannot be reached, and a program that cannot be run", async () => {
+    const world = await generatorWorld();
+    await world.generator.close();
+    expect((await checked(world)).check("service")).toMatchObject({ status: "failed" });
+    const command = ["--generator", "command:/nowhere/paint {promptFile} {output}"];
+    const { code, check } = await checked(world, command);
+    expect(code).toBe(2);
+    expect(check("service")).toMatchObject({
+      status: "failed",
+      message: expect.stringContaining("/nowhere/paint"),
+    });
+  });
+});
+
+describe("models", () => {
+  it("lists what the generator says that it has", async () => {
+    const { json } = await generatorWorld();
+    expect((await json(["models"])).document).toMatchObject([{ id: "flux", credits: null }]);
+  });
+
+  it("has what is known of OpenAI's models where it cannot be asked", async () => {
+    const { json } = await generatorWorld();
+    const { code, document, stderr } = await json(["models", "--generator", "openai"]);
+    expect(code).toBe(0);
+    expect((document as unknown as { id: string }[]).map(({ id }) => id)).toContain("gpt-image-2");
+    expect(stderr).toContain("No key for OpenAI is set.");
+  });
+});
+
+describe("history", () => {
+  it("names the generator, and lists one generator's tasks where a flag names it", async () => {
+    const { run, json } = await generatorWorld();
+    await run(["generate", "a fox"]);
+    expect((await run(["history"])).stdout).toMatch(/GENERATOR.*\n.*127\.0\.0\.1:\d+/);
+    expect((await json(["history", "--generator", "http://gpubox:1234"])).document).toEqual([]);
+  });
+
+  it("adds up what generators said of cost and tokens", async () => {
+    const { run, json } = await generatorWorld();
+    for (const prompt of ["a fox", "a bear"]) await run(["generate", prompt]);
+    expect((await json(["history", "--summary"])).document).toMatchObject({
+      total: { tasks: 2, credits: 0, usage: { total_tokens: 24 } },
+    });
+    expect((await run(["history", "--summary"])).stdout).toContain("total_tokens 24");
+  });
+});
+
+describe("a flag about a generator", () => {
+  it.each([["config", "list"], ["logout"], ["completion", "bash"]])("is refused by %s", async (...args) => {
+    const world = await generatorWorld();
+    expect(await world.run([...args, "--generator-model", "flux"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--generator-model"),
+    });
+  });
+
+  it("is refused where there is no generator", async () => {
+    const world = await generatorWorld();
+    const env = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: world.service.baseUrl };
+    expect(await world.run(["generate", "a fox", "--generator-model", "flux"], { env })).toMatchObject({
+      code: 2,
+    });
+    expect(world.service.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type ClientOptions, createClient } from "../../src/client/index.ts";
+import { CANARY } from "../support/canary.ts";
+import { generatorWorld, refuses } from "../support/generator-world.ts";
+import { failureOf } from "./client-world.ts";
+
+async function world(...args: Parameters<typeof generatorWorld>) {
+  const { generator, home, prompts } = await generatorWorld(...args);
+  const client = (options: ClientOptions = {}) => {
+    const made = createClient({ generator: generator.origin, home, ...options });
+    onTestFinished(() => made.close());
+    return made;
+  };
+  return { generator, home, prompts, client, output: `${home}/pictures/` };
+}
+
+describe("a client of the user's own generator", () => {
+  it("generates with it, and knows what it took", async () => {
+    const { client, output, generator } = await world();
+    const made = client({ generatorKey: CANARY, generatorModel: "sd3" });
+    expect(made.estimate({ prompt: "a fox" })).toMatchObject({ request: { model: "sd3" }, credits: 0 });
+    expect(await made.generate({ prompt: "a fox", output })).toMatchObject({
+      ok: true,
+      credits: 0,
+      usage: { total_tokens: 12 },
+    });
+    expect(generator.submits()[0]?.headers.authorization).toBe(`Bearer ${CANARY}`);
+  });
+
+  it("runs a batch of it", async () => {
+    const { client, output, prompts } = await world();
+    const batch = client().batch([{ prompt: "a fox" }, { prompt: "a bear" }], { output });
+    for await (const row of batch) expect(row).toMatchObject({ ok: true, credits: 0 });
+    expect(prompts().sort()).toEqual(["a bear", "a fox"]);
+  });
+
+  it("that costs money throws an unknown outcome where a reply is lost, and sends nothing again", async () => {
+    const { client, output, generator } = await world(refuses(524, "timeout"));
+    const made = client({ generatorPaid: true });
+    for (let time = 0; time < 2; time++) {
+      const failure = await failureOf(made.generate({ prompt: "a fox", output }));
+      expect(failure).toMatchObject({ charged: "unknown", error: { type: "outcome_unknown", exitCode: 9 } });
+    }
+    expect(generator.submits()).toHaveLength(1);
+  });
+
+  it("waits for its images", async () => {
+    const { client, output } = await world();
+    const call = client().generate({ prompt: "a fox", output, wait: false });
+    expect(await failureOf(call)).toMatchObject({
+      error: { type: "usage", message: expect.stringContaining("wait: false") },
+    });
+  });
+});
+
+describe("which service a client uses is its options' to say", () => {
+  it.each<ClientOptions>([
+    { generator: "openai", sandbox: true },
+    { generator: "openai", baseUrl: "https://service.example/api" },
+    { generator: "openai", apiKey: CANARY },
+    { generator: "comfyui" },
+    { generator: "openai", generatorConcurrency: 0 },
+    { generatorModel: "flux", generator: "http://gpubox:1234", generatorKey: CANARY },
+  ])("%j is refused at once", (options) => {
+    expect(() => createClient(options)).toThrow(
+      expect.objectContaining({ error: expect.objectContaining({ type: "usage" }) }),
+    );
+  });
+});
