@@ -157,18 +157,6 @@ it("short writes, of the ledger and of the image, are continued", async () => {
   expect(await readFile(path.join(world.out, "a-fox-task1.png"))).toEqual(big);
 });
 
-it("--overwrite replaces an existing file, whole or not at all", async () => {
-  const { world } = await serviceWorld({
-    file: inTurn(replies(response(404, "")), replies(response(404, "")), replies(response(200, PICTURE))),
-  });
-  const target = path.join(world.out, "fox.png");
-  await writeFile(target, "mine");
-  expect(await world.afterGenerate(["--output", target, "--overwrite"])).toMatchObject({ exit: 8 });
-  expect(await readFile(target, "utf8")).toBe("mine");
-  expect(await world.afterResume(["task-1"])).toMatchObject({ exit: 0, files: ["fox.png"] });
-  expect(await readFile(target)).toEqual(PICTURE);
-});
-
 it.each<[what: string, put: (target: string) => unknown]>([
   ["a file", (target) => writeFile(target, "mine")],
   ["a link that leads to a file", (target) => symlink("../elsewhere", target)],

@@ -19,6 +19,7 @@ import { asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
 import { writeImage } from "../support/gallery-world.ts";
 import { programWorld } from "../support/program-world.ts";
 import { hasTool } from "../support/tools.ts";
+import { words } from "../support/words.ts";
 
 /** A folder with one image, as someone else may have given it away, below a folder with a file of the user's. */
 async function foreignFolder() {
@@ -154,15 +155,8 @@ it.skipIf(process.platform !== "linux").each(["show", "rerun"])(
 it("thumbnails of other galleries and contact sheets of imggen are not listed as images", async () => {
   const { world, folder, gallery, image } = await foreignFolder();
   await world.run([
-    "compare",
-    "a fox",
-    "-m",
-    "z-image",
-    "--sandbox",
-    "--sheet",
-    "-o",
+    ...words('compare "a fox" -m z-image --sandbox --sheet --json -o'),
     path.join(folder, "compared"),
-    "--json",
   ]);
   expect(await readdir(path.join(folder, "compared"))).toContain("contact-sheet.png");
   await gallery("--output", path.join(folder, "other.html"));

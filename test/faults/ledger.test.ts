@@ -48,21 +48,6 @@ it.each(ODD)(
   },
 );
 
-it("damage among the finished tasks is named by history, and disturbs nothing else", async () => {
-  const { world } = await serviceWorld();
-  expect(await world.afterGenerate()).toEqual(SAVED);
-  const done = ledgerFolder(world, "done");
-  const [name = ""] = (await readdir(done, { recursive: true })).filter((each) => each.endsWith(".jsonl"));
-  const damaged = path.join(done, name);
-  await writeFile(damaged, "\0\0\0\n");
-  const history = await world.run(["history"]);
-  expect(history.code).toBe(0);
-  expect(linesWith(history, damaged)).toEqual([expect.stringContaining("is damaged")]);
-  expect((await world.resume()).code).toBe(0);
-  expect((await world.generate()).code).toBe(0);
-  expect(await readFile(damaged, "utf8")).toBe("\0\0\0\n");
-});
-
 it.each([
   ["folder", (file: string) => mkdir(file), (file: Stats) => file.isDirectory()],
   ["named pipe", async (file: string) => execFileSync("mkfifo", [file]), (file: Stats) => file.isFIFO()],

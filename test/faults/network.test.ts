@@ -179,15 +179,6 @@ it.each(["status", "resume"])(
   },
 );
 
-it("a network that stays away from a task that is charged: status --wait ends as resume does, still running", async () => {
-  const { world } = await serviceWorld({ poll: reset });
-  await world.generate(["--no-wait"]);
-  for (const command of [["status", "--wait"], ["resume"]]) {
-    const run = await world.run([...command, "task-1", "--timeout", "300ms", "--json"]);
-    expect(await world.aftermath(run)).toMatchObject({ exit: 6, type: "pending", charged: "yes" });
-  }
-});
-
 it.each(["refuse", "hang up"] as const)(
   "a proxy that does %s: not sent, and it never sees the key",
   async (behaviour) => {

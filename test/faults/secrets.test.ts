@@ -7,7 +7,6 @@ import { PICTURE } from "../support/images.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
 import {
   CANARY,
-  NOT_SAVED,
   type ProgramWorld,
   programWorld,
   SAVED,
@@ -221,28 +220,6 @@ it("the key and a signed query are in no output, --verbose included, and the led
   expect(run.stderr).toContain("/1.png?…");
   expect(run.stdout + run.stderr).not.toMatch(/s3cret|taskId=|bearer/i);
   expect(JSON.stringify(await world.records("done"))).toContain(`${server.origin}${SIGNED}`);
-});
-
-it("--json gives files[].url whole, and no error shows a query", async () => {
-  const { server, world } = await serviceWorld({ poll: completedAt(SIGNED) });
-  expect(JSON.parse((await world.generate()).stdout).files[0].url).toBe(`${server.origin}${SIGNED}`);
-  const failing = await liveService(PICTURE, { poll: completedAt(SIGNED), file: replies(response(404, "")) });
-  const other = await programWorld(failing);
-  const run = await other.generate();
-  expect(await other.aftermath(run)).toEqual(NOT_SAVED);
-  expect(run.stdout + run.stderr).not.toContain("s3cret");
-});
-
-it("a key that the service refuses is not shown, not even in part where it is short", async () => {
-  const { world } = await serviceWorld(
-    { submit: replies(failure("login_required")) },
-    { IMGGEN_API_KEY: "sk-short1" },
-  );
-  const run = await world.generate();
-  expect(run.code).toBe(3);
-  expect(run.stdout + run.stderr).not.toMatch(/short1|rt1/);
-  const listed = await world.run(["config", "list"]);
-  expect(listed.stdout).not.toMatch(/short1|rt1/);
 });
 
 it("a service that echoes the key in its error does not get it shown", async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { PENDING, programWorld, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
+import { PENDING, programWorld, SAVED, serviceWorld, } from "../support/program-world.ts";
 import { response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../support/scripts.ts";
 
@@ -124,32 +124,4 @@ it("another key at resume is refused with what is needed, and asked nothing", as
   expect(run.stdout + run.stderr).toMatch(/key/);
   expect(server.requests).toHaveLength(1);
   expect(await world.afterResume(["task-1"])).toEqual(SAVED);
-});
-
-it("an id that the ledger lacks is polled at the service and saved", async () => {
-  const { world } = await serviceWorld();
-  const { files, ...rest } = await world.afterResume(["task-77"]);
-  expect(rest).toMatchObject({ exit: 0, submits: 0, open: [], done: [] });
-  expect(files).toHaveLength(1);
-});
-
-it("a task of unknown outcome is named by resume, and never sent again", async () => {
-  const { world } = await serviceWorld({ submit: inTurn(reset, replies(success({ taskId: "task-1" }))) });
-  await world.generate();
-  await world.generate(["--again"]);
-  const run = await world.resume();
-  expect(await world.aftermath(run)).toEqual({
-    ...UNKNOWN,
-    type: null,
-    charged: null,
-    submits: 2,
-    files: ["a-fox-task1.png"],
-    done: ["saved"],
-  });
-  const [task] = JSON.parse(run.stdout).tasks;
-  expect(task).toMatchObject({
-    ok: false,
-    charged: "unknown",
-    error: { type: "outcome_unknown", exitCode: 9 },
-  });
 });

@@ -1,9 +1,10 @@
 import path from "node:path";
 import { expect, it } from "vitest";
 import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
-import { failure, success } from "../support/scripted-server.ts";
+import { failure, type ServiceScript, success } from "../support/scripted-server.ts";
 import { completedAt, replies, stillRunning } from "../support/scripts.ts";
 import { hasTool } from "../support/tools.ts";
+import { words } from "../support/words.ts";
 
 /** All that must not reach a terminal: C0 but the line feed, C1, bidi controls, zero-width characters, tags. */
 const ACTIVE =
@@ -28,53 +29,51 @@ it.each(Object.entries(HOSTILE))("%s in an error key is inert on a terminal", as
   expect(run.code).toBe(5);
 });
 
-it("what may stand in a task id is inert wherever the id is shown", async () => {
-  const taskId = `task-${HOSTILE["bidi overrides"]}${HOSTILE["zero-width characters"]}${HOSTILE.tags}`;
-  const { world } = await serviceWorld({ submit: replies(success({ taskId })), poll: stillRunning });
-  for (const args of [
-    ["generate", "a fox", "--no-wait"],
-    ["generate", "a fox", "--no-wait", "--json"],
-    ["generate", "a fox", "--timeout", "100ms"],
-    ["status", taskId],
-    ["status", taskId, "--json"],
-    ["resume", "--timeout", "1ms"],
-    ["history"],
-    ["history", "--json"],
-  ]) {
-    const run = await world.run(args);
-    expectInert(run.stdout, run.stderr);
-    expect(run.stdout + run.stderr).toContain("task-");
-  }
-});
+const HOSTILE_ID = `task-${HOSTILE["bidi overrides"]}${HOSTILE["zero-width characters"]}${HOSTILE.tags}`;
+const HOSTILE_PROMPT = `${HOSTILE.CSI}${HOSTILE["OSC 52"]}${HOSTILE["bidi overrides"]} fox`;
 
-it("a result URL of all of it is inert wherever it is shown", async () => {
-  const { world } = await serviceWorld({
-    poll: completedAt(`javascript:${Object.values(HOSTILE).join(" ")}`),
-  });
-  for (const args of [
-    ["generate", "a fox", "--verbose"],
-    ["generate", "a fox", "--json"],
-    ["status", "task-1"],
-    ["status", "task-1", "--json"],
-    ["resume", "task-1"],
-  ]) {
+it.each<[what: string, script: ServiceScript, commands: string[][]]>([
+  [
+    "what may stand in a task id",
+    { submit: replies(success({ taskId: HOSTILE_ID })), poll: stillRunning },
+    [
+      words('generate "a fox" --no-wait'),
+      words('generate "a fox" --no-wait --json'),
+      words('generate "a fox" --timeout 100ms'),
+      ["status", HOSTILE_ID],
+      ["status", HOSTILE_ID, "--json"],
+      words("resume --timeout 1ms"),
+      ["history"],
+      ["history", "--json"],
+    ],
+  ],
+  [
+    "a result URL of all of it",
+    { poll: completedAt(`javascript:${Object.values(HOSTILE).join(" ")}`) },
+    [
+      'generate "a fox" --verbose',
+      'generate "a fox" --json',
+      "status task-1",
+      "status task-1 --json",
+      "resume task-1",
+    ].map(words),
+  ],
+  [
+    "hostile text in the prompt",
+    {},
+    [
+      ["generate", HOSTILE_PROMPT, "--dry-run"],
+      ["generate", HOSTILE_PROMPT],
+      ["history"],
+      ["history", "--json"],
+    ],
+  ],
+])("%s is inert wherever it is shown", async (_what, script, commands) => {
+  const { world } = await serviceWorld(script);
+  for (const args of commands) {
     const run = await world.run(args);
     expectInert(run.stdout, run.stderr);
-  }
-});
-
-it("hostile text in the prompt reaches neither the terminal nor a file's name raw", async () => {
-  const { world } = await serviceWorld();
-  const prompt = `${HOSTILE.CSI}${HOSTILE["OSC 52"]}${HOSTILE["bidi overrides"]} fox`;
-  for (const args of [
-    ["generate", prompt, "--dry-run"],
-    ["generate", prompt, "-o", `${world.out}/`],
-    ["history"],
-    ["history", "--json"],
-  ]) {
-    const run = await world.run(args);
-    expect(run.code).toBe(0);
-    expectInert(run.stdout, run.stderr);
+    expect(run.stdout + run.stderr).toMatch(/task-|fox/);
   }
   for (const name of await world.files()) expect(name).not.toMatch(ACTIVE);
 });

@@ -5,12 +5,11 @@ import {
   accepts,
   type BatchWorld,
   batchWorld,
-  byPrompt,
   foxes,
   TWO_CREDITS,
 } from "../../support/batch-world.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
-import { completedAt, late, reset } from "../../support/scripts.ts";
+import { completedAt, late, } from "../../support/scripts.ts";
 
 const BATCH = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out"];
 /** Without a spinner, which would need more of a terminal than there is. */
@@ -33,19 +32,6 @@ describe("--max-credits", () => {
     expect(world.server.requests).toEqual([]);
     expect(await stateOf(world)).toEqual([]);
     expect((await world.run([...BATCH, "--max-credits", "6"])).code).toBe(0);
-  });
-
-  it("counts what may have been charged: rows of unknown outcome, and their second submit", async () => {
-    const world = await batchWorld({ submit: byPrompt({ "fox 0": reset }) });
-    await world.manifest("p.txt", ...foxes(2));
-    expect((await world.run(BATCH)).code).toBe(10);
-    const again = [...BATCH, "--resubmit-unknown"];
-    const refused = await world.json([...again, "--max-credits", "5"]);
-    expect(String(refused.document.error?.message)).toMatch(/\b2 credits\b.*\b4\b.*\b5\b/);
-    expect(world.server.submits()).toHaveLength(2);
-    const { code, summary } = await world.batchJson([...again.slice(1), "--max-credits", "6"]);
-    expect(code).toBe(10);
-    expect(summary).toMatchObject({ credits: 2, creditsBefore: 4 });
   });
 
   it("of a comparison counts its own cells, and not what else went into the folder", async () => {
@@ -126,15 +112,6 @@ describe("confirmAbove", () => {
     expect(dry.stdout).toBe(
       "5 rows (3 repeat an earlier row), 5 saved already, up to 10 credits already charged, nothing to submit, nothing was sent\n",
     );
-  });
-
-  it("counts only what is still to submit", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", ...foxes(2));
-    await world.run(BATCH);
-    await world.run(["config", "set", "confirmAbove", "3"]);
-    await world.manifest("p.txt", ...foxes(3));
-    expect((await world.run(BATCH, { input: "" })).code).toBe(0);
   });
 });
 

@@ -1,8 +1,7 @@
 import { connect, createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { accepts, batchWorld, foxes } from "../../support/batch-world.ts";
+import { accepts, batchWorld, } from "../../support/batch-world.ts";
 import { deadPort } from "../../support/live-server.ts";
-import { quickClock } from "../../support/quick-clock.ts";
 
 const BATCH = ["batch", "p.txt", "-m", "z-image", "-o", "out", "--yes"];
 
@@ -33,18 +32,5 @@ describe("a service that is down", () => {
     expect(stderr).toContain("Submitting is paused");
     expect(stderr).toContain("The service is back.");
     expect(code).toBe(0);
-  });
-
-  it("and never was up is given up soon: nothing was sent, and the rows are new again", async () => {
-    const world = await batchWorld();
-    await world.manifest("p.txt", ...foxes(30));
-    const env = { IMGGEN_BASE_URL: `http://127.0.0.1:${await deadPort()}/api` };
-    const started = quickClock.monotonicMs();
-    const { code, rows, summary } = await world.batchJson(BATCH.slice(1), { env });
-    expect(quickClock.monotonicMs() - started).toBeLessThan(20_000);
-    expect(code).toBe(10);
-    expect(summary).toMatchObject({ rows: 30, failed: 30, notSent: 30, unknown: 0 });
-    for (const row of rows)
-      expect(row).toMatchObject({ ok: false, charged: "no", error: { type: "network" } });
   });
 });

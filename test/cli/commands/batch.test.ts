@@ -102,17 +102,6 @@ describe("a batch", () => {
 });
 
 describe("where a batch's images go", () => {
-  it("is a name below --output, with the extension of the bytes where it has none", async () => {
-    const world = await batchWorld();
-    await world.manifest(
-      "p.jsonl",
-      { prompt: "a fox", output: "a/b/fox" },
-      { prompt: "a hen", output: "hen.png" },
-    );
-    expect((await world.run(["batch", "p.jsonl", ...MODEL, "-o", "out"])).code).toBe(0);
-    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["a", "a/b", "a/b/fox.png", "hen.png"]);
-  });
-
   it("is no file that exists already: exit 2, its line named, nothing sent; --overwrite replaces it", async () => {
     const world = await batchWorld();
     await writeFile(path.join(world.cwd, "fox.png"), "mine");

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { failure, response, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, replies, stillRunning } from "../../support/scripts.ts";
+import { completedAt, inTurn, late, pause, replies, } from "../../support/scripts.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K"];
 const FOX_REQUEST = { prompt: "a fox", model: "gamma-image-2", ratio: "16:9", quality: "2K" };
@@ -44,14 +44,6 @@ describe("rerun", () => {
     expect(await readFile(path.join(world.cwd, "gallery.html"), "utf8")).toMatch(
       /"name":"original\.png"[^}]*"prompt":"a fox"/,
     );
-  });
-
-  it("takes a task's id, the service's or the ledger's", async () => {
-    const world = await commandWorld();
-    await world.json(FOX);
-    expect((await world.json(["rerun", "task-1"])).code).toBe(0);
-    expect((await world.json(["rerun", await newestId(world)])).code).toBe(0);
-    expect(submitted(world)).toEqual([FOX_REQUEST, FOX_REQUEST, FOX_REQUEST]);
   });
 
   it("changes what is given, and nothing else: neither settings nor variables count", async () => {
@@ -211,14 +203,6 @@ describe("generate --reuse", () => {
     const world = await commandWorld();
     await world.json([...FOX, "--no-wait"]);
     expect(await world.json(reuse)).toMatchObject({ code: 0, document: { taskId: "task-1", reused: true } });
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
-  it("--no-wait gives the id of what is unfinished", async () => {
-    const world = await commandWorld({ poll: stillRunning });
-    await world.json([...FOX, "--no-wait"]);
-    const { document } = await world.json([...reuse, "--no-wait"]);
-    expect(document).toMatchObject({ ok: true, taskId: "task-1", status: "submitted", reused: true });
     expect(world.server.submits()).toHaveLength(1);
   });
 

@@ -101,14 +101,6 @@ describe("--image with a file", () => {
     expect(await up.runs()).toHaveLength(1);
   });
 
-  it("continues like any other where the same request is charged and unfinished", async () => {
-    const { world } = await uploadWorld();
-    await world.run([...FOX, "--image", "fox.png", "--no-wait"]);
-    const { stderr } = await world.run([...FOX, "--image", "fox.png", "--no-wait"]);
-    expect(stderr).toContain("Continuing task-1, charged earlier");
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
   it("is told as an event by --progress json", async () => {
     const { world } = await uploadWorld();
     const { stderr } = await world.run([...FOX, "--image", "fox.png", "--progress", "json"]);
