@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { PENDING, programWorld, SAVED, serviceWorld, } from "../support/program-world.ts";
+import { PENDING, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../support/scripts.ts";
 

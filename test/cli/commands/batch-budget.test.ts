@@ -1,15 +1,9 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  accepts,
-  type BatchWorld,
-  batchWorld,
-  foxes,
-  TWO_CREDITS,
-} from "../../support/batch-world.ts";
+import { accepts, type BatchWorld, batchWorld, foxes, TWO_CREDITS } from "../../support/batch-world.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
-import { completedAt, late, } from "../../support/scripts.ts";
+import { completedAt, late } from "../../support/scripts.ts";
 
 const BATCH = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out"];
 /** Without a spinner, which would need more of a terminal than there is. */

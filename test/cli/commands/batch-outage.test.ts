@@ -1,6 +1,6 @@
 import { connect, createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { accepts, batchWorld, } from "../../support/batch-world.ts";
+import { accepts, batchWorld } from "../../support/batch-world.ts";
 import { deadPort } from "../../support/live-server.ts";
 
 const BATCH = ["batch", "p.txt", "-m", "z-image", "-o", "out", "--yes"];
