@@ -131,6 +131,7 @@ class Examples {
       [/jq -c '\.\[\] \| \{prompt: \.title\}' books\.json/g, `printf '{"prompt":"a book"}\\n'`],
       [/ \| jq .*$/g, ""],
       [/^imggen login/g, "echo sk-sandbox | imggen login"],
+      [/imggen (?:generate|resume|rerun|batch|compare)\b/g, "$& --poll-interval 100ms"],
     );
     if (examples.some((example) => USES_TASKS.test(example))) await world.#prepareTasks();
     return world;

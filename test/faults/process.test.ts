@@ -35,7 +35,10 @@ it("SIGINT during resume leaves the task to the next one", async () => {
 it("a pipe on standard output that is closed: no stack trace, and the charged image is saved", async () => {
   const { world } = await serviceWorld({ poll: late(300, completedAt("/1.png")) });
   for (const json of [["--json"], []]) {
-    const program = world.start(["generate", "a fox", ...json, "-o", `${world.out}/`]);
+    const program = world.start([
+      ...words(`generate "a fox" --poll-interval 100ms -o ${world.out}/`),
+      ...json,
+    ]);
     program.stdout?.destroy();
     const run = await finished(program);
     expect(run.stderr).not.toMatch(/EPIPE|Error:|at .*:\d+/);

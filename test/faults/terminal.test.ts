@@ -146,7 +146,7 @@ it("a terminal that says it is 0 columns wide, as some recorders do, holds nothi
 function onTerminal(world: ProgramWorld, columns: number, env: Record<string, string | undefined>) {
   const bin = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
   const imggen = `timeout -s KILL 5 "${process.execPath}" "${bin}"`;
-  const command = `stty cols ${columns}; ${imggen} generate "a fox" -o "${world.out}/"; ${imggen} generate ""`;
+  const command = `stty cols ${columns}; ${imggen} generate "a fox" --poll-interval 100ms -o "${world.out}/"; ${imggen} generate ""`;
   return world.run([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command] });
 }
 

@@ -12,6 +12,3 @@ export const quickClock: Clock = {
   monotonicMs: () => systemClock.monotonicMs() * TIMES,
   sleep: (ms, signal) => systemClock.sleep(ms / TIMES, signal),
 };
-
-/** How long a wait of that clock really takes, in milliseconds. */
-export const quickMs = (ms: number): number => ms / TIMES;

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { hasScreen, Screen } from "../support/screen.ts";
 import { words } from "../support/words.ts";
 
-const ARGS = words('compare "a red fox" -m gamma-image-2,z-image -r 1:1,16:9 --sandbox -o out');
+const ARGS = words(
+  'compare "a red fox" -m gamma-image-2,z-image -r 1:1,16:9 --sandbox -o out --poll-interval 100ms',
+);
 
 describe.skipIf(!hasScreen)("compare on a real terminal", () => {
   it.each([100, 80])(
