@@ -14,10 +14,10 @@ const EVERY_FAILURE: Modes = {
   read: ["kill-before", "EIO"],
 };
 
-const recovery = new ProgramHost(BUILT);
+const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 
-afterAll(() => recovery.close());
+afterAll(() => program.recovery.close());
 
 it("a generate with a paid generator, with every failure of the disk", async () => {
-  expectSound("a paid generator and every failure of the disk", await tryGenerator(EVERY_FAILURE, recovery));
+  expectSound("a paid generator and every failure of the disk", await tryGenerator(EVERY_FAILURE, program));
 });

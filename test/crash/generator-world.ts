@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { sha256 } from "../support/images.ts";
 import { finished } from "../support/program.ts";
-import type { ProgramHost } from "../support/program-host.ts";
-import { BUILT } from "./build-mutant.ts";
 import { filesBelow } from "./disk.ts";
 import { readOperations } from "./operations.ts";
 import { type Moment, PaidGenerator } from "./paid-generator.ts";
+import type { Program } from "./try-point.ts";
 import type { DiskMode } from "./world.ts";
 
 /** What happens to a program: at one of its file operations, or at a moment of its request. */
@@ -33,7 +32,10 @@ export class GeneratorWorld {
   readonly home = path.join(this.folder, "home");
   readonly out = path.join(this.folder, "out");
 
-  constructor() {
+  readonly #program: Program;
+
+  constructor(program: Program) {
+    this.#program = program;
     for (const name of ["home", "out", "limbo"]) mkdirSync(path.join(this.folder, name));
   }
 
@@ -69,20 +71,24 @@ export class GeneratorWorld {
       NODE_OPTIONS: `--require ${PRELOAD}`,
       IMGGEN_CRASH: JSON.stringify(facts),
     };
-    const command = [path.join(BUILT, "bin", "imggen.cjs"), ...words];
-    const child = spawn(process.execPath, command, { cwd: this.out, env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = this.#spawn(words, env);
     const isMomentHere = this.#killAt(child, strike);
-    const alarm = setTimeout(() => child.kill("SIGABRT"), PATIENCE_MS);
-    const run = await finished(child);
-    clearTimeout(alarm);
+    const run = await finish(child);
     this.generator.onMoment = () => false;
     const hasOperation = strike !== null && "at" in strike && this.log().operations.length >= strike.at;
     return { ...run, struck: hasOperation || isMomentHere() };
   }
 
   /** Finishes what can be finished, without the flags of the command that submitted it. */
-  resume(recovery: ProgramHost): Promise<GeneratorRun> {
-    return recovery.run({ argv: ["resume", ...QUICK], env: this.#environment(), cwd: this.out });
+  resume(): Promise<GeneratorRun> {
+    const { recovery } = this.#program;
+    const [argv, env] = [["resume", ...QUICK], this.#environment()];
+    return recovery ? recovery.run({ argv, env, cwd: this.out }) : finish(this.#spawn(argv, env));
+  }
+
+  #spawn(words: readonly string[], env: Record<string, string>): ChildProcess {
+    const command = [path.join(this.#program.folder, "bin", "imggen.cjs"), ...words];
+    return spawn(process.execPath, command, { cwd: this.out, env, stdio: ["ignore", "pipe", "pipe"] });
   }
 
   /** The SHA-256 of every file in the output folder. */
@@ -110,4 +116,12 @@ export class GeneratorWorld {
       IMGGEN_GENERATOR_KEY: "sk-crash-5f3e9a7c1b8d2046",
     };
   }
+}
+
+/** Waits for a command's end, and ends one that does not. */
+async function finish(child: ChildProcess): Promise<GeneratorRun> {
+  const alarm = setTimeout(() => child.kill("SIGABRT"), PATIENCE_MS);
+  const run = await finished(child);
+  clearTimeout(alarm);
+  return run;
 }

@@ -5,12 +5,12 @@ import { tryGenerator } from "./judge-generator.ts";
 import { EVERY_KILL } from "./points.ts";
 import { expectSound } from "./report.ts";
 
-const recovery = new ProgramHost(BUILT);
+const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 
-afterAll(() => recovery.close());
+afterAll(() => program.recovery.close());
 
 it("a paid generator gets one request, and what arrived to its last byte is saved, wherever a generate was killed", {
   timeout: 300_000,
 }, async () => {
-  expectSound("a generate with a paid generator, killed once", await tryGenerator(EVERY_KILL, recovery));
+  expectSound("a generate with a paid generator, killed once", await tryGenerator(EVERY_KILL, program));
 });

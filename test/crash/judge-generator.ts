@@ -1,15 +1,14 @@
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { sha256 } from "../support/images.ts";
-import type { ProgramHost } from "../support/program-host.ts";
 import { type GeneratorRun, type GeneratorStrike, GeneratorWorld } from "./generator-world.ts";
 import type { Operation } from "./operations.ts";
 import { MOMENTS } from "./paid-generator.ts";
 import { diskPoints, type Modes } from "./points.ts";
-import { type Outcome, WORKERS } from "./try-point.ts";
+import { type Outcome, type Program, WORKERS } from "./try-point.ts";
 
 const SCENARIO = "generate with a paid generator";
 
-interface GeneratorPoint {
+export interface GeneratorPoint {
   name: string;
   strike: GeneratorStrike;
   /** Whether the ledger had the task's id by then, and the disk the whole reply: nothing may be lost any longer. */
@@ -17,14 +16,14 @@ interface GeneratorPoint {
 }
 
 /** Strikes a generate at each operation on the queue's files from the submit on, and at each moment of its paid request. */
-export async function tryGenerator(modes: Modes, recovery: ProgramHost): Promise<Outcome[]> {
-  const points = await pointsOf(modes);
-  return mapConcurrent(points, WORKERS, (point) => tryPoint(point, recovery));
+export async function tryGenerator(modes: Modes, program: Program): Promise<Outcome[]> {
+  const points = await generatorPoints(modes, program);
+  return mapConcurrent(points, WORKERS, (point) => tryGeneratorPoint(point, program));
 }
 
-/** Learned from a run that nothing happens to. */
-async function pointsOf(modes: Modes): Promise<GeneratorPoint[]> {
-  return inWorld(async (world) => {
+/** Where it can be struck, learned from a run that nothing happens to. */
+export async function generatorPoints(modes: Modes, program: Program): Promise<GeneratorPoint[]> {
+  return inWorld(program, async (world) => {
     await world.generate();
     const { operations, unwatched } = world.log();
     if (unwatched.length > 0) throw new Error(`not watched: ${unwatched}`);
@@ -50,14 +49,18 @@ function numberOf(operations: readonly Operation[], is: (operation: Operation) =
   return number;
 }
 
-async function tryPoint({ name, strike, hasReply }: GeneratorPoint, recovery: ProgramHost): Promise<Outcome> {
-  return inWorld(async (world) => {
+/** Strikes a generate at one point, resumes, and judges. */
+export async function tryGeneratorPoint(
+  { name, strike, hasReply }: GeneratorPoint,
+  program: Program,
+): Promise<Outcome> {
+  return inWorld(program, async (world) => {
     const run = await world.generate(strike);
-    const first = await world.resume(recovery);
+    const first = await world.resume();
     const wrong = judge(world, hasReply, [run, first]);
     const requests = world.generator.requests.length;
     const saved = world.saved().join();
-    const again = await world.resume(recovery);
+    const again = await world.resume();
     if (again.code !== first.code) wrong.push(`a further resume ends with ${again.code}, not ${first.code}`);
     if (world.generator.requests.length !== requests) wrong.push("a further resume sends a request");
     if (world.saved().join() !== saved) wrong.push("a further resume changes the images");
@@ -82,8 +85,11 @@ function judge(world: GeneratorWorld, hasReply: boolean, [run, resumed]: readonl
   return wrong;
 }
 
-async function inWorld<Result>(work: (world: GeneratorWorld) => Promise<Result>): Promise<Result> {
-  const world = new GeneratorWorld();
+async function inWorld<Result>(
+  program: Program,
+  work: (world: GeneratorWorld) => Promise<Result>,
+): Promise<Result> {
+  const world = new GeneratorWorld(program);
   await world.generator.listen();
   try {
     return await work(world);

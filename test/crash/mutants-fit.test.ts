@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { BUILT } from "./build-mutant.ts";
 import { edited } from "./mutant.ts";
 import { BATCH_MUTANTS } from "./mutants-batch.ts";
+import { GENERATOR_MUTANTS } from "./mutants-generator.ts";
 import { LEDGER_MUTANTS } from "./mutants-ledger.ts";
 import { SAVING_MUTANTS } from "./mutants-saving.ts";
 import { SUBMITTING_MUTANTS } from "./mutants-submitting.ts";
@@ -14,7 +15,7 @@ const CODES = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .map((name) => readFileSync(path.join(SRC, name), "utf8"));
 
 // Many are tried by `npm run crash` alone; that they can be planted is known sooner.
-it.for([...LEDGER_MUTANTS, ...SUBMITTING_MUTANTS, ...SAVING_MUTANTS, ...BATCH_MUTANTS])(
+it.for([...LEDGER_MUTANTS, ...SUBMITTING_MUTANTS, ...SAVING_MUTANTS, ...BATCH_MUTANTS, ...GENERATOR_MUTANTS])(
   "there is a place, and one only, for this bug: $bug",
   ({ edits }) => {
     for (const edit of edits) {
