@@ -3,12 +3,13 @@ import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isoTime } from "./clock.ts";
 import { DiskFile } from "./disk-file.ts";
-import { isFolder, isPresent, removeIfPossible, removeIfPresent } from "./durable.ts";
+import { isPresent, removeIfPossible, removeIfPresent } from "./durable.ts";
 import { errorCode } from "./error-code.ts";
 import { jsonOrNull } from "./json.ts";
 import { isSameMachine, type Processes, type ProcessIdentity } from "./processes.ts";
 import { publishOnce, readPublished } from "./publish.ts";
 import { randomDigits } from "./random-digits.ts";
+import { isFolder } from "./read-file.ts";
 
 /** The process that has the resource, or the claim that this process now has on it. */
 export type ClaimResult = { isTaken: true; by: ClaimOwner } | { isTaken: false; claim: Claim };

@@ -3,6 +3,7 @@ import { platform } from "node:os";
 import path from "node:path";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
+import { isFolder } from "./read-file.ts";
 import { whileInUseSync } from "./while-in-use.ts";
 
 /**
@@ -43,15 +44,6 @@ async function makeOne(folder: string, mode: number): Promise<boolean> {
 
 function noSuchFolder(folder: string): Error {
   return Object.assign(new Error(`no folder can be made at ${folder}`), { code: "ENOENT" });
-}
-
-/** Whether this path is a folder, or a link to one. */
-export function isFolder(file: string): boolean {
-  try {
-    return statSync(file).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 /**

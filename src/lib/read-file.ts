@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { statSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
 import { fieldsOf, jsonOrNull } from "./json.ts";
@@ -70,5 +71,14 @@ export function firstInvalidByte(bytes: Buffer): number {
     if (!bytes.subarray(offset, offset + REPLACEMENT.length).equals(REPLACEMENT)) return offset;
     offset += REPLACEMENT.length;
     from = at + 1;
+  }
+}
+
+/** Whether this path is a folder, or a link to one. */
+export function isFolder(file: string): boolean {
+  try {
+    return statSync(file).isDirectory();
+  } catch {
+    return false;
   }
 }

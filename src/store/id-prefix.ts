@@ -1,5 +1,6 @@
 import { UsageError } from "../lib/error-types.ts";
-import { shortTaskId, type TaskRecord } from "../task/record.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { shortTaskId } from "../task/short-task-id.ts";
 import { isId } from "./ledger-name.ts";
 
 /** Shorter beginnings would often fit tasks that were not meant. */

@@ -1,9 +1,9 @@
 import { promises } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
-import { isFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/format.ts";
+import { isFolder } from "../../lib/read-file.ts";
 import { type Wording, worded } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, pathProblem, templateProblem } from "./file-name.ts";

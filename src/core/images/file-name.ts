@@ -1,8 +1,8 @@
 import path from "node:path";
 import { ANY_EXTENSION } from "../../lib/image/format.ts";
 import type { Wording } from "../../lib/wording.ts";
-import { shortTaskId } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
+import { shortTaskId } from "../../task/short-task-id.ts";
 
 /** The default of `--name`. */
 export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";

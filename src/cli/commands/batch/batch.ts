@@ -11,8 +11,8 @@ import type { ManifestEntry, ReadOptions } from "../../../core/manifest/entry.ts
 import { MANIFEST_HINT, manifestFormat } from "../../../core/manifest/format.ts";
 import { readManifest } from "../../../core/manifest/read.ts";
 import { openInput } from "../../../lib/disk-file.ts";
-import { isFolder } from "../../../lib/durable.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { isFolder } from "../../../lib/read-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import {

@@ -4,12 +4,9 @@ import { chargedTasks } from "../../../core/use-cases/history.ts";
 import { type HistoryFilter, historyStatus } from "../../../core/use-cases/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
-
 import { describeUnreadable } from "../../../store/ledger-entry.ts";
-
 import { GENERATOR_KEY_ID, type ServiceIdentity } from "../../../task/intent.ts";
-
-import { shortTaskIds } from "../../../task/record.ts";
+import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../session/session.ts";
 import type { TextStyleName } from "../../text/colors.ts";
 import { shortPath } from "../../text/phrases.ts";

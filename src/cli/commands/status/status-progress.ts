@@ -1,5 +1,5 @@
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
-import { shortTaskIds } from "../../../task/record.ts";
+import { shortTaskIds } from "../../../task/short-task-id.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
