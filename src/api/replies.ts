@@ -129,14 +129,18 @@ function maskedState(task: PolledState, { maskKey }: ReplyContext): PolledState 
     case "running":
       return { ...task, word: task.word === null ? null : maskKey(task.word), ...maskedQueue(task, maskKey) };
     case "completed":
-      return { ...task, urls: task.urls.map(maskKey) };
+      return { ...task, urls: task.urls.map(maskKey), ...maskedWhy(task, maskKey) };
     case "failed": {
-      const why = task.why === undefined ? {} : { why: maskKey(task.why) };
+      const why = maskedWhy(task, maskKey);
       return { ...task, errorCode: task.errorCode === null ? null : maskKey(task.errorCode), ...why };
     }
     case "lost":
       return { ...task, why: maskKey(task.why) };
   }
+}
+
+function maskedWhy({ why }: { why?: string }, maskKey: (text: string) => string): { why?: string } {
+  return why === undefined ? {} : { why: maskKey(why) };
 }
 
 function maskedQueue(

@@ -75,7 +75,8 @@ export function parseTaskId(data: unknown): string | null {
 /** A task as polling shows it (section 2.3), reduced to the client rule of section 3. */
 export type PolledState =
   | { status: "running"; word: string | null; queue?: QueueFacts }
-  | { status: "completed"; urls: string[]; usage?: Usage }
+  /** `why`: what is not as it was asked for. */
+  | { status: "completed"; urls: string[]; usage?: Usage; why?: string }
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" }
   /** Only with the user's own generator: a paid request was sent, and its reply was lost. */
   | { status: "lost"; why: string };
@@ -125,7 +126,7 @@ function withMore(state: PolledState, data: Readonly<Record<string, unknown>>): 
       };
     }
     case "completed":
-      return isJsonObject(usage) ? { ...state, usage } : state;
+      return { ...state, ...(isJsonObject(usage) && { usage }), ...(why !== null && { why }) };
     case "failed":
       if (data.outcome === "unknown") return { status: "lost", why: why ?? "its reply was lost." };
       return { ...state, ...(why !== null && { why }), ...(data.outcome === "refused" && { charged: "no" }) };

@@ -175,6 +175,10 @@ describe("what the queue before the user's own generator says of a task", () => 
       { status: "completed", urls: ["http://a/1"], usage: { total_tokens: 12 } },
     ],
     [
+      { status: "completed", resultUrl: "http://a/1", detail: "one is missing" },
+      { status: "completed", urls: ["http://a/1"], why: "one is missing" },
+    ],
+    [
       { status: "failed", errorCode: 1001, detail: "no cats", outcome: "refused" },
       { status: "failed", errorCode: "1001", why: "no cats", charged: "no" },
     ],

@@ -4,10 +4,9 @@ import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
 import type { PolledState } from "../../api/schema.ts";
 import type { FailedPoll, PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import type { Usage } from "../../task/lifecycle.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { OwnQueue, TaskDeps } from "../deps.ts";
-import type { TaskFailed } from "../task/report.ts";
+import type { TaskCompleted, TaskFailed } from "../task/report.ts";
 import type { PollingSchedule } from "./fixed.ts";
 
 export interface WaitSettings {
@@ -50,7 +49,7 @@ export interface WaitSpec {
 
 /** How a wait ended. Only after `completed`, `failed` and `lost` has the task itself ended. */
 export type WaitResult =
-  | { outcome: "completed"; urls: string[]; seenMs: number; pendingMs: number | null; usage?: Usage }
+  | ({ outcome: "completed"; seenMs: number; pendingMs: number | null } & TaskCompleted)
   | ({ outcome: "failed" } & TaskFailed)
   /** The task has ended, and whether it was charged is not known. */
   | { outcome: "lost"; why: string }
@@ -141,8 +140,8 @@ function ended(task: PolledState, ageMs: number, pendingMs: number | null): Wait
     case "running":
       return null;
     case "completed": {
-      const { urls, usage } = task;
-      return { outcome: "completed", urls, seenMs: ageMs, pendingMs, ...(usage && { usage }) };
+      const { status: _, ...facts } = task;
+      return { outcome: "completed", seenMs: ageMs, pendingMs, ...facts };
     }
     case "failed": {
       const { status: _, ...facts } = task;

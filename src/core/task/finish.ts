@@ -165,6 +165,7 @@ async function saveTask(
     completedAt,
     elapsedMs: elapsedMs(report.submittedAt, completedAt),
     urls,
+    warnings: seen.why === undefined ? report.warnings : [...report.warnings, seen.why],
     ...spent,
   };
   const result: SaveResult = { files: [], warnings: [] };
@@ -189,7 +190,7 @@ async function saveTask(
     failure = error;
   }
   const files = result.files.filter((file) => file !== null);
-  const warnings = [...report.warnings, ...result.warnings];
+  const warnings = [...completed.warnings, ...result.warnings];
   if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);
   await recordPart(task, result, deps);
   const expected = deps.signal.aborted ? interruptedError(deps.signal, "yes") : failure;

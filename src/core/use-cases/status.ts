@@ -134,11 +134,10 @@ async function pollOrWait(
   deps.onProgress({ type: "waiting", taskId, usualMs });
   const waited = await waitForTask(taskId, { schedule, timeoutMs, ageMs, pollAtOnce: true }, deps);
   switch (waited.outcome) {
-    case "completed":
-      return seen(
-        { status: "completed", urls: waited.urls, ...(waited.usage && { usage: waited.usage }) },
-        known,
-      );
+    case "completed": {
+      const { outcome: status, seenMs: _, pendingMs: __, ...facts } = waited;
+      return seen({ status, ...facts }, known);
+    }
     case "failed": {
       const { outcome: status, ...facts } = waited;
       return seen({ status, ...facts }, known);
@@ -160,8 +159,9 @@ function seen(state: PolledState, known: TaskReport): TaskReport {
     case "running":
       return { ...known, state: "accepted", charged: "yes" };
     case "completed": {
-      const { urls, usage } = state;
-      return { ...known, state: "completed", charged: "yes", urls, ...(usage && { usage }) };
+      const { urls, usage, why } = state;
+      const warnings = why === undefined ? known.warnings : [...known.warnings, why];
+      return { ...known, state: "completed", charged: "yes", urls, warnings, ...(usage && { usage }) };
     }
     case "failed":
       return failedReport(known.taskId ?? "", state, known);

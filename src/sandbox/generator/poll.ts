@@ -2,9 +2,10 @@ import { isClaimed } from "../../lib/claim.ts";
 import { imageUrl } from "../links.ts";
 import { adopt } from "../queue/adopt.ts";
 import type { QueueView } from "../queue/queue.ts";
-import type { TaskFolder } from "../queue/task-folder.ts";
+import type { QueuedTask, TaskFolder } from "../queue/task-folder.ts";
 import { type EndedState, isEnded } from "../queue/task-state.ts";
 import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "../reply.ts";
+import { remarksOn } from "./remarks.ts";
 import type { GeneratorService } from "./service.ts";
 import { addUsage } from "./usage.ts";
 
@@ -32,7 +33,7 @@ export async function poll(request: Request, service: GeneratorService): Promise
   }
   if (folder === null) return unknownError("no such task");
   if (isEnded(folder.state))
-    return endedReply(taskId, folder.state, { ...service, origin: originOf(request) });
+    return endedReply(folder.task, folder.state, { ...service, origin: originOf(request) });
   return replyOf(taskId, await viewOfOther(folder, service));
 }
 
@@ -68,14 +69,15 @@ function originOf({ url, headers }: Request): string {
 
 type LinkFacts = Pick<GeneratorService, "secret" | "clock"> & { origin: string };
 
-function endedReply(taskId: string, state: EndedState, service: LinkFacts): SandboxReply {
+function endedReply(task: QueuedTask, state: EndedState, service: LinkFacts): SandboxReply {
+  const { taskId } = task;
   const note = `${taskId} ${state.name}`;
   if (state.name === "failed") {
     const { outcome, detail } = state.failure;
     return success({ taskId, status: "failed", errorCode: FAILURE_CODE, outcome, detail }, note);
   }
   const usage = addUsage(state.images.map((image) => image.usage).filter((each) => each !== null));
-  const detail = state.failures.map((failure) => failure.detail).join(" ");
+  const detail = remarksOn(task, state);
   return success(
     {
       taskId,

@@ -53,6 +53,17 @@ describe("generate with the user's own generator", () => {
     });
   });
 
+  it("warns of an image of another size than was asked for, and of one that is missing", async () => {
+    const { json } = await generatorWorld(
+      inTurn(makesImage, refuses(400, "moderation_blocked", "No cats here.")),
+    );
+    const { document } = await json(["generate", "a cat", "-r", "16:9", "-n", "2"]);
+    expect(document).toMatchObject({ ok: true, status: "completed" });
+    expect(document.warnings).toEqual([
+      expect.stringMatching(/No cats here\)\. Requested 1024×576 pixels, received 8×6\.$/),
+    ]);
+  });
+
   it("under --sandbox opens no connection to it", async () => {
     const { json, generator, service } = await generatorWorld();
     const { code, document } = await json(["generate", "a fox", "--sandbox"]);

@@ -10,7 +10,8 @@ describe("a task", () => {
     const { accepted, ended } = await liveGenerator({ generator, options: { fields: { steps: 4 } } });
     const taskId = await accepted({ prompt: "a fox", model: "sdxl", ratio: "16:9", quality: "2K" });
     const { resultUrl, ...data } = await ended(taskId);
-    expect(data).toEqual({ taskId, status: "completed", errorCode: 0, usage: { total_tokens: 7 } });
+    const detail = "Requested 2048×1152 pixels, received 8×6.";
+    expect(data).toEqual({ taskId, status: "completed", errorCode: 0, usage: { total_tokens: 7 }, detail });
     const { headers, body } = await request(String(resultUrl));
     expect(headers["content-type"]).toBe("image/png");
     expect(Buffer.from(await body.arrayBuffer()).equals(png(0))).toBe(true);
