@@ -50,7 +50,7 @@ describe("a submit", () => {
     expect(await submitTo(json(reply, 201))).toEqual({ outcome: "accepted", taskId: "t" });
   });
 
-  // Which key and status means what: service-errors.test.ts.
+  // Which key and status means what: errors.test.ts.
   it("is refused with a negative envelope, or a status that says no whatever the body is", async () => {
     const reply = await submitTo(failure("my_credits.no_credits_description"));
     const error = { type: "insufficient_credits", key: "my_credits.no_credits_description", charged: "no" };

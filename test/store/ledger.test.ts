@@ -416,21 +416,6 @@ describe("finding a task", () => {
     return task;
   };
 
-  it("takes the service's id or the ledger's own", async () => {
-    const { ledger } = await newLedger();
-    const { record } = await taskWith(ledger, accepted);
-    expect(await ledger.find("task-1")).toMatchObject({ id: record.id });
-    expect(await ledger.find(record.id)).toMatchObject({ state: { taskId: "task-1" } });
-  });
-
-  it("takes the newest of several with the same id", async () => {
-    const { ledger, clock } = await newLedger();
-    await taskWith(ledger, accepted);
-    clock.advance(1000);
-    const newer = await taskWith(ledger, accepted);
-    expect(await ledger.find("task-1")).toMatchObject({ id: newer.record.id });
-  });
-
   it("finds nothing for an id that is not there, a part of one, or a path", async () => {
     const { ledger } = await newLedger();
     await taskWith(ledger, accepted);
@@ -442,13 +427,6 @@ describe("finding a task", () => {
     await finishTask(ledger, task);
     return task.record.id;
   };
-
-  it("finds it as well when it is finished, by either id", async () => {
-    const { ledger } = await newLedger();
-    const id = await finishedWith(ledger, accepted, completed, saved);
-    expect(await ledger.find("task-1")).toMatchObject({ id });
-    expect(await ledger.find(id)).toMatchObject({ id });
-  });
 
   it("opens no finished task's file but the one that it finds", async () => {
     const { ledger, clock } = await newLedger();
