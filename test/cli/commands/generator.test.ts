@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { generatorWorld, makesImage, refuses } from "../../support/generator-world.ts";
 import { PICTURE } from "../../support/images.ts";
+import { response } from "../../support/scripted-server.ts";
 import { inTurn } from "../../support/scripts.ts";
 
 const openEnds = async (home: string) => readdir(path.join(home, "state", "tasks", "open"));
@@ -186,4 +187,60 @@ describe("a batch with the user's own generator", () => {
     expect(most).toBe(1);
     expect(prompts()).toHaveLength(5);
   });
+});
+
+describe("a task of a generator", () => {
+  it("is resumed at its own, where another one or a service is configured", async () => {
+    const world = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
+    expect(await world.json(["generate", "a fox"])).toMatchObject({ code: 3 });
+    const elsewhere = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: world.service.baseUrl };
+    expect(await world.json(["resume"], { env: elsewhere })).toMatchObject({
+      code: 0,
+      document: { tasks: [{ ok: true }] },
+    });
+    expect(world.prompts()).toEqual(["a fox", "a fox"]);
+    expect(world.service.requests).toEqual([]);
+  });
+
+  it("is only looked at by status, which runs none", async () => {
+    const world = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
+    const { document } = await world.json(["generate", "a fox"]);
+    expect(await world.json(["status", String(document.taskId)])).toMatchObject({ code: 6 });
+    expect(world.generator.submits()).toHaveLength(1);
+    const waiting = ["status", String(document.taskId), "--wait"];
+    expect(await world.json(waiting)).toMatchObject({ code: 0, document: { status: "completed" } });
+  });
+
+  it("is submitted again by rerun, at another service only with --yes", async () => {
+    const world = await generatorWorld();
+    const { document } = await world.json(["generate", "a fox"]);
+    const rerun = ["rerun", String(document.taskId)];
+    const elsewhere = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: world.service.baseUrl };
+    expect(await world.json(rerun, { env: elsewhere })).toMatchObject({
+      code: 2,
+      document: { error: { hint: expect.stringContaining("--generator openai:") } },
+    });
+    expect(world.service.requests).toEqual([]);
+    expect(await world.json(rerun)).toMatchObject({ code: 0 });
+    expect(world.prompts()).toEqual(["a fox", "a fox"]);
+  });
+});
+
+it("compare makes the images of several models that only the generator knows", async () => {
+  const { json, generator } = await generatorWorld();
+  const { code, document } = await json(["compare", "a fox", "-m", "flux,sd3", "-q", "1K"]);
+  expect(code).toBe(0);
+  expect(document.cells).toHaveLength(2);
+  const models = generator.submits().map(({ body }) => JSON.parse(body).model);
+  expect(models.sort()).toEqual(["flux", "sd3"]);
+});
+
+it("a generator with several models is not used before one is chosen", async () => {
+  const models = response(200, JSON.stringify({ data: [{ id: "flux" }, { id: "sd3" }] }));
+  const { json, generator } = await generatorWorld(makesImage, models);
+  expect(await json(["generate", "a fox"])).toMatchObject({
+    code: 2,
+    document: { error: { hint: expect.stringContaining("flux, sd3") } },
+  });
+  expect(generator.submits()).toEqual([]);
 });

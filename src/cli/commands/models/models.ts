@@ -1,8 +1,6 @@
 import type { Command } from "commander";
-import type { OwnGenerator } from "../../../client/own-generator.ts";
-import { ImggenError, UsageError } from "../../../lib/error-types.ts";
+import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
-import { unknownToUs } from "../../../models/check.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
 import { malformedRatio, unknownQuality } from "../../../models/known-values.ts";
@@ -44,7 +42,8 @@ async function runModels(
 ): Promise<number> {
   const own = await session.ownGenerator();
   const known = await session.matrix();
-  const matrix = own === null ? known : await withOwnModels(known, own, session);
+  const matrix =
+    own === null ? known : await (await import("./own-models.ts")).withOwnModels(known, own, session);
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
   const models = chosen ? matching.filter(({ id }) => id === chosen.id) : matching;
@@ -60,18 +59,6 @@ async function runModels(
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
   return 0;
-}
-
-/** The models that are known of the user's own generator, and the others that it lists. @throws ImggenError */
-async function withOwnModels(known: Matrix, own: OwnGenerator, session: Session): Promise<Matrix> {
-  const { modelNames } = await import("../../../client/generator-terms.ts");
-  const names = await modelNames(own, session.context).catch(async (error) => {
-    if (!(error instanceof ImggenError) || known.length === 0) throw error;
-    await session.console.warn(`Its own list is left out. ${error.message}`);
-    return null;
-  });
-  const others = (names ?? []).filter((name) => !known.some(({ id }) => id === name));
-  return [...known, ...others.map(unknownToUs)];
 }
 
 const NO_LIST = "This generator has no list of models: a name that is given with --model is handed on to it.";

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { makesImage } from "../support/generator-world.ts";
+import { liveServer } from "../support/live-server.ts";
+import { CANARY, programWorld } from "../support/program-world.ts";
+import { type Behaviour, response } from "../support/scripted-server.ts";
+import { inTurn, pause, silence } from "../support/scripts.ts";
+import { handlesSignals, startedWhen } from "../support/started.ts";
+
+/** A paid generator, whose replies to requests for an image are these, and a key for it. */
+async function paidWorld(...replies: Behaviour[]) {
+  const generate = inTurn(...replies);
+  const server = await liveServer((request, socket) =>
+    request.method === "POST" ? generate(request, socket) : void socket.write(response(200, '{"data":[]}')),
+  );
+  const world = await programWorld(null);
+  const env = {
+    IMGGEN_GENERATOR: server.origin,
+    IMGGEN_GENERATOR_KEY: CANARY,
+    IMGGEN_API_KEY: undefined,
+    IMGGEN_BASE_URL: undefined,
+  };
+  const args = world.generateArgs(["--generator-paid", "--generator-model", "flux"]);
+  const underWay = async () => {
+    const started = await startedWhen(world, () => server.submits().length === 1, args, { env });
+    await handlesSignals(started.program);
+    return started;
+  };
+  const resume = () => world.afterResume(["--generator-paid"], { env });
+  return { world, server, underWay, resume };
+}
+
+const SAVED = { exit: 0, type: null, files: [expect.stringMatching(/\.png$/)] };
+
+describe("a paid request that is under way", () => {
+  it("is waited for after Ctrl-C, which says so; resume saves its image, and sends nothing", async () => {
+    const soon: Behaviour = async (request, socket) => {
+      await pause(1500);
+      await makesImage(request, socket);
+    };
+    const { world, server, underWay, resume } = await paidWorld(soon);
+    const { program, end } = await underWay();
+    program.kill("SIGINT");
+    const run = await end;
+    expect(run.stderr).toContain("Waiting for the reply of a paid request");
+    expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", charged: "yes" });
+    expect(await resume()).toMatchObject(SAVED);
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("is given up at the second Ctrl-C: its outcome is unknown, and it is never sent again by itself", async () => {
+    const { world, server, underWay, resume } = await paidWorld(silence, makesImage);
+    const { program, end } = await underWay();
+    program.kill("SIGINT");
+    await pause(500);
+    program.kill("SIGINT");
+    expect((await end).code).toBe(130);
+    for (let time = 0; time < 2; time++)
+      expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["lost"] });
+    expect(server.submits()).toHaveLength(1);
+    expect(await world.files()).toEqual([]);
+  });
+
+  it("is one of unknown outcome where its imggen was killed", async () => {
+    const { server, underWay, resume } = await paidWorld(silence, makesImage);
+    const { program, end } = await underWay();
+    program.kill("SIGKILL");
+    await end;
+    expect(await resume()).toMatchObject({ exit: 9, open: ["lost"] });
+    expect(server.submits()).toHaveLength(1);
+  });
+});
