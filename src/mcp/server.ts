@@ -18,10 +18,8 @@ import { progressOf } from "./progress.ts";
 import type { SessionBudget, SessionCosts } from "./session-budget.ts";
 import type { CallSettings, Tool, Toolbox } from "./tool.ts";
 import { generateImage } from "./tools/generate-image.ts";
-import { getTask } from "./tools/get-task.ts";
-import { history } from "./tools/history.ts";
-import { estimateCost, listModels } from "./tools/list-models.ts";
-import { resumeTasks } from "./tools/resume-tasks.ts";
+import { estimateCost, listModels } from "./tools/models.ts";
+import { getTask, history, resumeTasks } from "./tools/tasks.ts";
 
 export interface ServeOptions extends Lines, Pick<Toolbox, "findTask"> {
   client: Client;

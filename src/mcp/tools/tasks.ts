@@ -1,0 +1,106 @@
+import { z } from "zod/v4";
+import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history-filter.ts";
+import type { Matrix } from "../../models/matrix.ts";
+import {
+  type Answer,
+  failureAnswer,
+  PREVIEW_SCHEMA,
+  shownFile,
+  taskAnswer,
+  withPreviews,
+} from "../answer.ts";
+import type { Call, Job } from "../jobs.ts";
+import { requestSchema, type Toolbox, tool } from "../tool.ts";
+import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
+
+export const getTask = tool({
+  name: "get_task",
+  title: "Get a task",
+  description:
+    "Waits for a task by its id, saves its image if it is not saved yet, and returns its path. Costs nothing. With waitSeconds 0 it asks the service once and saves nothing.",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({
+    taskId: z.string().min(6).describe("The id of a task, or 6 or more of its first characters."),
+    ...WAIT_SCHEMA,
+    ...PREVIEW_SCHEMA,
+  }),
+  async run({ taskId, waitSeconds, preview }, call, toolbox) {
+    return withPreviews(await answerFor(taskId, waitSeconds, call, toolbox), preview);
+  },
+});
+
+async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
+  const { client, jobs, findTask, output } = toolbox;
+  const record = await findTask(taskId);
+  const whole = record !== null && "taskId" in record.state ? record.state.taskId : taskId;
+  const job = jobs.ofTask(whole);
+  if (job) return jobAnswer(job, waitSeconds, call, toolbox);
+  if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
+  // Its last poll is over by the time that the call has to answer.
+  const timeoutMs = (waitSeconds - 1) * 1000;
+  // Where it goes is known of a task that the ledger has.
+  const options = record === null ? { timeoutMs, output: `${output}/` } : { timeoutMs };
+  const resuming = jobs.start(
+    JSON.stringify(whole),
+    (shared) => resumedTask(taskId, shared, toolbox, options),
+    whole,
+  );
+  return jobAnswer(resuming, waitSeconds, call, toolbox);
+}
+
+export const resumeTasks = tool({
+  name: "resume_tasks",
+  title: "Resume tasks",
+  description:
+    "Finishes every task that was charged and is not saved, from this session or before it, and saves their images. Costs nothing.",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({ ...WAIT_SCHEMA }),
+  async run({ waitSeconds }, call, toolbox) {
+    // What a cancelled call has left is a task as any other.
+    await toolbox.jobs.stopped();
+    const jobs = toolbox.jobs.all;
+    const [own, { ok, tasks, ...more }] = await Promise.all([
+      Promise.all(jobs.map(async (job) => ({ job, answer: await endOf(job, waitSeconds, call, toolbox) }))),
+      toolbox.client.resume([], { ...call, timeoutMs: Math.max(waitSeconds, 1) * 1000 }),
+    ]);
+    // The session's own unfinished jobs have claimed their tasks, so resume has found them claimed; unless one failed
+    // meanwhile, and resume has saved its task then.
+    const saved = new Set(tasks.filter(({ ok }) => ok).map(({ taskId }) => taskId));
+    const told = own.filter(({ job, answer }) => !(answer.isError && saved.has(job.taskId)));
+    const mine = new Set(told.map(({ job }) => job.taskId));
+    const others = tasks.filter(({ taskId }) => !mine.has(taskId)).map(taskAnswer);
+    const all = [...told.map(({ answer }) => answer), ...others];
+    const failed = all.some(({ isError }) => isError);
+    return {
+      result: {
+        ok: !failed && more.unreadable === undefined,
+        tasks: all.map(({ result }) => result),
+        ...more,
+      },
+    };
+  },
+});
+
+function endOf(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
+  return jobAnswer(job, waitSeconds, call, toolbox).catch(failureAnswer);
+}
+
+export const history = (matrix: Matrix) =>
+  tool({
+    name: "history",
+    title: "List charged tasks",
+    description: "Lists the tasks charged from this machine, newest first, with prompt, cost and file paths.",
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    input: z.strictObject({
+      limit: z.int().min(1).max(1000).default(HISTORY_LIMIT).describe("How many at most."),
+      search: z.string().optional().describe("A part of the prompt, in any case."),
+      status: z.enum(STATUSES).optional().describe("unfinished: charged and not saved."),
+      model: requestSchema(matrix).model.describe("Only this model."),
+      since: z.string().optional().describe("A day such as 2026-01-31, or an age such as 12h, 7d, 2w."),
+    }),
+    async run(filter, { signal }, { client }) {
+      const { tasks, ...more } = await client.history({ ...filter, signal });
+      const shown = tasks.map((task) => ({ ...task, files: task.files.map(shownFile) }));
+      return { result: { ok: true, tasks: shown, ...more } };
+    },
+  });
