@@ -3,7 +3,7 @@ import path from "node:path";
 import sharp from "sharp";
 import { decode } from "sixel/lib/index.js";
 import { describe, expect, it } from "vitest";
-import { pictureOf, gridOf } from "../../src/graphics/picture.ts";
+import { gridOf, pictureOf } from "../../src/graphics/picture.ts";
 import { fittedCells, type Screen } from "../../src/graphics/terminal.ts";
 import { inspectFileAt } from "../../src/lib/image/inspect.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
