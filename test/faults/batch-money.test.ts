@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { accepts, byPrompt, foxes, jsonLines } from "../support/batch-world.ts";
 import { serviceWorld } from "../support/program-world.ts";
 import type { ServiceScript } from "../support/scripted-server.ts";
-import { completedAt, inTurn, late, reset } from "../support/scripts.ts";
+import { completedAt, inTurn, late, pause, reset } from "../support/scripts.ts";
 
 async function batchWorldOf(script: ServiceScript = {}) {
   const { server, world } = await serviceWorld({ submit: accepts, ...script });
@@ -44,13 +44,18 @@ it("--max-credits counts rows that were edited out of the manifest", async () =>
 });
 
 it("--max-credits holds for two manifests that are run into one folder at once", async () => {
-  const { server, world, batch } = await batchWorldOf({ submit: late(1500, accepts) });
+  const { server, world, batch } = await batchWorldOf({
+    // Each is within the budget when it is planned: the other has claimed one row at most.
+    submit: async (request, socket) => {
+      while (server.submits().length < 2) await pause(10);
+      await accepts(request, socket);
+    },
+  });
   const other = path.join(world.folder, "q.txt");
-  await writeFile(path.join(world.folder, "p.txt"), foxes(5).join("\n"));
+  await writeFile(path.join(world.folder, "p.txt"), foxes(4).join("\n"));
   await writeFile(other, ["hen 1", "hen 2", "hen 3", "hen 4"].join("\n"));
   const flags = ["--max-credits", "10", "--concurrency", "1"];
   const model = ["-m", "gamma-image-2", "--poll-interval", "100ms", "--json"];
-  // Each is within the budget when it is planned: the other has claimed one row at most.
   const [one, two] = await Promise.all([
     batch("gamma-image-2", ...flags),
     world.run(["batch", other, ...model, ...flags]),

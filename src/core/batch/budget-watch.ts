@@ -14,8 +14,8 @@ export class BudgetWatch {
   readonly #deps: PlanDeps;
   readonly #before: number;
   readonly #planned: ReadonlySet<string>;
-  /** What each attempt that was claimed since the plan may cost, by the claim's name. */
-  readonly #claimed = new Map<string, { attempt: ClaimedAttempt; credits: number }>();
+  /** What each attempt that was claimed since the plan may cost, by the claim's name; null where that is still to be asked. */
+  readonly #claimed = new Map<string, { attempt: ClaimedAttempt; credits: number | null }>();
 
   constructor({ charged, chargedForOthers, claimed }: BatchPlan, cap: number, deps: PlanDeps) {
     this.#cap = cap;
@@ -40,7 +40,8 @@ export class BudgetWatch {
   }
 
   async #exceeded(): Promise<ImggenError | null> {
-    const isKnown = (name: string) => this.#planned.has(name) || this.#claimed.has(name);
+    const isKnown = (name: string) =>
+      this.#planned.has(name) || typeof this.#claimed.get(name)?.credits === "number";
     for (const attempt of await this.#deps.claims.list(isKnown)) await this.#read(attempt);
     if (this.#credits <= this.#cap) return null;
     // Some may have been refused or withdrawn since they were read.
@@ -52,7 +53,7 @@ export class BudgetWatch {
   /** Added up each time: several rows ask at once, and none may count a claim that another is reading twice. */
   get #credits(): number {
     let sum = this.#before;
-    for (const { credits } of this.#claimed.values()) sum += credits;
+    for (const { credits } of this.#claimed.values()) sum += credits ?? 0;
     return sum;
   }
 
@@ -60,10 +61,12 @@ export class BudgetWatch {
     this.#claimed.set(attempt.name, { attempt, credits: await this.#creditsOf(attempt) });
   }
 
-  async #creditsOf({ row, number }: ClaimedAttempt): Promise<number> {
+  /** @returns null where its task is not begun yet, or waits after a 429: it may cost something later */
+  async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
-    return entry?.kind === "task" && mayBeCharged(entry.record) ? (entry.record.intent.credits ?? 0) : 0;
+    if (entry?.kind !== "task" || entry.record.state.name === "rate_limited") return null;
+    return mayBeCharged(entry.record) ? (entry.record.intent.credits ?? 0) : 0;
   }
 }
 
