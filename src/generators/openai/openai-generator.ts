@@ -1,6 +1,5 @@
 import type { HttpReply } from "../../api/client.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { UsageError } from "../../lib/error-types.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { readErrorBody } from "../error-body.ts";
 import {
@@ -18,19 +17,12 @@ import { readAnswer } from "./answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
 import { type ServerForm, serverFormOf } from "./servers.ts";
 
-/**
- * A server of OpenAI's form: `POST <base>/images/generations`, and `/images/edits` with reference images.
- * @throws UsageError for a field that would ask for several images at once
- */
+/** A server of OpenAI's form: `POST <base>/images/generations`, and `/images/edits` with reference images. */
 export function openAiGenerator(
   { url }: { url: string },
   options: GeneratorOptions,
   deps: GeneratorDeps,
 ): Generator {
-  if (Object.hasOwn(options.fields, "n"))
-    throw new UsageError("The field n would pay for images that are not kept: each request makes one.", {
-      hint: "For several images, use --max-images (maxImages).",
-    });
   return new OpenAiGenerator(url, serverFormOf(url), options, deps);
 }
 

@@ -5,7 +5,7 @@ import { CANARY } from "../../support/canary.ts";
 import { PICTURE } from "../../support/images.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { json, response } from "../../support/scripted-server.ts";
-import { ALONE, jobFor, opened } from "../job.ts";
+import { ALONE, jobFor } from "../job.ts";
 import {
   answering,
   BASE64,
@@ -54,11 +54,6 @@ describe("a request", () => {
     const { server, generator } = await scriptedOpenAi(answering(ONE_IMAGE));
     await expectPicture(generator, { fields: { response_format: "png_b64", size: "512x512" } });
     expect(bodies(server)[0]).toMatchObject({ response_format: "png_b64", size: "512x512" });
-  });
-
-  it("for several images at once is refused: all but one would be paid for and not kept", async () => {
-    const spec = { kind: "openai", name: "openai", url: "https://api.openai.com/v1" } as const;
-    await expect(opened(spec, { fields: { n: 4 } })).rejects.toThrow("The field n would pay");
   });
 
   it.each(["gpt-image-2", "chatgpt-image-latest", "openai/gpt-image-1"])(
