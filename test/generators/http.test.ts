@@ -125,5 +125,5 @@ describe("a proxy", () => {
 
 it("a short value of a header hides no words", async () => {
   const { server } = await scripted(hello, { headers: { "x-version": "1", "x-secret": "long-enough" } });
-  expect(server.mask("version 1 of long-enough")).toMatch(/^version 1 of sk-…/);
+  expect(server.mask("version 1 of long-enough")).toMatch(/^version 1 of …/);
 });
