@@ -46,8 +46,9 @@ export async function runRequest(
   for (const warning of checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(checked, references, flags, session);
   const { openEarly } = await import("../../../client/account.ts");
+  const mayBeSent = !flags.reuse && (checked.credits ?? 0) <= (maxCredits ?? Number.POSITIVE_INFINITY);
   // An upload may take longer than the service keeps a connection that asks nothing.
-  const early = references === null && !flags.reuse ? await openEarly(session) : null;
+  const early = references === null && mayBeSent ? await openEarly(session) : null;
   const { submitShown } = await import("./submit-shown.ts");
   const spec = {
     checked,
