@@ -9,6 +9,7 @@ import { errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { Matrix } from "../models/matrix.ts";
+import { CollectedImages } from "./generator/collected.ts";
 import { serveFile } from "./generator/files.ts";
 import { poll } from "./generator/poll.ts";
 import type { GeneratorService } from "./generator/service.ts";
@@ -128,7 +129,7 @@ async function openQueue(options: GeneratorServiceOptions) {
   const { folder, spec, clock, processes, adoptsAll = false, onEvent = () => {} } = options;
   const { concurrency, timeoutMs } = options.options;
   const within = (name: string) => path.join(folder, name);
-  const folders = ["claims", "slots", "waiting", "references"].map(within);
+  const folders = ["claims", "collected", "slots", "waiting", "references"].map(within);
   await Promise.all(folders.map((each) => makeFolder(each, 0o700)));
   if (!isPresent(within("spec"))) await createWhole(within("spec"), `${spec.name}\n`, 0o600);
   const tasks = await QueuedTasks.at(within("tasks"));
@@ -144,12 +145,15 @@ async function openQueue(options: GeneratorServiceOptions) {
   const line = new Line(within("waiting"), clock);
   const queue = new Queue({ ...requestDeps(options), tasks, slots, line, admission, onEvent });
   const claims = within("claims");
+  const collected = new CollectedImages(within("collected"), clock);
+  // What stays for longer does no harm.
+  if (options.runs) await collected.removeOld(tasks).catch(() => {});
   await sweepClaims(claims, readdirSync(claims), async (id) => tasks.isOpen(id), processes);
   const [apiKey, secret] = await Promise.all([
     loadSecret(within("key"), "sk-"),
     loadSecret(within("secret")),
   ]);
-  return { tasks, pause, slots, queue, claims, apiKey, secret };
+  return { tasks, collected, pause, slots, queue, claims, apiKey, secret };
 }
 
 function operationsOf(service: GeneratorService): Operations {
@@ -174,8 +178,12 @@ async function adoptAll(
     told.add(taskId);
   };
   while (!signal.aborted) {
-    const others = service.tasks.openIds().filter((taskId) => service.queue.view(taskId) === null);
-    await adoptInOrder(others, service, onError);
+    try {
+      const others = service.tasks.openIds().filter((taskId) => service.queue.view(taskId) === null);
+      await adoptInOrder(others, service, onError);
+    } catch {
+      // The disk refuses what the next round may be given.
+    }
     await service.clock.sleep(ADOPT_MS, signal).catch(() => {});
   }
 }

@@ -8,7 +8,7 @@ import type { GeneratorService } from "./service.ts";
 /** GET /files/<task>/<index>.<extension>: an image, for anyone with its signed URL. */
 export async function serveFile(
   { taskId, name, query }: { taskId: string; name: string; query: URLSearchParams },
-  { secret, tasks, clock }: Pick<GeneratorService, "secret" | "tasks" | "clock">,
+  { secret, tasks, clock, collected }: Pick<GeneratorService, "secret" | "tasks" | "clock" | "collected">,
 ): Promise<SandboxReply> {
   const link = readImageUrl(taskId, name, query, secret);
   if (link === null) return unknownError("wrong signature", { status: 403 });
@@ -19,10 +19,12 @@ export async function serveFile(
   const file = path.join(found.folder, image.file);
   if (!isPresent(file)) return unknownError("no longer kept", { status: 410 });
   const { mediaType, bytes } = image;
-  return { kind: "picture", chunks: contentOf(file), mediaType, bytes, cutShort: false, note: null };
+  const chunks = contentOf(file, () => collected.note(link));
+  return { kind: "picture", chunks, mediaType, bytes, cutShort: false, note: null };
 }
 
-/** Opened when it is read, which it is not for a HEAD. */
-async function* contentOf(file: string): AsyncGenerator<Buffer> {
+/** Opened when it is read, which it is not for a HEAD. @param onEnd called when all of it was taken */
+async function* contentOf(file: string, onEnd: () => void): AsyncGenerator<Buffer> {
   yield* createReadStream(file);
+  onEnd();
 }

@@ -3,6 +3,7 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { AdoptDeps } from "../queue/adopt.ts";
 import type { SharedPause } from "../queue/pause.ts";
 import type { GeneratorSlots } from "../queue/slots.ts";
+import type { CollectedImages } from "./collected.ts";
 
 /** What the handlers of a service with a generator share. */
 export interface GeneratorService extends AdoptDeps {
@@ -15,6 +16,7 @@ export interface GeneratorService extends AdoptDeps {
   matrix: Matrix;
   /** Where private copies of reference images are; null where requests name none. */
   references: string | null;
+  collected: CollectedImages;
   slots: GeneratorSlots;
   pause: SharedPause;
   /** Whether this process runs tasks, or only looks at them. */

@@ -4,6 +4,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/lib/clock.ts";
 import { model } from "../../../src/models/matrix.ts";
 import { buildPng } from "../../lib/image/builders.ts";
 import { png } from "../../support/images.ts";
@@ -146,6 +147,39 @@ describe("an image", () => {
     await ended(taskId);
     const files = await readdir(path.join(folder, "tasks", "done", taskId), { recursive: true });
     expect(files.filter((name) => !/^(task|step-\d)\.json$/.test(name)).sort()).toEqual(["3", "3/image.png"]);
+  });
+});
+
+describe("an image that a client has", () => {
+  /** A clock that is so much later than the system's. */
+  const later = (ms: number) => ({ ...systemClock, now: () => systemClock.now() + ms });
+  const MONTH_MS = 30 * 24 * 3_600_000;
+
+  it("is removed by a service that starts a month later; one that nobody has fetched is kept", async () => {
+    const folder = await temporaryFolder();
+    const first = await liveGenerator({ folder });
+    const [fetched, waiting] = [
+      await first.accepted({ prompt: "a fox" }),
+      await first.accepted({ prompt: "a hare" }),
+    ];
+    const { resultUrl } = await first.ended(fetched);
+    await first.ended(waiting);
+    await (await request(String(resultUrl))).body.dump();
+    await first.close();
+    for (const [afterMs, status] of [
+      [MONTH_MS - 60_000, 200],
+      [MONTH_MS + 60_000, 410],
+    ] as const) {
+      const next = await liveGenerator({ folder, clock: later(afterMs) });
+      const statusOf = async (taskId: string) => {
+        const { resultUrl: url } = await next.ended(taskId);
+        const { statusCode, body } = await request(String(url), { method: "HEAD" });
+        await body.dump();
+        return statusCode;
+      };
+      expect([await statusOf(fetched), await statusOf(waiting)]).toEqual([status, 200]);
+      await next.close();
+    }
   });
 });
 
