@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { noteTask } from "../lib/error-types.ts";
-import { keysMasker } from "../lib/redact.ts";
+import { keyMasker } from "../lib/redact.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import { type HttpClient, type HttpReply, wholeReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
@@ -17,8 +17,6 @@ export interface ServiceOptions {
   /** The service's base address with its `/api` prefix, without a slash at the end. */
   baseUrl: string;
   apiKey: string;
-  /** Other secrets that a reply might repeat. */
-  secrets?: readonly string[];
   /** Whether it is the embedded service before the user's own generator, which says more than the document. */
   ofGenerator?: boolean;
   /** Default 120 s: a short one would turn slow answers into unknown outcomes. */
@@ -53,7 +51,7 @@ export class HttpImageService implements ImageService {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    this.#maskKey = keysMasker([options.apiKey, ...(options.secrets ?? [])]);
+    this.#maskKey = keyMasker(options.apiKey);
   }
 
   get submitTimeoutMs(): number {

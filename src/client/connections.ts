@@ -7,7 +7,7 @@ import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
-import { keysMasker } from "../lib/redact.ts";
+import { keyMasker } from "../lib/redact.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { OwnGenerator } from "./own-generator.ts";
@@ -147,9 +147,8 @@ export class Connections {
     this.#closers.push(() => service.close((count) => this.#session.onPaidReplies?.(count)));
     const { spec, options } = own;
     const identity = { baseUrl: spec.name, keyId: GENERATOR_KEY_ID };
-    const secrets = [options.key, ...Object.values(options.headers)].filter((secret) => secret !== null);
     const { baseUrl, apiKey } = service;
-    const connection = this.#connect({ baseUrl, apiKey, identity }, {}, { secrets, ofGenerator: true });
+    const connection = this.#connect({ baseUrl, apiKey, identity }, {}, { ofGenerator: true });
     const { isPaid, concurrency, timeoutMs } = options;
     return { ...connection, generator: { name: spec.name, isPaid, concurrency, timeoutMs } };
   }
@@ -190,7 +189,7 @@ export class Connections {
   #connect(
     { baseUrl, apiKey, identity }: Account,
     options: HttpClientOptions,
-    own: Pick<ServiceOptions, "secrets" | "ofGenerator"> = {},
+    own: Pick<ServiceOptions, "ofGenerator"> = {},
   ): Connection {
     const serviceUrl = new URL(baseUrl);
     const { onExchange } = this.#session;
@@ -212,7 +211,6 @@ export class Connections {
       ...own,
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
-    const maskKey = keysMasker([apiKey, ...(own.secrets ?? [])]);
-    return { identity, service, downloads, serviceUrl, topUpHint, maskKey };
+    return { identity, service, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
   }
 }

@@ -3,12 +3,12 @@ import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { resolveModel } from "../models/find.ts";
-import { unknownModel, unknownQuality, unknownRatio } from "../models/known-values.ts";
+import { malformedRatio, unknownModel, unknownQuality, unknownRatio } from "../models/known-values.ts";
 import { canonicalQuality, type Matrix } from "../models/matrix.ts";
 import type { Refusal } from "../models/rules/rule.ts";
 import { SETTINGS, type SettingName, type SettingType } from "../store/settings-table.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
-import { switchValue } from "./effective-settings.ts";
+import { type EffectiveSettings, switchValue } from "./effective-settings.ts";
 import {
   checkSecret,
   fieldsOption,
@@ -22,6 +22,7 @@ import type { ProcessContext } from "./this-process.ts";
 /** What checks depend on. */
 interface CheckedBy {
   matrix(): Promise<Matrix>;
+  settings: Pick<EffectiveSettings, "generator">;
   context: Pick<ProcessContext, "resolvePath">;
 }
 
@@ -52,12 +53,16 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
   fields: asGiven(fieldsOption),
   headers: asGiven(headersOption),
   model: async (value, name, by) => {
+    // A generator may have any, and any ratio is its own to refuse.
+    if (by.settings.generator() !== undefined) return notBlank(value, name);
     const matrix = await by.matrix();
     refuse(unknownModel(value, name, matrix), "To see all models: imggen models");
     return resolveModel(value, matrix)?.id ?? value;
   },
   ratio: async (value, name, by) => {
-    refuse(unknownRatio(value, name, await by.matrix()), "Ratios that models take: imggen models <model>");
+    if (by.settings.generator() !== undefined) refuse(malformedRatio(value, name));
+    else
+      refuse(unknownRatio(value, name, await by.matrix()), "Ratios that models take: imggen models <model>");
     return value;
   },
   quality: (value, name) => {

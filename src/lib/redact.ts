@@ -50,12 +50,6 @@ export function keyMasker(key: string): (text: string) => string {
   };
 }
 
-/** Masks several keys, as `keyMasker` does each. */
-export function keysMasker(keys: readonly string[]): (text: string) => string {
-  const maskers = keys.map(keyMasker);
-  return (text) => maskers.reduce((masked, mask) => mask(masked), text);
-}
-
 function startOf(spellings: readonly string[]): string {
   return spellings.slice(0, TELLING_START).join("");
 }

@@ -1,4 +1,4 @@
-import { canonicalQuality, type Matrix, type Model } from "./matrix.ts";
+import { canonicalQuality, type Matrix, MODELS, type Model } from "./matrix.ts";
 
 export interface Cost {
   /** `null` if the service's document gives no price. */
@@ -29,7 +29,9 @@ export function estimateCost(model: Model, quality: string | undefined): Cost {
 
 /** The highest documented price of a request, in credits. What a request of undocumented cost is counted as. */
 export function highestCost(matrix: Matrix): number {
-  return Math.max(0, ...matrix.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits))));
+  const costs = matrix.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits)));
+  // A matrix of a generator may have no prices at all, and its images may cost as much as a service's.
+  return costs.length > 0 ? Math.max(...costs) : highestCost(MODELS);
 }
 
 /** What one request to a model costs: `2 to 8 credits`; null if that is not documented. */

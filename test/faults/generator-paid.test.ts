@@ -42,7 +42,7 @@ describe("a paid request that is under way", () => {
     program.kill("SIGINT");
     const run = await end;
     expect(run.stderr).toContain("Waiting for the reply of a paid request");
-    expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", charged: "yes" });
+    expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", charged: "unknown" });
     expect(await resume()).toMatchObject(SAVED);
     expect(server.submits()).toHaveLength(1);
   });

@@ -3,6 +3,7 @@ import type { Topic } from "./topic-names.ts";
 
 const OTHERS: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
+  OPENAI_API_KEY: "the key of --generator openai, which goes to api.openai.com alone",
   IMGGEN_HOME: "one folder for settings, ledger and sandbox (default: the platform's own places)",
   NO_COLOR: "no colours, if set",
   FORCE_COLOR: "colours, even where the output is no terminal",

@@ -38,7 +38,7 @@ export const GENERATOR_FLAGS: readonly GeneratorFlag[] = [
   },
   {
     setting: "generatorHeader",
-    value: "<name=VARIABLE>",
+    value: "<name=ENV>",
     help: "a header whose value is in a variable; repeat it for several",
     isRepeatable: true,
   },

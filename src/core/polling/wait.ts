@@ -1,7 +1,7 @@
 import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
-import type { PolledState } from "../../api/schema.ts";
+import type { PolledState, QueueFacts } from "../../api/schema.ts";
 import type { FailedPoll, PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -55,8 +55,8 @@ export type WaitResult =
   | { outcome: "lost"; why: string }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  /** `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. */
-  | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
+  /** `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. `queue`: what its queue said of it last. */
+  | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean; queue?: QueueFacts }
   | { outcome: "interrupted" };
 
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
@@ -84,6 +84,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   let failures = 0;
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
+  let queue: QueueFacts | undefined;
   for (;;) {
     const last = delay >= remaining();
     if (!(await pause(Math.max(0, Math.min(delay, remaining())), deps))) return { outcome: "interrupted" };
@@ -100,7 +101,9 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
-    const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
+    queue = queueOf(reply) ?? queue;
+    const wasSeen = pendingMs !== null;
+    const timeout = { outcome: "timeout", lastFailure, wasSeen, ...(queue && { queue }) } as const;
     if (last && !isQueued) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer pause than is left; a poll before that would be refused again.
@@ -154,11 +157,15 @@ function ended(task: PolledState, ageMs: number, pendingMs: number | null): Wait
 
 /** Whether a generator's queue has not begun the task, because others have all its places. */
 function isInQueue(reply: PollReply): boolean {
-  return reply.outcome === "state" && reply.task.status === "running" && reply.task.queue?.isWaiting === true;
+  return queueOf(reply)?.isWaiting === true;
+}
+
+function queueOf(reply: PollReply): QueueFacts | undefined {
+  return reply.outcome === "state" && reply.task.status === "running" ? reply.task.queue : undefined;
 }
 
 function showProgress(taskId: string, reply: PollReply, { onProgress }: Pick<TaskDeps, "onProgress">): void {
-  const queue = reply.outcome === "state" && reply.task.status === "running" ? reply.task.queue : undefined;
+  const queue = queueOf(reply);
   if (queue !== undefined) onProgress({ type: "progress", taskId, ...queue });
 }
 

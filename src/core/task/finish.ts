@@ -82,11 +82,21 @@ export function leftUnfinished(
 ): TaskReport {
   const wasSeen = waited.outcome === "timeout" && waited.wasSeen;
   const isOpen = wasSeen || (report.ledgerId !== null && isResumable(report.state));
-  // A generator that refuses the account has made nothing for a task that waits for it.
-  const isFree = waited.outcome === "refused" && waited.error.charged === "no";
-  const charged = isFree ? "no" : wasSeen ? "yes" : report.charged;
+  const charged = chargedSoFar(waited, wasSeen ? "yes" : report.charged, deps.connection);
   const state = isOpen ? "accepted" : report.state;
   return { ...report, state, charged, error: unfinished(waited, taskId, charged, isOpen, deps) };
+}
+
+/**
+ * What an unfinished task has cost. A paid generator is paid for what it makes: nothing for what waits for it, or what it
+ * has refused for lack of a key or credit; while it works, that is not known.
+ * @param asked what a service would have charged for it
+ */
+function chargedSoFar(waited: EarlyEnd, asked: Charged, { generator }: TaskDeps["connection"]): Charged {
+  if (waited.outcome === "refused") return waited.error.charged === "no" ? "no" : asked;
+  if (!generator?.isPaid) return asked;
+  const isHeldUp = waited.outcome === "timeout" && (waited.queue?.isWaiting || waited.queue?.why != null);
+  return isHeldUp ? "no" : "unknown";
 }
 
 function unfinished(
@@ -100,12 +110,14 @@ function unfinished(
     case "refused":
       return waited.error;
     case "interrupted":
-      return interruptedError(signal, "yes");
+      return interruptedError(signal, charged);
     case "timeout": {
-      const { lastFailure } = waited;
+      const { lastFailure, queue } = waited;
       if (lastFailure !== null && !isOpen) return unseen(lastFailure, charged, connection.serviceUrl);
+      if (queue?.why != null)
+        return new PendingError(`Task ${taskId} still waits. ${queue.why}`, { charged });
       const state = lastFailure === null ? "is still running" : `was not seen to finish: ${lastFailure.why}`;
-      return new PendingError(`Task ${taskId} ${state}.`, { charged: "yes" });
+      return new PendingError(`Task ${taskId} ${state}.`, { charged });
     }
   }
 }

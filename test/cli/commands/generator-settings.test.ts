@@ -116,6 +116,13 @@ describe("config", () => {
     expect(world.prompts()).toEqual(["a fox"]);
   });
 
+  it("takes any model and ratio of a generator, in its profile", async () => {
+    const world = await generatorWorld();
+    expect(await world.run(["config", "set", "model", "sd3"])).toMatchObject({ code: 0 });
+    expect(await world.run(["config", "set", "ratio", "5:7"])).toMatchObject({ code: 0 });
+    expect(await world.run(["config", "set", "ratio", "wide"])).toMatchObject({ code: 2 });
+  });
+
   it("takes no key, and forgets with the key where it belongs", async () => {
     const world = await generatorWorld();
     expect(await world.run(["config", "set", "generatorKey", "sesame"])).toMatchObject({ code: 2 });

@@ -145,6 +145,33 @@ describe("a paid generator", () => {
     });
   });
 
+  it("asks before a batch whose cost nobody knows: each row may cost as much as the dearest of a service", async () => {
+    const { json, cwd, generator } = await generatorWorld();
+    await writeFile(
+      path.join(cwd, "foxes.txt"),
+      "a fox\n".repeat(13).replace(/fox/g, () => `fox ${Math.random()}`),
+    );
+    const { code, document } = await json(["batch", "foxes.txt", paid]);
+    expect({ code, document }).toMatchObject({ code: 2, document: { error: { type: "budget_exceeded" } } });
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("that cannot be reached has charged nothing when the wait ends", async () => {
+    const world = await generatorWorld();
+    await world.generator.close();
+    const wait = ["--timeout", "2s", "-m", "flux"];
+    expect(await world.json(["generate", "a fox", paid, ...wait])).toMatchObject({
+      code: 6,
+      document: { charged: "no", resume: expect.any(String), error: { type: "pending" } },
+    });
+  });
+
+  it("whose key is like a word of a result URL saves its image all the same", async () => {
+    const { json } = await generatorWorld();
+    const env = { IMGGEN_GENERATOR_KEY: "files" };
+    expect(await json(["generate", "a fox", paid], { env })).toMatchObject({ code: 0 });
+  });
+
   it("that refuses the key pauses its queue: nothing is charged, and resume finishes the task", async () => {
     const { json, generator } = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
     const refused = await json(["generate", "a fox", paid]);
@@ -162,7 +189,8 @@ describe("a batch with the user's own generator", () => {
 
   it("stops at the first row where the key is refused: one request, and the other rows are not sent", async () => {
     const { run, generator, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
-    await writeFile(path.join(cwd, "foxes.txt"), rows(30));
+    const rows = Array.from({ length: 13 }, (_, at) => `fox ${at}`);
+    await writeFile(path.join(cwd, "foxes.txt"), rows.join("\n"));
     const { code, stdout } = await run(["batch", "foxes.txt", "--json", "--generator-paid", "--yes"]);
     expect(code).toBe(3);
     expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
