@@ -19,7 +19,7 @@ function headings(text: string): string[] {
 
 describe("the order of help", () => {
   it("is commands by what they are for, then the options of all, then examples", async () => {
-    const groups = ["Create", "Tasks", "Models", "Account", "Sandbox", "Agents", "Setup", "Help"];
+    const groups = ["Create", "Tasks", "Models", "Account", "Servers", "Agents", "Setup", "Help"];
     expect(headings(await help([]))).toEqual([...groups, "Global options", "Examples"]);
   });
 

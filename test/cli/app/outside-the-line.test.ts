@@ -62,6 +62,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   logout: ["--sandbox"],
   config: ["--sandbox"],
   sandbox: ["--sandbox"],
+  serve: ["--sandbox"],
   mcp: ["--json"],
   skill: ["--sandbox", "--profile"],
   completion: ["--sandbox", "--profile"],
