@@ -51,6 +51,8 @@ export default defineConfig({
   output: {
     dir: "dist",
     format: "cjs",
+    // As require(): the loader of a single executable knows no import().
+    dynamicImportInCjs: false,
     // Names stay: errors show theirs.
     minify: { mangle: { keepNames: { class: true, function: false } } },
     entryFileNames: "[name].cjs",

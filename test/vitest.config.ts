@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL("..", import.meta.url)),
     include: ["test/**/*.test.ts"],
+    // They test what takes minutes to build: `npm run check:binary`.
+    exclude: ["test/binary/**"],
     globalSetup: [fileURLToPath(new URL("support/print-counts.ts", import.meta.url))],
     // A test takes ten times as long on a machine that is busy.
     testTimeout: 120_000,

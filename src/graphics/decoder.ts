@@ -1,3 +1,5 @@
+import { errorCode } from "../lib/error-code.ts";
+
 type Sharp = typeof import("sharp").default;
 
 /** An image cannot be decoded here, and why: a clause without a full stop. */
@@ -21,8 +23,16 @@ export async function loadSharp(): Promise<Sharp> {
   try {
     return (await import("sharp")).default;
   } catch (error) {
-    throw new UndecodableError("the optional package sharp is not installed", { cause: error });
+    const missing = isExecutable(error)
+      ? "a single executable has no sharp, which is native code"
+      : "the optional package sharp is not installed";
+    throw new UndecodableError(missing, { cause: error });
   }
+}
+
+/** Whether a package is missing because this program is a single executable, which takes none from outside. */
+export function isExecutable(error: unknown): boolean {
+  return errorCode(error) === "ERR_NOT_IN_EXECUTABLE";
 }
 
 /** The image library's version. @throws UndecodableError if it is not installed, or cannot be loaded */

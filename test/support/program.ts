@@ -34,12 +34,18 @@ export interface ProgramOptions {
  */
 export const SHORTEST_BACKOFF = `--require ${JSON.stringify(path.join(import.meta.dirname, "shortest-backoff.cjs"))}`;
 
+/** What starts the program of a folder; for that of `ROOT` it may be the single executable that stands in for it. */
+function programIn(root = ROOT): string[] {
+  const { IMGGEN_BINARY: binary } = process.env;
+  if (binary !== undefined && root === ROOT) return [binary];
+  return [process.execPath, path.join(root, "bin/imggen.cjs")];
+}
+
 /** Starts the built program in a clean environment: only what a test sets reaches it. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): ChildProcess {
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NO_COLOR: "1", ...options.env };
-  const bin = path.join(options.root ?? ROOT, "bin/imggen.cjs");
-  const [command = "", ...words] = [...(options.through ?? []), process.execPath, bin, ...args];
+  const [command = "", ...words] = [...(options.through ?? []), ...programIn(options.root), ...args];
   return spawn(command, words, { cwd: options.cwd ?? tmpdir(), env, stdio: "pipe" });
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { foldersOf } from "../../client/folders.ts";
 import type { Description } from "../help/command-tree.ts";
@@ -18,7 +18,7 @@ export async function answerShell(
   context: Context,
 ) {
   try {
-    const tree = readTree();
+    const tree = await readTree();
     const findTasks: Sources["findTasks"] = async (which) => {
       const { latestTasks } = await import("./latest-tasks.ts");
       return latestTasks(which, context);
@@ -47,8 +47,15 @@ export async function answerShell(
 }
 
 /** The build writes it: to load every command for a key press would take too long. */
-function readTree(): Description {
-  return JSON.parse(readFileSync(path.join(import.meta.dirname, "../commands.json"), "utf8"));
+async function readTree(): Promise<Description> {
+  const file = path.join(import.meta.dirname, "../commands.json");
+  return JSON.parse(existsSync(file) ? readFileSync(file, "utf8") : await inExecutable("commands.json"));
+}
+
+/** A file that a single executable holds. */
+async function inExecutable(name: string): Promise<string> {
+  const { getAsset } = await import("node:sea");
+  return getAsset(name, "utf8");
 }
 
 /**

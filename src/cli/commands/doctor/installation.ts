@@ -1,4 +1,4 @@
-import { UndecodableError } from "../../../graphics/decoder.ts";
+import { isExecutable, UndecodableError } from "../../../graphics/decoder.ts";
 import type { Protocol, Screen } from "../../../graphics/terminal.ts";
 import { errorCode } from "../../../lib/error-code.ts";
 import { findScreen } from "../../output/show-images.ts";
@@ -35,15 +35,18 @@ export async function checkLibraries(): Promise<CheckResult> {
     return ok(`sharp ${sharp}, dejavu-fonts-ttf`, { sharp, fonts: true });
   } catch (error) {
     if (!(error instanceof UndecodableError)) throw error;
-    return warning(
-      `${whatIsMissing(error)}.`,
-      "Images are saved without it; previews, thumbnails and contact sheets may need it. Install imggen again to get it.",
-    );
+    return warning(`${whatIsMissing(error)}.`, isExecutable(error.cause) ? FOR_EXECUTABLES : FOR_PACKAGES);
   }
 }
 
+const FOR_PACKAGES =
+  "Images are saved without it; previews, thumbnails and contact sheets may need it. Install imggen again to get it.";
+
+const FOR_EXECUTABLES =
+  "Images are saved without it, and shown by terminals that take image files. Thumbnails, contact sheets and other terminals need the npm package of imggen.";
+
 function whatIsMissing({ message, cause }: UndecodableError): string {
-  const isMissing = /MODULE_NOT_FOUND/.test(errorCode(cause) ?? "");
+  const isMissing = isExecutable(cause) || /MODULE_NOT_FOUND/.test(errorCode(cause) ?? "");
   const clause = isMissing ? message : "the optional package sharp is installed, but cannot be loaded";
   return clause.charAt(0).toUpperCase() + clause.slice(1);
 }

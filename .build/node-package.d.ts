@@ -1,0 +1,1 @@
+export function nodePackage(major: number): string;
