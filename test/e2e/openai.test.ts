@@ -1,4 +1,5 @@
-import { writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { expectPublished } from "../generators/openai/published-fields.ts";
@@ -78,3 +79,29 @@ it("a key that OpenAI does not accept ends the command, and the task goes on wit
   expect(server.submits()).toHaveLength(2);
   expect(await world.files()).toHaveLength(1);
 });
+
+it("a kill after the last byte of the image loses nothing: resume saves it, in no second request", async () => {
+  const { server, world, env } = await openAiWorld((_request, socket) => {
+    const event = `data: ${JSON.stringify(COMPLETED)}\n\n`;
+    // The connection stays open after the image, so that the program still waits when it is killed.
+    const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${event.length + 1}`;
+    socket.write(`${head}\r\n\r\n${event}`);
+  });
+  const child = world.start(world.generateArgs(["--generator", "openai"]), { env });
+  await expect.poll(() => repliesIn(world.home), { timeout: 60_000 }).toContain(COMPLETED.b64_json);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  expect(await world.resume(["--generator", "openai"], { env })).toMatchObject({ code: 0 });
+  expect(await world.files()).toHaveLength(1);
+  expect(server.submits()).toHaveLength(1);
+});
+
+/** What has arrived of generators' replies below a home. */
+async function repliesIn(home: string): Promise<string> {
+  const names = await readdir(home, { recursive: true }).catch(() => []);
+  const files = names.filter((name) => path.basename(name) === "reply");
+  const texts = await Promise.all(
+    files.map((name) => readFile(path.join(home, name), "utf8").catch(() => "")),
+  );
+  return texts.join();
+}
