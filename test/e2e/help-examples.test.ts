@@ -195,9 +195,9 @@ describe("the examples in the help", () => {
     }
   });
 
-  it("of sandbox serve until they are stopped", { timeout: 180_000 }, async () => {
+  it("of sandbox and serve go on until they are stopped", { timeout: 180_000 }, async () => {
     const port = String(await deadPort());
-    for (const example of await examplesOf("sandbox")) {
+    for (const example of [...(await examplesOf("sandbox")), ...(await examplesOf("serve"))]) {
       const args = example.replace("8787", port).split(" ").slice(1);
       const program = startProgram(args, { env: { IMGGEN_HOME: await temporaryFolder() } });
       const end = finished(program);
@@ -207,7 +207,7 @@ describe("the examples in the help", () => {
       const { code, stdout } = await end;
       expect(code, example).toBe(130);
       expect(stdout, example).toContain(
-        example.includes("--port") ? `http://127.0.0.1:${port}/api` : "sk-sandbox",
+        example.includes("--port") ? `http://127.0.0.1:${port}/api` : "IMGGEN_API_KEY=sk-",
       );
     }
   });
