@@ -147,10 +147,8 @@ describe("a paid generator", () => {
 
   it("asks before a batch whose cost nobody knows: each row may cost as much as the dearest of a service", async () => {
     const { json, cwd, generator } = await generatorWorld();
-    await writeFile(
-      path.join(cwd, "foxes.txt"),
-      "a fox\n".repeat(13).replace(/fox/g, () => `fox ${Math.random()}`),
-    );
+    const rows = Array.from({ length: 13 }, (_, at) => `fox ${at}`);
+    await writeFile(path.join(cwd, "foxes.txt"), rows.join("\n"));
     const { code, document } = await json(["batch", "foxes.txt", paid]);
     expect({ code, document }).toMatchObject({ code: 2, document: { error: { type: "budget_exceeded" } } });
     expect(generator.submits()).toEqual([]);
@@ -189,8 +187,7 @@ describe("a batch with the user's own generator", () => {
 
   it("stops at the first row where the key is refused: one request, and the other rows are not sent", async () => {
     const { run, generator, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
-    const rows = Array.from({ length: 13 }, (_, at) => `fox ${at}`);
-    await writeFile(path.join(cwd, "foxes.txt"), rows.join("\n"));
+    await writeFile(path.join(cwd, "foxes.txt"), rows(30));
     const { code, stdout } = await run(["batch", "foxes.txt", "--json", "--generator-paid", "--yes"]);
     expect(code).toBe(3);
     expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
