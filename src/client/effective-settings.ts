@@ -66,17 +66,22 @@ export class EffectiveSettings {
    * @throws UsageError where one place names a generator and a base URL, SettingsError
    */
   generator(): Effective | undefined {
-    const generator = this.#lookUp("generator");
+    const generator = this.#generatorInEffect();
     const [lonely] = Object.values(this.#flags);
     if (generator === undefined && lonely !== undefined)
       throw new UsageError(`${lonely.label} is for a generator, and none is set.`, {
         hint: "Add --generator <spec>. More: imggen help generators",
       });
-    if (generator === undefined || generator.source === "flag") return generator;
-    const baseUrl = this.#lookUp("baseUrl");
-    if (baseUrl === undefined) return generator;
-    if (baseUrl.source === generator.source) throw twoServices(generator, baseUrl);
-    return generator.source === "environment" ? generator : undefined;
+    return generator;
+  }
+
+  /** The config file is read only where neither a flag nor the environment decides. */
+  #generatorInEffect(): Effective | undefined {
+    const given = this.#given("generator");
+    if (given?.source === "flag") return given;
+    const baseUrl = this.#given("baseUrl");
+    if (given !== undefined || baseUrl !== undefined) return oneOf(given, baseUrl);
+    return oneOf(this.stored("generator"), this.stored("baseUrl"));
   }
 
   /** What the config file has of a setting. @throws SettingsError */
@@ -95,13 +100,18 @@ export class EffectiveSettings {
   }
 
   #lookUp(name: keyof Settings): Effective | undefined {
+    return this.#given(name) ?? this.stored(name);
+  }
+
+  /** What a flag or the environment gives of a setting. */
+  #given(name: keyof Settings): Effective | undefined {
     const flag = isOwnSetting(name) ? this.flag(name) : undefined;
     if (flag !== undefined) return flag;
     const { variable } = isOwnSetting(name) ? SETTINGS[name] : {};
     const fromEnv = variable && this.#env[variable];
-    if (variable && (fromEnv || (fromEnv === "" && isPath(name))))
-      return usable(name, { value: fromEnv, source: "environment", label: variable });
-    return this.stored(name);
+    return variable && (fromEnv || (fromEnv === "" && isPath(name)))
+      ? usable(name, { value: fromEnv, source: "environment", label: variable })
+      : undefined;
   }
 
   /** Whether something is on: by its flag, else by the config. @throws UsageError if that says neither */
@@ -145,6 +155,12 @@ function isPath(name: keyof Settings): boolean {
 }
 
 /** One place names a service and a generator: which of them is to be charged, only the user knows. */
+/** A generator and a base URL of one place: at most one of them is set. @throws UsageError @returns the generator */
+function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined): Effective | undefined {
+  if (generator !== undefined && baseUrl !== undefined) throw twoServices(generator, baseUrl);
+  return generator;
+}
+
 function twoServices(generator: Effective, baseUrl: Effective): UsageError {
   const hint =
     generator.source === "environment"

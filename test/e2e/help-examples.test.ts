@@ -130,6 +130,8 @@ class Examples {
       [/https:\/\/example\.com\/api/g, baseUrl],
       [/jq -c '\.\[\] \| \{prompt: \.title\}' books\.json/g, `printf '{"prompt":"a book"}\\n'`],
       [/ \| jq .*$/g, ""],
+      // A generator's key is tried at its server, which is nobody's here.
+      [/--generator https:\/\/images\.example\.com/g, "$& --no-verify"],
       [/^imggen login/g, "echo sk-sandbox | imggen login"],
       [/imggen (?:generate|resume|rerun|batch|compare)\b/g, "$& --poll-interval 100ms"],
     );

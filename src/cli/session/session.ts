@@ -89,7 +89,7 @@ export class Session implements ClientSession {
   /** The user's own generator, where it takes the place of a service. @throws UsageError, AuthRequiredError */
   async ownGenerator(): Promise<OwnGenerator | null> {
     // What follows loads more of Node than a dry run does.
-    if (this.isSandbox || this.settings.generator() === undefined) return null;
+    if (!this.#hasGenerator()) return null;
     const { generatorInEffect } = await import("../../client/service-in-effect.ts");
     return generatorInEffect(this);
   }
@@ -117,15 +117,12 @@ export class Session implements ClientSession {
     return matrixInEffect(this);
   }
 
-  /** Without a home folder there are no settings, and what only shows models needs none. */
   #hasOwnModels(): boolean {
-    try {
-      if (this.settings.matrixFile() !== undefined) return true;
-      return !this.isSandbox && this.settings.generator() !== undefined;
-    } catch (error) {
-      if (error instanceof NoHomeError) return false;
-      throw error;
-    }
+    return isThere(() => this.settings.matrixFile()) || this.#hasGenerator();
+  }
+
+  #hasGenerator(): boolean {
+    return !this.isSandbox && isThere(() => this.settings.generator());
   }
 
   /** A command to paste, for the profile in use. */
@@ -189,5 +186,15 @@ export class Session implements ClientSession {
   /** The one JSON document of a command's success. */
   async json(value: unknown): Promise<void> {
     await this.console.json(value);
+  }
+}
+
+/** Whether a setting is there. Without a home folder none is stored, and what only shows models needs none. */
+function isThere(find: () => unknown): boolean {
+  try {
+    return find() !== undefined;
+  } catch (error) {
+    if (error instanceof NoHomeError) return false;
+    throw error;
   }
 }
