@@ -10,7 +10,8 @@ type AskedGenerator = Extract<Asked, { kind: "generator" }>;
 
 /** The user's own generator, where one takes the place of a service. @throws NotChecked if the settings cannot be read */
 export async function generatorOf(session: Session): Promise<OwnGenerator | null> {
-  await needed("the settings cannot be read", () => session.settings.find("generator"));
+  // Read from the config only where the environment does not name the service.
+  await needed("the settings cannot be read", () => session.settings.find("baseUrl"));
   return session.ownGenerator();
 }
 
