@@ -16,6 +16,9 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
     /^error: --progress "xml" is neither auto nor json\.\n {2}json is for programs: see/,
   ],
   ["generate fox -m z-image -o - --sidecar", /no place for a sidecar/],
+  ["generate fox -m z-image -o - --no-wait", /--no-wait does not wait for it/],
+  ["generate fox -m vendor2/beta-v4 -o -", /takes one image/],
+  ["generate fox -m gamma-image-2 -q 1K --max-credits 1 --dry-run", /costs 2 credits/],
   ["generate a red fox", /quote/],
   ["batch p.docx", /p\.docx/],
   ["batch .", /\. is a folder, not a manifest\./],
@@ -104,7 +107,7 @@ it.each(REFUSED)("%s is refused: exit 2, nothing sent and nothing written", asyn
   const json = await world.json(words(line), { input: "" });
   expect(json.document).toMatchObject({
     ok: false,
-    error: { type: expect.stringMatching(/^(usage|invalid_request)$/), exitCode: 2 },
+    error: { type: expect.stringMatching(/^(usage|invalid_request|budget_exceeded)$/), exitCode: 2 },
     charged: "no",
   });
   expect([json.code, json.stderr]).toEqual([2, ""]);
