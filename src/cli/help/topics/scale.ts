@@ -45,9 +45,7 @@ imggen batch products.csv --model gamma-image-2 --output pictures/ \\
   --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" --max-credits 50`;
 
 const KUBERNETES = `
-# The image: FROM node:22-slim
-#            COPY imggen.tgz /
-#            RUN npm install --global /imggen.tgz
+# The image is a release's; it runs as user 1000, who must be able to write to the volume.
 apiVersion: batch/v1
 kind: Job
 metadata: { name: pictures }
@@ -58,9 +56,10 @@ spec:
   template:
     spec:
       restartPolicy: OnFailure
+      securityContext: { fsGroup: 1000 }
       containers:
         - name: imggen
-          image: registry.example.com/imggen
+          image: ghcr.io/imggen/imggen:0.1.0
           command:
             - sh
             - -c
