@@ -128,8 +128,6 @@ class Examples {
     for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, name), text);
     world.#meant.push(
       [/https:\/\/example\.com\/api/g, baseUrl],
-      // Where no image is asked for, any server of HTTP will do.
-      [/https:\/\/images\.example\.com/g, baseUrl],
       [/jq -c '\.\[\] \| \{prompt: \.title\}' books\.json/g, `printf '{"prompt":"a book"}\\n'`],
       [/ \| jq .*$/g, ""],
       // A generator's key is tried at its server, which is nobody's here.
