@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expectNoKeyShown } from "./canary.ts";
@@ -41,11 +43,40 @@ function programIn(root = ROOT): string[] {
   return [process.execPath, path.join(root, "bin/imggen.cjs")];
 }
 
+/** A single executable loads nothing with --import, but takes an ES module with --require, where it is a file. */
+function forExecutable(env: ProgramOptions["env"] = {}): ProgramOptions["env"] {
+  const { NODE_OPTIONS: options } = env;
+  if (options === undefined) return env;
+  const NODE_OPTIONS = options.replace(
+    /--import (\S+)/g,
+    (_all, hook: string) => `--require ${fileOf(hook)}`,
+  );
+  return { ...env, NODE_OPTIONS };
+}
+
+const DATA = "data:text/javascript,";
+
+/** A module that is given as its text, as a file. */
+function fileOf(hook: string): string {
+  if (!hook.startsWith(DATA)) return hook;
+  const code = decodeURIComponent(hook.slice(DATA.length));
+  const folder = path.join(tmpdir(), "imggen-test-hooks");
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, `${createHash("sha256").update(code).digest("hex").slice(0, 16)}.mjs`);
+  // In one step: another test may be loading the same.
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, code);
+  renameSync(draft, file);
+  return file;
+}
+
 /** Starts the built program in a clean environment: only what a test sets reaches it. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): ChildProcess {
   const { PATH, HOME } = process.env;
-  const env = { PATH, HOME, NO_COLOR: "1", ...options.env };
-  const [command = "", ...words] = [...(options.through ?? []), ...programIn(options.root), ...args];
+  const program = programIn(options.root);
+  const own = program.length === 1 ? forExecutable(options.env) : options.env;
+  const env = { PATH, HOME, NO_COLOR: "1", ...own };
+  const [command = "", ...words] = [...(options.through ?? []), ...program, ...args];
   return spawn(command, words, { cwd: options.cwd ?? tmpdir(), env, stdio: "pipe" });
 }
 
