@@ -29,7 +29,8 @@ export async function readAnswer({ headers, body, cut }: StoredReply): Promise<A
     return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last));
   }
   const json = jsonOrNull(text.replace(/^\uFEFF/, ""));
-  if (json === null && cut !== null) return { kind: "cut" };
+  // The end of a connection is all that ends some replies: whether one is whole, only its JSON can tell.
+  if (json === null && (cut !== null || /^\s*([{[]|$)/.test(text))) return { kind: "cut" };
   return answerIn(fieldsOf(json), text);
 }
 

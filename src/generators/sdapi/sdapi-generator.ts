@@ -80,7 +80,8 @@ class SdapiGenerator implements Generator {
   }
 }
 
-/** A reply whose JSON is whole is whole, whatever the connection did after it. */
+/** A reply whose JSON is whole is whole, and no other, whatever the connection did. Another text is the server's words. */
 function isCut({ body, cut }: StoredReply): boolean {
-  return cut !== null && jsonOrNull(body.toString("utf8")) === null;
+  const text = body.toString("utf8");
+  return jsonOrNull(text) === null && (cut !== null || /^\s*([{[]|$)/.test(text));
 }

@@ -84,7 +84,7 @@ it("says how long a rate limit asks to wait", async () => {
 
 it.each([
   ["the connection is cut", { disconnectRate: 1 }, "lost"],
-  ["the reply is no JSON", { malformedRate: 1 }, "refused"],
+  ["the reply is no whole JSON", { malformedRate: 1 }, "lost"],
   ["the reply is an error of the server", { dropRate: 1 }, "lost"],
   ["the server limits the rate", { rateLimitRate: 1 }, "busy"],
 ])("asks once where %s", async (_what, chaos, kind) => {

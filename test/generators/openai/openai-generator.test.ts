@@ -193,6 +193,8 @@ describe("a failure on the way", () => {
     ["is cut before the reply", ""],
     ["is cut in the head of the reply", "HTTP/1.1 200 OK\r\ncontent-le"],
     ["is cut in the reply", `HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n{"data":[{"b64_json":"${BASE64}`],
+    ["is cut in a reply of no stated length", `HTTP/1.1 200 OK\r\n\r\n{"data":[{"b64_json":"${BASE64}`],
+    ["is cut after the head of a reply of no stated length", "HTTP/1.1 200 OK\r\n\r\n"],
   ])("that %s may have cost an image", async (_when, sent) => {
     const { server, generator } = await scriptedOpenAi((_request, socket) => void socket.end(sent));
     const { failure } = await failing(generator);

@@ -178,6 +178,14 @@ describe("a failure", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
+  it("a reply of no stated length that ends before its JSON does is lost, too", async () => {
+    const { generate, server } = await at(
+      (_request, socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n{"images":["iVBORw0K'),
+    );
+    await expect(generate()).rejects.toEqual(failing("lost", /ended before it/));
+    expect(server.submits()).toHaveLength(1);
+  });
+
   it("a server that is not there was sent nothing", async () => {
     const { generator, server } = await at(json(ANSWER));
     await server.close();
