@@ -159,15 +159,19 @@ describe("a task record", () => {
 describe("what the queue before the user's own generator says of a task", () => {
   it.each([
     [
-      { status: "queued", errorCode: 0, ahead: 3 },
-      { status: "running", word: "queued", queue: { isWaiting: true, ahead: 3, share: null, why: null } },
+      { status: "queued", errorCode: 0, ahead: 3, sent: false },
+      {
+        status: "running",
+        word: "queued",
+        queue: { isWaiting: true, ahead: 3, share: null, why: null, mayBeSent: false },
+      },
     ],
     [
       { status: "processing", errorCode: 0, progress: 0.25, detail: "slow" },
       {
         status: "running",
         word: "processing",
-        queue: { isWaiting: false, ahead: null, share: 0.25, why: "slow" },
+        queue: { isWaiting: false, ahead: null, share: 0.25, why: "slow", mayBeSent: true },
       },
     ],
     [

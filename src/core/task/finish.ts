@@ -88,15 +88,14 @@ export function leftUnfinished(
 }
 
 /**
- * What an unfinished task has cost. A paid generator is paid for what it makes: nothing for what waits for it, or what it
- * has refused for lack of a key or credit; while it works, that is not known.
+ * What an unfinished task has cost. A generator is paid for what it makes: nothing where no request has reached it, or
+ * where it refuses the account; what a paid one makes of a request is not known while it works.
  * @param asked what a service would have charged for it
  */
 function chargedSoFar(waited: EarlyEnd, asked: Charged, { generator }: TaskDeps["connection"]): Charged {
   if (waited.outcome === "refused") return waited.error.charged === "no" ? "no" : asked;
-  if (!generator?.isPaid) return asked;
-  const isHeldUp = waited.outcome === "timeout" && (waited.queue?.isWaiting || waited.queue?.why != null);
-  return isHeldUp ? "no" : "unknown";
+  if (waited.outcome === "timeout" && waited.queue?.mayBeSent === false) return "no";
+  return generator?.isPaid ? "unknown" : asked;
 }
 
 function unfinished(

@@ -1,9 +1,9 @@
 import { isClaimed } from "../../lib/claim.ts";
 import { imageUrl } from "../links.ts";
 import { adopt } from "../queue/adopt.ts";
-import type { QueueView } from "../queue/queue.ts";
+import type { QueueStand, QueueView } from "../queue/queue.ts";
 import type { QueuedTask, TaskFolder } from "../queue/task-folder.ts";
-import { type EndedState, isEnded } from "../queue/task-state.ts";
+import { type EndedState, isEnded, mayBeSent } from "../queue/task-state.ts";
 import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "../reply.ts";
 import { remarksOn } from "./remarks.ts";
 import type { GeneratorService } from "./service.ts";
@@ -17,7 +17,7 @@ const FAILURE_CODE = 1001;
 
 /**
  * GET /generate-image (section 4.2). A task whose process is gone continues in this one, where this one runs tasks. Beside
- * the document's fields a reply has `ahead`, `progress`, `detail`, `outcome` and `usage`.
+ * the document's fields a reply has `ahead`, `progress`, `detail`, `outcome`, `sent` and `usage`.
  */
 export async function poll(request: Request, service: GeneratorService): Promise<SandboxReply> {
   const taskId = new URL(request.url).searchParams.get("taskId");
@@ -38,10 +38,14 @@ export async function poll(request: Request, service: GeneratorService): Promise
 }
 
 /** Where a task stands that this process does not run. */
-async function viewOfOther(
+async function viewOfOther(folder: TaskFolder, service: GeneratorService): Promise<QueueView> {
+  return { ...(await standOfOther(folder, service)), mayBeSent: mayBeSent(folder.state) };
+}
+
+async function standOfOther(
   { task, state }: TaskFolder,
   { pause, slots, claims, processes }: GeneratorService,
-): Promise<QueueView> {
+): Promise<QueueStand> {
   if (state.name === "started") return { name: "processing", progress: null, detail: null };
   if (!(await isClaimed(claims, task.taskId, processes))) return { name: "queued", ahead: 0 };
   const paused = await pause.ofLiving();
@@ -53,12 +57,13 @@ async function viewOfOther(
 function replyOf(taskId: string, view: QueueView): SandboxReply {
   if (view.name === "paused") return refusal(view.key, { detail: view.detail });
   const note = `${taskId} ${view.name}`;
+  const sent = view.mayBeSent ? {} : { sent: false };
   if (view.name === "queued") {
-    return success({ taskId, status: "queued", errorCode: 0, ahead: view.ahead }, note);
+    return success({ taskId, status: "queued", errorCode: 0, ahead: view.ahead, ...sent }, note);
   }
   const { progress, detail } = view;
   const more = { ...(progress !== null && { progress }), ...(detail !== null && { detail }) };
-  return success({ taskId, status: "processing", errorCode: 0, ...more }, note);
+  return success({ taskId, status: "processing", errorCode: 0, ...more, ...sent }, note);
 }
 
 /** Where the client reaches this server, which may be a proxy before it. It has shown the key, and asks for itself. */

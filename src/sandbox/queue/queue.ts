@@ -8,7 +8,7 @@ import { isPaidTask, makeImage, type RequestDeps } from "./make-image.ts";
 import { GivenUpError } from "./request-end.ts";
 import type { GeneratorSlots, Slot, SlotResult } from "./slots.ts";
 import type { QueuedTask, QueuedTasks, TaskFolder } from "./task-folder.ts";
-import { type EndedState, isEnded } from "./task-state.ts";
+import { type EndedState, isEnded, mayBeSent } from "./task-state.ts";
 
 /** What becomes of a queue's tasks, for its log. */
 export type QueueEvent =
@@ -25,8 +25,10 @@ export interface QueueDeps extends RequestDeps {
   onEvent: (event: QueueEvent) => void;
 }
 
-/** Where a task of this queue stands, for a poll. */
-export type QueueView =
+/** Where a task stands that is not at its end, for a poll. `mayBeSent`: whether a request of it has reached the generator. */
+export type QueueView = QueueStand & { mayBeSent: boolean };
+
+export type QueueStand =
   /** Other tasks have the generator. `ahead`: how many of this process are before it. */
   | { name: "queued"; ahead: number }
   /** `progress` is from 0 to 1. */
@@ -73,7 +75,10 @@ export class Queue {
   /** Where a task stands; null if it is not one of this queue's. */
   view(taskId: string): QueueView | null {
     const entry = this.#entries.get(taskId);
-    if (entry === undefined) return null;
+    return entry === undefined ? null : { ...this.#standOf(entry), mayBeSent: mayBeSent(entry.folder.state) };
+  }
+
+  #standOf(entry: Entry): QueueStand {
     if (entry.phase.name === "running") {
       return { name: "processing", progress: progressOf(entry, entry.phase), detail: null };
     }

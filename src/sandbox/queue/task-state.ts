@@ -59,6 +59,11 @@ export function isEnded(state: TaskState): state is EndedState {
   return state.name === "completed" || state.name === "failed";
 }
 
+/** Whether a request of a task has reached the generator, or may have. */
+export function mayBeSent(state: TaskState): boolean {
+  return isEnded(state) || state.name === "started" || state.results.length > 0 || state.retries > 0;
+}
+
 /** The state after a step. @throws Error if the step cannot follow: the record is damaged */
 export function advance(state: TaskState, step: Step, imageCount: number): TaskState {
   if (isEnded(state) || (state.name === "queued") !== (step.type === "started")) {

@@ -154,13 +154,26 @@ describe("a paid generator", () => {
     expect(generator.submits()).toEqual([]);
   });
 
-  it("that cannot be reached has charged nothing when the wait ends", async () => {
-    const world = await generatorWorld();
-    await world.generator.close();
-    const wait = ["--timeout", "2s", "-m", "flux"];
-    expect(await world.json(["generate", "a fox", paid, ...wait])).toMatchObject({
+  it.each([[], [paid]])(
+    "that cannot be reached has charged nothing when the wait ends, %s",
+    async (...flags) => {
+      const world = await generatorWorld();
+      await world.generator.close();
+      const wait = ["--timeout", "2s", "-m", "flux"];
+      expect(await world.json(["generate", "a fox", ...flags, ...wait])).toMatchObject({
+        code: 6,
+        document: { charged: "no", resume: expect.any(String), error: { type: "pending" } },
+      });
+    },
+  );
+
+  it("that is busy after the first of two images may have charged for it when the wait ends", async () => {
+    const { json } = await generatorWorld(
+      inTurn(makesImage, refuses(429, "rate_limit_exceeded", "Slow down.")),
+    );
+    expect(await json(["generate", "a fox", paid, "-n", "2", "--timeout", "2s"])).toMatchObject({
       code: 6,
-      document: { charged: "no", resume: expect.any(String), error: { type: "pending" } },
+      document: { charged: "unknown", error: { message: expect.stringContaining("Slow down") } },
     });
   });
 

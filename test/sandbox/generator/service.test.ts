@@ -66,7 +66,13 @@ describe("a task", () => {
       errorCode: 0,
       progress: 0.25,
     });
-    expect(dataOf(await poll(second))).toEqual({ taskId: second, status: "queued", errorCode: 0, ahead: 1 });
+    expect(dataOf(await poll(second))).toEqual({
+      taskId: second,
+      status: "queued",
+      errorCode: 0,
+      ahead: 1,
+      sent: false,
+    });
     open.shift()?.();
     await ended(first);
     await expect.poll(() => open.length).toBe(1);
