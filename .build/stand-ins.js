@@ -12,7 +12,9 @@ const STAND_INS = [
   // For settings with a JSON schema, which ours do not have: 110 kB.
   { library: "conf", module: "ajv/dist/2020.js", code: never("Ajv2020") },
   { library: "conf", module: "ajv-formats", code: never("default") },
-  // The same library once more, for forms that a server shows to the user; ours shows none: 120 kB.
+  // For migrations of settings, of which there are none: 20 kB.
+  { library: "conf", module: "semver", code: never("default") },
+  // The schemas' library once more, for forms that a server shows to the user; ours shows none: 120 kB.
   {
     library: "@modelcontextprotocol/server",
     module: "@modelcontextprotocol/server/_shims",

@@ -12,10 +12,7 @@ export function thirdParty() {
     writeBundle({ dir }, bundle) {
       const packages = bundledIn(bundle);
       writeFileSync(path.join(dir, "THIRD-PARTY-LICENSES.txt"), licenses(packages));
-      writeFileSync(
-        path.join(dir, "sbom.cdx.json"),
-        `${JSON.stringify(billOfMaterials(packages), null, 1)}\n`,
-      );
+      writeFileSync(path.join(dir, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(packages))}\n`);
     },
   };
 }
