@@ -94,11 +94,13 @@ export function refusedPoll(key: string | null, status: number): ImggenError {
 
 /**
  * The error for a poll that the queue before the user's own generator refuses: the generator refuses the account, so
- * that the queue does not go on. Nothing was made, and the task stays in it.
+ * that the queue does not go on. The task stays in it.
  * @param detail what the user can do
+ * @param sent whether a request of the task may have reached the generator before, as for the first of two images
  */
-export function pausedQueue(key: string, detail: string): ImggenError {
+export function pausedQueue(key: string, detail: string, sent = false): ImggenError {
   const [Type] = (Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? [ServiceError];
+  if (sent) return new Type(detail, { key, charged: "unknown", hint: "The task stays in the queue." });
   return new Type(detail, { key, charged: "no", hint: "Nothing was charged. The task stays in the queue." });
 }
 

@@ -104,7 +104,7 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;
   if (envelope.kind === "error" && envelope.detail !== undefined)
-    return { outcome: "refused", error: pausedQueue(envelope.key, envelope.detail) };
+    return { outcome: "refused", error: pausedQueue(envelope.key, envelope.detail, envelope.sent) };
   if (key !== null || status === 401 || status === 403) {
     return { outcome: "refused", error: refusedPoll(key, status) };
   }
@@ -119,8 +119,12 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
 function readEnvelope(body: string, { maskKey, ofGenerator = false }: ReplyContext): Envelope {
   const envelope = parseEnvelope(body);
   if (envelope.kind !== "error") return envelope;
-  const { key, detail } = envelope;
-  return { kind: "error", key: maskKey(key), ...(ofGenerator && detail && { detail: maskKey(detail) }) };
+  const { key, detail, sent = false } = envelope;
+  return {
+    kind: "error",
+    key: maskKey(key),
+    ...(ofGenerator && detail && { detail: maskKey(detail), sent }),
+  };
 }
 
 /** Result URLs are kept whole except for the key. */

@@ -7,7 +7,8 @@ import type { Usage } from "../task/lifecycle.ts";
 /** Section 2.1: every reply. */
 export type Envelope =
   | { kind: "success"; data: unknown }
-  | { kind: "error"; key: string; detail?: string }
+  /** `sent`: whether a request of the task has reached the generator, where the queue before it says so. */
+  | { kind: "error"; key: string; detail?: string; sent?: boolean }
   /** Not an envelope at all, or one that the document does not know. */
   | { kind: "invalid"; why: string };
 
@@ -20,12 +21,12 @@ export function parseEnvelope(body: string): Envelope {
   } catch {
     return { kind: "invalid", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }
-  const { code: written, message, data, detail } = fieldsOf(json);
+  const { code: written, message, data, detail, sent } = fieldsOf(json);
   const code = codeOf(written);
   if (code === null) return { kind: "invalid", why: "JSON that is not the service's envelope" };
   if (code < 0) {
     const key = typeof message === "string" ? message : `code ${code}`;
-    return { kind: "error", key, ...(isText(detail) && { detail }) };
+    return { kind: "error", key, ...(isText(detail) && { detail, ...(sent === true && { sent }) }) };
   }
   if (code > 0) return { kind: "invalid", why: `an envelope with the code ${code}` };
   return { kind: "success", data };

@@ -24,8 +24,10 @@ export type SandboxReply = { note: string | null } & (
   | { kind: "silence" }
 );
 
-/** Section 2.1: `data` is present on success only. `detail` is for people; the document has no such field. */
-type Envelope = { code: 0; message: "ok"; data: object } | { code: -1; message: ErrorKey; detail?: string };
+/** Section 2.1: `data` is present on success only. `detail` is for people, and `sent` for a queue; the document has neither. */
+type Envelope =
+  | { code: 0; message: "ok"; data: object }
+  | { code: -1; message: ErrorKey; detail?: string; sent?: boolean };
 
 export function success(data: object, note: string): SandboxReply {
   return { kind: "envelope", status: 200, headers: {}, body: { code: 0, message: "ok", data }, note };
@@ -39,14 +41,17 @@ export interface RefusalFacts {
   why?: string | undefined;
   /** The same for the client, where it is more than the document has. */
   detail?: string;
+  /** Of a task in a queue: whether a request of it may have reached the generator. */
+  sent?: boolean;
 }
 
 export function refusal(
   key: ErrorKey,
-  { status = 200, headers = {}, detail, why = detail }: RefusalFacts = {},
+  { status = 200, headers = {}, detail, why = detail, sent }: RefusalFacts = {},
 ): SandboxReply {
   const note = why === undefined ? key : `${key}: ${why}`;
-  const body: Envelope = { code: -1, message: key, ...(detail !== undefined && { detail }) };
+  const more = { ...(detail !== undefined && { detail }), ...(sent !== undefined && { sent }) };
+  const body: Envelope = { code: -1, message: key, ...more };
   return { kind: "envelope", status, headers, body, note };
 }
 

@@ -93,7 +93,7 @@ export function leftUnfinished(
  * @param asked what a service would have charged for it
  */
 function chargedSoFar(waited: EarlyEnd, asked: Charged, { generator }: TaskDeps["connection"]): Charged {
-  if (waited.outcome === "refused") return waited.error.charged === "no" ? "no" : asked;
+  if (waited.outcome === "refused" && waited.error.charged === "no") return "no";
   if (waited.outcome === "timeout" && waited.queue?.mayBeSent === false) return "no";
   return generator?.isPaid ? "unknown" : asked;
 }

@@ -55,7 +55,8 @@ async function standOfOther(
 }
 
 function replyOf(taskId: string, view: QueueView): SandboxReply {
-  if (view.name === "paused") return refusal(view.key, { detail: view.detail });
+  if (view.name === "paused")
+    return refusal(view.key, { detail: view.detail, ...(view.mayBeSent && { sent: true }) });
   const note = `${taskId} ${view.name}`;
   const sent = view.mayBeSent ? {} : { sent: false };
   if (view.name === "queued") {

@@ -177,6 +177,14 @@ describe("a paid generator", () => {
     });
   });
 
+  it("that refuses the key after the first of two images may have charged for it", async () => {
+    const { json } = await generatorWorld(inTurn(makesImage, refuses(401, "invalid_api_key")));
+    expect(await json(["generate", "a fox", paid, "-n", "2"])).toMatchObject({
+      code: 3,
+      document: { charged: "unknown", resume: expect.any(String), error: { type: "auth_required" } },
+    });
+  });
+
   it("whose key is like a word of a result URL saves its image all the same", async () => {
     const { json } = await generatorWorld();
     const env = { IMGGEN_GENERATOR_KEY: "files" };
