@@ -61,12 +61,17 @@ export class BudgetWatch {
     this.#claimed.set(attempt.name, { attempt, credits: await this.#creditsOf(attempt) });
   }
 
-  /** @returns null where its task is not begun yet, or waits after a 429: it may cost something later */
+  /**
+   * What is submitted again after a 429 does not ask here a second time, so it counts while it waits.
+   * @returns null where its task is not begun yet, or where its process ended while it waited: it may cost something later
+   */
   async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
-    if (entry?.kind !== "task" || entry.record.state.name === "rate_limited") return null;
-    return mayBeCharged(entry.record) ? (entry.record.intent.credits ?? 0) : 0;
+    if (entry?.kind !== "task") return null;
+    const { record } = entry;
+    if (mayBeCharged(record)) return record.intent.credits ?? 0;
+    return record.state.name === "rate_limited" ? null : 0;
   }
 }
 

@@ -9,22 +9,43 @@ import { someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { rowsOf } from "./some-rows.ts";
 
-it("a running batch's budget counts what another process had claimed and not begun when it was looked at", async () => {
-  const ledger = new Ledger(await temporaryFolder(), fakeClock(), someProcesses(1).as(1));
+/** A batch whose budget is 3 credits, and two rows of it that cost 2 each, claimed by a process that has not begun them. */
+async function twoClaimedRows() {
+  const processes = someProcesses(1, 2);
+  const folder = await temporaryFolder();
+  const [ledger, other] = [1, 2].map((pid) => new Ledger(folder, fakeClock(), processes.as(pid)));
+  if (ledger === undefined || other === undefined) throw new Error("no ledger");
   const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
   const deps = { claims, ledger, resubmitUnknown: false, retryFailed: false, countsKey: () => true };
   const budget = new BudgetWatch(await planBatch([], deps), 3, deps);
   const ids = await Promise.all(
-    rowsOf("a fox", "a hen").map(({ key }) => claims.claim(key, 1, ledger.newId())),
+    rowsOf("a fox", "a hen").map(({ key }) => claims.claim(key, 1, other.newId())),
   );
+  const begin = async (at: number) => {
+    const task = await other.beginAs(ids[at] ?? "", { ...INTENT, credits: 2 }, null);
+    if (task === "taken") throw new Error("taken");
+    return task;
+  };
+  return { budget, begin, endOther: () => processes.die(2) };
+}
+
+it("a running batch's budget counts what another process had claimed and not begun when it was looked at", async () => {
+  const { budget, begin } = await twoClaimedRows();
   expect(await budget.exceeded()).toBeNull();
-  const [first, second] = await Promise.all(
-    ids.map((id) => ledger.beginAs(id, { ...INTENT, credits: 2 }, null)),
-  );
-  if (first === undefined || first === "taken" || second === undefined || second === "taken")
-    throw new Error("taken");
-  await first.file.record(EVENTS.rate_limited);
+  await begin(0);
   expect(await budget.exceeded()).toBeNull();
-  await first.file.record(EVENTS.accepted);
+  await begin(1);
   expect((await budget.exceeded())?.message).toContain("would cost 4 credits, and --max-credits is 3");
+});
+
+it("a running batch's budget counts a row that waits after a 429, unless its process has ended", async () => {
+  const { budget, begin, endOther } = await twoClaimedRows();
+  const waiting = await begin(0);
+  await waiting.file.record(EVENTS.rate_limited);
+  await begin(1);
+  expect((await budget.exceeded())?.message).toContain("would cost 4 credits");
+  endOther();
+  expect(await budget.exceeded()).toBeNull();
+  await waiting.file.record(EVENTS.accepted);
+  expect((await budget.exceeded())?.message).toContain("would cost 4 credits");
 });
