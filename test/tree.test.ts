@@ -25,9 +25,9 @@ function loadedBy(name: string, seen = new Set<string>()): Set<string> {
 }
 
 describe("the test tree", () => {
-  it("starts imggen or a browser, or builds imggen, in e2e, terminal, faults, crash and bench alone", () => {
+  it("starts imggen or a browser, or builds imggen, in e2e, terminal, faults, crash, binary and bench alone", () => {
     const unit = FILES.filter(
-      (name) => name.endsWith(".test.ts") && !/^(e2e|terminal|faults|crash)\//.test(name),
+      (name) => name.endsWith(".test.ts") && !/^(e2e|terminal|faults|crash|binary)\//.test(name),
     );
     const starting = unit.filter((name) =>
       [...loadedBy(name)].some(

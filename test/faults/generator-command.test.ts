@@ -132,8 +132,10 @@ describe("a generator's command", () => {
 
   it("that outlives its imggen is ended by the next one, which runs it again", async () => {
     const { world, env, lines } = await commandWorld(HANGS_ONCE);
-    const isStarted = async () => (await lines()).length === 1;
-    await killed(await startedWhen(world, isStarted, world.generateArgs(), { env }));
+    // The command may have run its first line before imggen has noted its process.
+    const isNoted = async () =>
+      (await lines()).length === 1 && (await filesBelow(world.home, /\.process$/)).length === 1;
+    await killed(await startedWhen(world, isNoted, world.generateArgs(), { env }));
     expect(await isRunning((await lines())[0])).toBe(true);
     expect(await world.afterResume([], { env })).toMatchObject(SAVED);
     expect(await isRunning((await lines())[0])).toBe(false);
@@ -151,7 +153,10 @@ describe("a generator's command", () => {
 });
 
 /** What a command has left below a home. */
-async function scratchOf(home: string): Promise<string[]> {
-  const names = await readdir(home, { recursive: true });
-  return names.filter((name) => /deep|rest|prompt\.txt|scratch/.test(name));
+function scratchOf(home: string): Promise<string[]> {
+  return filesBelow(home, /deep|rest|prompt\.txt|scratch/);
+}
+
+async function filesBelow(folder: string, name: RegExp): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).filter((each) => name.test(each));
 }

@@ -165,7 +165,8 @@ describe("drawing", () => {
     setImmediate(tick);
     await draw(prompt, { width: 512, height: 384 });
     done = true;
-    expect(turns).toBeGreaterThan(8);
+    // Three bands of 65,536 pixels.
+    expect(turns).toBeGreaterThanOrEqual(3);
   });
 
   test("can be given up half way", async () => {
