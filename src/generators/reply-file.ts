@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import path from "node:path";
 import { decoded } from "../api/decode.ts";
 import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
@@ -24,8 +25,16 @@ interface ReplyFileOptions {
 
 /** An image of 64 MiB in base64, and what is around it. */
 const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
+/** A large image in base64, and the image itself. */
+const LEAST_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
 const END_OF_LINE = 10;
+
+/** What is paid for must find room. @throws Error */
+async function requireSpace(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < LEAST_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
+}
 
 /**
  * A reply that is written to a private file while it arrives: its status and headers in the first line, its body after
@@ -49,9 +58,10 @@ export class ReplyFile implements ReplyReceiver {
     this.#mask = mask;
   }
 
-  /** @throws the disk's error */
+  /** @throws the disk's error, or one that says that too little of it is free for a reply that is paid for */
   static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
     removeIfPresent(file);
+    if (options.isSynced) await requireSpace(path.dirname(file));
     const created = DiskFile.createExclusive(file, 0o600);
     if (options.isSynced) await syncFolder(path.dirname(file));
     return new ReplyFile(created, options);

@@ -9,6 +9,7 @@ import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";
 import { quickClock } from "../support/quick-clock.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { tinyDisk } from "../support/tiny-disk.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { ALONE, jobFor } from "./job.ts";
 
@@ -49,6 +50,17 @@ describe("a reply", () => {
     const { post, file } = await scripted(hello);
     await writeFile(file, "an earlier reply, much longer than the new one".repeat(100));
     expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
+  });
+
+  it("that is paid for is not asked for where the disk has too little room for it", async () => {
+    const disk = tinyDisk(1024);
+    if (disk === null) return;
+    const { post, requests } = await scripted(hello);
+    await expect(post({ folder: disk })).rejects.toMatchObject({
+      failure: { kind: "unreachable" },
+      message: expect.stringMatching(/^Nothing was sent .*: less than 64 MiB of the disk is free\.$/),
+    });
+    expect(requests).toEqual([]);
   });
 
   it("may be compressed, although that is not asked for", async () => {
