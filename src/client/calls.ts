@@ -76,7 +76,7 @@ export class Listener {
   };
 
   readonly #failed = (error: unknown) => {
-    this.#warning ??= `onProgress failed: ${errorText(error)}. The call went on.`;
+    this.#warning ??= `onProgress failed: ${errorText(error)}. The call continued.`;
   };
 
   /** A result with a warning of the first failure, unless an earlier result has it. */

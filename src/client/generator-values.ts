@@ -37,9 +37,9 @@ const OWN_FIELDS: ReadonlySet<string> = new Set(
 export function fieldsOption(label: string, text: string): Record<string, Field> {
   return pairs(label, text, "steps=20", (name, value) => {
     if (!/^[A-Za-z_][\w.-]*$/.test(name))
-      throw new UsageError(`${label}: ${JSON.stringify(name)} is no name.`);
+      throw new UsageError(`${label}: ${JSON.stringify(name)} is not a valid name.`);
     if (OWN_FIELDS.has(name))
-      throw new UsageError(`${label}: ${name} is for imggen to say.`, {
+      throw new UsageError(`${label}: ${name} is set by imggen.`, {
         hint: "Use --model, --ratio, --quality, --max-images, --image, --generator-model or --generator-side.",
       });
     return fieldValue(value);
@@ -60,7 +60,7 @@ const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|u
 export function headersOption(label: string, text: string): Record<string, string> {
   return pairs(label, text, "api-key=AZURE_OPENAI_KEY", (name, variable) => {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || HTTP_HEADERS.test(name))
-      throw new UsageError(`${label}: ${JSON.stringify(name)} is no header that can be set.`);
+      throw new UsageError(`${label}: ${JSON.stringify(name)} cannot be set as a header.`);
     if (!/^[A-Za-z_]\w*$/.test(variable))
       throw new UsageError(`${label}: after ${name}= comes the name of a variable that holds the value.`, {
         hint: "The value itself is never an argument, because other users can see a program's arguments.",

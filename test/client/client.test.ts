@@ -45,7 +45,7 @@ describe("a client", () => {
     const { client, output, server } = await clientWorld();
     const image = await client().generate({ ...SOON, output, onProgress });
     expect(image).toMatchObject({ ok: true, charged: "yes", files: [{ bytes: png().length }] });
-    expect(image.warnings).toEqual(["onProgress failed: no display. The call went on."]);
+    expect(image.warnings).toEqual(["onProgress failed: no display. The call continued."]);
     expect(server.submits()).toHaveLength(1);
   });
 

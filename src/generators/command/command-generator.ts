@@ -117,7 +117,9 @@ class CommandGenerator implements Generator {
 async function kept(output: string, file: string): Promise<string> {
   const stats = await lstat(output).catch(() => null);
   if (stats === null || !stats.isFile() || stats.size === 0)
-    throw new GeneratorError("The command ended well, but wrote no image to {output}.", { kind: "refused" });
+    throw new GeneratorError("The command exited with code 0, but wrote no image to {output}.", {
+      kind: "refused",
+    });
   await chmod(output, 0o600);
   const opened = await open(output, "r+");
   await opened.sync().finally(() => opened.close());

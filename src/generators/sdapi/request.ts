@@ -31,6 +31,6 @@ function modelFields(model: string): Record<string, unknown> {
 async function imageOf(job: GeneratorJob, deps: ReferenceDeps): Promise<string> {
   const [image, ...more] = await referenceFiles(job, path.join(job.folder, "reference"), deps);
   if (image !== undefined && more.length === 0) return readFile(image.file, "base64");
-  const message = `A server of this form takes one reference image, and there are ${job.references.length}. Nothing was sent.`;
+  const message = `An sdapi server takes one reference image, and there are ${job.references.length}. Nothing was sent.`;
   throw new GeneratorError(message, { kind: "refused" });
 }

@@ -60,7 +60,7 @@ function modelsText(models: readonly string[] | null): string {
   return models.length === 1 ? `, with the model ${models[0]}` : `, with ${models.length} models`;
 }
 
-const FIX_COMMAND = "Give the program's whole path, and see that it may be run.";
+const FIX_COMMAND = "Use the program's full path, and make it executable.";
 const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
 
 /** Whether the generator takes the key. */

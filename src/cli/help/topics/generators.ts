@@ -12,23 +12,23 @@ export const TOPIC: Topic = [
   ["openai", "OpenAI, with the key in OPENAI_API_KEY"],
   [
     "<url>",
-    "a server of OpenAI's form (POST /v1/images/generations): sd-server, Ollama, LocalAI, vLLM-Omni, SGLang, LiteLLM, hosted ones. /v1 is added where the URL has no path; openai:<url> is the same",
+    "an OpenAI-compatible server (POST /v1/images/generations): sd-server, Ollama, LocalAI, vLLM-Omni, SGLang, LiteLLM, hosted ones. /v1 is added where the URL has no path; openai:<url> is the same",
   ],
   [
     "sdapi:<url>",
-    "a server of AUTOMATIC1111's form (POST /sdapi/v1/txt2img): AUTOMATIC1111, Forge, SD.Next, KoboldCpp, Draw Things, sd-server",
+    "a server with AUTOMATIC1111's API (POST /sdapi/v1/txt2img): AUTOMATIC1111, Forge, SD.Next, KoboldCpp, Draw Things, sd-server",
   ],
   ["command:<line>", "a program, run once for each image"],
   "",
   "Options (and settings of the same names: generatorModel, …):",
-  ["--generator-model <name>", "the model where --model does not say one; names are handed on as they are"],
+  ["--generator-model <name>", "the model if --model is not given; names are passed on unchanged"],
   [
     "--generator-side <px>",
     "longest side for 1K or no quality (default 1024); 2K is twice, 4K four times as long",
   ],
   [
     "--generator-size <form>",
-    "how a size is sent: WxH, width,height or aspect_ratio; default: as the server's form has it",
+    "how a size is sent: WxH, width,height or aspect_ratio; default: as the server is known to take it",
   ],
   ["--generator-concurrency <n>", "images made at once, over all imggen processes (default 1)"],
   ["--generator-timeout <duration>", "longest time for one image (default 10m)"],
@@ -75,9 +75,12 @@ export const TOPIC: Topic = [
   ["{promptFile}", "a file with the prompt, in UTF-8"],
   [
     "{prompt}",
-    "the prompt as an argument. Some programs act on what is in it: ImageMagick reads a file where it begins with @, and replaces % and \\. Take {promptFile} where you can",
+    "the prompt as an argument. Some programs act on what is in it: ImageMagick reads a file where it begins with @, and replaces % and \\. Use {promptFile} where you can",
   ],
-  ["{output}", "where the image goes: output.png. What it is, its bytes say: PNG, JPEG, WebP, GIF or AVIF"],
+  [
+    "{output}",
+    "where the image goes: output.png. Its format is recognised by its content: PNG, JPEG, WebP, GIF or AVIF",
+  ],
   ["{width} {height}", "in pixels"],
   ["{seed}", "the field seed, else a number of its own for each image"],
   [
