@@ -48,7 +48,7 @@ function sessionOf(options: ClientOptions): ClientSession {
     ...given("IMGGEN_MATRIX", matrix),
   };
   const read = () => readSettings(settingsFile(folders.config));
-  const settings = new EffectiveSettings(overridden, read, generatorSettings(options));
+  const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
   // As with the others: what is wrong with an option is said here.
   if (setting !== undefined) ownGenerator(setting, { settings, context });

@@ -27,13 +27,19 @@ export class EffectiveSettings {
   readonly #env: Environment;
   readonly #read: () => Settings;
   readonly #flags: SettingFlags;
+  readonly #isSandbox: boolean;
   #file: Settings | undefined;
 
-  /** @param read reads the config file @throws SettingsError @param flags those that every command takes */
-  constructor(env: Environment, read: () => Settings, flags: SettingFlags = {}) {
+  /**
+   * @param read reads the config file @throws SettingsError
+   * @param flags those that every command takes
+   * @param isSandbox whether the embedded sandbox takes the place of every service and generator
+   */
+  constructor(env: Environment, read: () => Settings, flags: SettingFlags = {}, isSandbox = false) {
     this.#env = env;
     this.#read = read;
     this.#flags = flags;
+    this.#isSandbox = isSandbox;
   }
 
   /** Reads the config file again when it is next needed, for what outlasts a change of it. */
@@ -61,15 +67,16 @@ export class EffectiveSettings {
   }
 
   /**
-   * The user's own generator, where it takes the place of a service: what a flag names goes before the environment, and
-   * that before the config. At once, because a client tells its models at once.
+   * The user's own generator, where it takes the place of a service: the sandbox goes before it; what a flag names goes
+   * before the environment, and that before the config. At once, because a client tells its models at once.
    * @throws UsageError where one place names a generator and a base URL, SettingsError
    */
   generator(): Effective | undefined {
+    if (this.#isSandbox) return undefined;
     const generator = this.#generatorInEffect();
-    const [lonely] = Object.values(this.#flags);
-    if (generator === undefined && lonely !== undefined)
-      throw new UsageError(`${lonely.label} is for a generator, and none is set.`, {
+    const [stray] = Object.values(this.#flags);
+    if (generator === undefined && stray !== undefined)
+      throw new UsageError(`${stray.label} is for a generator, and none is set.`, {
         hint: "Add --generator <spec>. More: imggen help generators",
       });
     return generator;

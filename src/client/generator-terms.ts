@@ -18,11 +18,9 @@ export function termsUnasked(own: OwnGenerator, source: GeneratorSource): Genera
 }
 
 /** The same where a client must tell at once. @returns null without a generator */
-export function termsAtOnce(
-  session: Pick<ClientSession, "isSandbox"> & GeneratorSource,
-): GeneratorTerms | null {
-  const setting = session.isSandbox ? undefined : session.settings.generator();
-  return setting === undefined ? null : termsUnasked(ownGenerator(setting, session), session);
+export function termsAtOnce(source: GeneratorSource): GeneratorTerms | null {
+  const setting = source.settings.generator();
+  return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
 }
 
 /** By what requests to a generator are checked. It is asked for its models where nothing says which one to use. */

@@ -9,7 +9,6 @@ import type { ProcessContext } from "./this-process.ts";
 export interface MatrixSource {
   context: Pick<ProcessContext, "resolvePath">;
   settings: Pick<EffectiveSettings, "matrixFile" | "generator">;
-  isSandbox: boolean;
   /** The profile that the settings are of; null for those without a name. */
   profile?: { name: string } | null;
 }
@@ -19,21 +18,18 @@ export interface MatrixSource {
  * they are those that it is known to have; it may have others. @throws UsageError, SettingsError
  */
 export function matrixInEffect(source: MatrixSource): Matrix {
-  const generator = source.isSandbox ? undefined : source.settings.generator();
+  const generator = source.settings.generator();
   if (generator === undefined) return serviceMatrix(source);
   const builtIn = knownModels(parseGeneratorSpec(generator.value, generator.label));
   return withMatrixFile(source, { builtIn, added: { promptLimit: Number.MAX_SAFE_INTEGER } });
 }
 
 /** The models of the service, and of the sandbox, changed by the matrix file. @throws UsageError, SettingsError */
-export function serviceMatrix(source: Omit<MatrixSource, "isSandbox">): Matrix {
+export function serviceMatrix(source: MatrixSource): Matrix {
   return withMatrixFile(source, { builtIn: MODELS, added: {} });
 }
 
-function withMatrixFile(
-  { settings, context, profile = null }: Omit<MatrixSource, "isSandbox">,
-  base: MatrixBase,
-): Matrix {
+function withMatrixFile({ settings, context, profile = null }: MatrixSource, base: MatrixBase): Matrix {
   const setting = settings.matrixFile();
   if (setting === undefined) return base.builtIn;
   const advice = `${MATRIX_FORM}\n${withoutMatrixFile(setting, profile)}`;

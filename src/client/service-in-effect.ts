@@ -5,9 +5,9 @@ import type { ClientSession } from "./session.ts";
 
 /** The user's own generator, where it takes the place of a service; else null. What reads it is loaded only then. */
 export async function generatorInEffect(
-  session: Pick<ClientSession, "isSandbox" | "settings" | "context">,
+  session: Pick<ClientSession, "settings" | "context">,
 ): Promise<OwnGenerator | null> {
-  const setting = session.isSandbox ? undefined : session.settings.generator();
+  const setting = session.settings.generator();
   if (setting === undefined) return null;
   const { ownGenerator } = await import("./own-generator.ts");
   return ownGenerator(setting, session);

@@ -101,8 +101,8 @@ export async function readRequestFlags(flags: RequestFlags, session: Session): P
 }
 
 /** Whether a setting is the service's default model: which one the user's own generator has, its terms say. */
-function isOfService(name: string, { source }: Effective, { isSandbox, settings }: Session): boolean {
-  return name === "model" && source !== "flag" && !isSandbox && settings.generator() !== undefined;
+function isOfService(name: string, { source }: Effective, { settings }: Session): boolean {
+  return name === "model" && source !== "flag" && settings.generator() !== undefined;
 }
 
 /** The values that flags give; those that are not set are absent. @throws UsageError */

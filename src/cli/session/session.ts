@@ -53,7 +53,7 @@ export class Session implements ClientSession {
       this.requireProfile();
       return readSettings(settingsFile(this.#settingsFolder));
     };
-    this.settings = new EffectiveSettings(context.env, read, generatorSettings(options));
+    this.settings = new EffectiveSettings(context.env, read, generatorSettings(options), this.isSandbox);
   }
 
   /** The profile in use, and what chose it; null for the settings without a name. */
@@ -122,7 +122,7 @@ export class Session implements ClientSession {
   }
 
   #hasGenerator(): boolean {
-    return !this.isSandbox && isThere(() => this.settings.generator());
+    return isThere(() => this.settings.generator());
   }
 
   /** A command to paste, for the profile in use. */

@@ -125,9 +125,9 @@ async function showCompared({ comparison, ends, result, sheet }: Compared, sessi
 async function axis(
   name: "model" | "ratio" | "quality",
   flag: string[] | undefined,
-  { settings, isSandbox }: Session,
+  { settings }: Session,
 ): Promise<string[]> {
-  const isOfService = name === "model" && !isSandbox && settings.generator() !== undefined;
+  const isOfService = name === "model" && settings.generator() !== undefined;
   const setting = flag === undefined && !isOfService ? await settings.get(name) : undefined;
   const values = (flag ?? [setting?.value ?? ""]).flatMap((each) => each.split(","));
   const given = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
