@@ -119,14 +119,15 @@ export async function findImages(folder: string): Promise<FoundImage[]> {
       if (entry.name.endsWith(THUMBNAILS) && (await holdsThumbnails(file))) continue;
       // A folder that cannot be read hides its own images alone.
       if (entry.isDirectory()) await walk(name).catch(() => {});
-      else if (typeNamed(entry.name) !== null) found.push(...(await look(name, file)));
+      else if (typeNamed(entry.name) !== null) found.push(...(await regularFile(name, file)));
     }
   };
   await walk("");
   return found;
 }
 
-async function look(name: string, file: string): Promise<FoundImage[]> {
+/** The file, in a list; an empty one if it is no regular file. */
+async function regularFile(name: string, file: string): Promise<FoundImage[]> {
   const stats = await promises.stat(file).catch(() => null);
   return stats?.isFile() ? [{ name, path: file, bytes: stats.size, modifiedMs: stats.mtimeMs }] : [];
 }

@@ -7,7 +7,7 @@ import type { GeneratorSpec } from "./spec.ts";
 const OPENAI_URL = "https://api.openai.com/v1";
 
 /**
- * A generator as it is written: `openai`, a URL of a server of OpenAI's form, `openai:<url>`, `sdapi:<url>` or
+ * A generator as it is written: `openai`, the URL of an OpenAI-compatible server, `openai:<url>`, `sdapi:<url>` or
  * `command:<command line>`. The `name` of the result is read as the same generator again.
  * @param label names the option in messages @throws UsageError
  */

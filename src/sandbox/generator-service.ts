@@ -20,11 +20,11 @@ import { listenOnLoopback } from "./listen.ts";
 import { Admission } from "./queue/admission.ts";
 import { adoptInOrder } from "./queue/adopt.ts";
 import type { AccountKey } from "./queue/condition.ts";
-import { Line } from "./queue/line.ts";
 import { SharedPause } from "./queue/pause.ts";
 import { Queue, type QueueEvent } from "./queue/queue.ts";
 import { GeneratorSlots } from "./queue/slots.ts";
 import { QueuedTasks } from "./queue/task-folder.ts";
+import { WaitQueue } from "./queue/wait-queue.ts";
 import { refusal } from "./reply.ts";
 import { loadSecret } from "./state/secret.ts";
 
@@ -142,8 +142,8 @@ async function openQueue(options: GeneratorServiceOptions) {
     retriesAccount: adoptsAll,
     onPause: (paused) => onEvent({ kind: "paused", ...paused }),
   });
-  const line = new Line(within("waiting"), clock);
-  const queue = new Queue({ ...requestDeps(options), tasks, slots, line, admission, onEvent });
+  const waitQueue = new WaitQueue(within("waiting"), clock);
+  const queue = new Queue({ ...requestDeps(options), tasks, slots, waitQueue, admission, onEvent });
   const claims = within("claims");
   const collected = new CollectedImages(within("collected"), clock);
   // What stays for longer does no harm.

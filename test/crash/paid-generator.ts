@@ -1,39 +1,24 @@
-import { createServer, type Server, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { buildPng } from "../lib/image/builders.ts";
 import { response } from "../support/scripted-server.ts";
+import { SocketServer } from "./socket-server.ts";
 
 /** The moments of one request at which the program can be killed. */
 export const MOMENTS = ["connected", "headers", "body", "first byte", "half a reply", "last byte"] as const;
 
 export type Moment = (typeof MOMENTS)[number];
 
-/** Plays a server of OpenAI's form that is paid for each image, and keeps the truth about what it was asked. */
-export class PaidGenerator {
+/** Plays an OpenAI-compatible server that is paid for each image, and keeps the truth about what it was asked. */
+export class PaidGenerator extends SocketServer {
   /** The task id of each request whose head came, in their order. */
   readonly requests: string[] = [];
   /** The task ids of those whose image was made, and is paid for. */
   readonly paid: string[] = [];
   /** Called at each moment. Whether the program is gone: then nothing else is sent. */
   onMoment: (moment: Moment) => boolean = () => false;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
 
   constructor() {
-    this.#server = createServer((socket) => this.#serve(socket));
-  }
-
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  get origin(): string {
-    const address = this.#server.address();
-    return `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
+    super((socket) => this.#serve(socket));
   }
 
   /** The image that a request was paid for, unlike that of any other. @param number from 1 */
@@ -42,9 +27,6 @@ export class PaidGenerator {
   }
 
   #serve(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on("close", () => this.#sockets.delete(socket));
-    socket.on("error", () => {});
     if (this.onMoment("connected")) return;
     let buffered = Buffer.alloc(0);
     let taskId: string | null = null;

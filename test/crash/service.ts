@@ -1,6 +1,7 @@
-import { createServer, type Server, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { buildPng } from "../lib/image/builders.ts";
 import { response, success } from "../support/scripted-server.ts";
+import { SocketServer } from "./socket-server.ts";
 import { type Stage, StageWatch } from "./stages.ts";
 
 /** One accepted submit: what the account was charged for. */
@@ -20,7 +21,7 @@ interface ServiceOptions {
 }
 
 /** Plays the service for one world, and keeps the truth about what was submitted. */
-export class CrashService {
+export class CrashService extends SocketServer {
   readonly charges: Charge[] = [];
   /** The prompt of every POST that was not turned away with 429, accepted or not. */
   readonly posted: string[] = [];
@@ -31,28 +32,12 @@ export class CrashService {
   /** Sees the stages of the run that is under way. */
   watch = new StageWatch(null);
   readonly #options: ServiceOptions;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
   readonly #polls = new Map<string, number>();
   readonly #images = new Map<string, Buffer[]>();
 
   constructor(options: ServiceOptions) {
+    super((socket) => this.#serve(socket));
     this.#options = options;
-    this.#server = createServer((socket) => this.#serve(socket));
-  }
-
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  get origin(): string {
-    const address = this.#server.address();
-    return `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
   }
 
   /** The images of a task, each unlike any other. */
@@ -66,9 +51,6 @@ export class CrashService {
   }
 
   #serve(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on("close", () => this.#sockets.delete(socket));
-    socket.on("error", () => {});
     if (this.watch.strikes("connected", socket)) return;
     let buffered = Buffer.alloc(0);
     socket.on("data", (chunk) => {

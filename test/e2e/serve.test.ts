@@ -13,7 +13,7 @@ import { pause } from "../support/scripts.ts";
 /** What becomes of a request. @param number counts all requests, from 1 */
 type Behaviour = (reply: () => void, number: number) => void;
 
-/** A server of OpenAI's form, and how often each task asked it for an image. */
+/** An OpenAI-compatible server, and how often each task asked it for an image. */
 async function imageServer(behave: Behaviour = (reply) => reply()) {
   const asked = new Map<string, number>();
   let [count, open, mostOpen] = [0, 0, 0];

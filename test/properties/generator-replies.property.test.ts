@@ -5,7 +5,7 @@ import { readAnswer } from "../../src/generators/openai/answer.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 
-// What a server of OpenAI's form may send: anything at all.
+// What an OpenAI-compatible server may send: anything at all.
 
 const text = fc.string({ unit: anyCharacter, maxLength: 40 });
 const nested = fc.letrec((tie) => ({

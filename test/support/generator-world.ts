@@ -3,7 +3,7 @@ import { png } from "./images.ts";
 import { liveServer } from "./live-server.ts";
 import { type Behaviour, response, type ScriptedServer } from "./scripted-server.ts";
 
-/** A generator of OpenAI's form on loopback, and commands that use it. */
+/** An OpenAI-compatible generator on loopback, and commands that use it. */
 export interface GeneratorWorld extends Omit<CommandWorld, "server"> {
   generator: ScriptedServer;
   /** Another service than the generator, which is configured too: nothing may reach it. */
@@ -49,7 +49,7 @@ export const makesImage: Behaviour = (_request, socket) => {
   socket.write(response(200, JSON.stringify({ created: 1, data, usage: { total_tokens: 12 } })));
 };
 
-/** A refusal in OpenAI's form. */
+/** A refusal as OpenAI writes it. */
 export function refuses(status: number, code: string, message = "no"): Behaviour {
   return (_request, socket) => {
     socket.write(response(status, JSON.stringify({ error: { message, type: "error", code } })));

@@ -65,7 +65,7 @@ export async function generate(
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
 }
 
-/** The queue before a generator ends with the command, and what waits in it would wait for nobody. */
+/** The queue of a generator is part of this process: nothing would run a task after the command has ended. */
 function noQueueLeft({ name }: OwnQueue): UsageError {
   return new UsageError(
     ({ noWait }) => `${noWait} needs imggen serve: without it the task ends with this command.`,

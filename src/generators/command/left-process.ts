@@ -12,7 +12,7 @@ export function noteProcess(folder: string, pid: number): void {
   if (identity !== null) writeFileSync(path.join(folder, FILE), JSON.stringify(identity), { mode: 0o600 });
 }
 
-/** Kills a command that a killed process has left behind, and what it has started: it would work for nobody. */
+/** Kills a command that a killed process has left behind, and what it has started: nobody waits for its image. */
 export function endLeftProcess(folder: string): void {
   const left = noted(path.join(folder, FILE));
   if (left !== null && systemProcesses().isAlive(left)) signalGroup(left.pid, "SIGKILL");

@@ -16,7 +16,7 @@ export type Answer =
 type Usage = Readonly<Record<string, unknown>> | null;
 
 /**
- * Reads a successful reply in any of the forms that servers of OpenAI's form use: JSON with `b64_json` or a URL, a stream
+ * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream
  * of events, or the image itself. A reply that was cut short counts where its JSON is whole.
  */
 export async function readAnswer({ headers, body, cut }: StoredReply): Promise<Answer> {

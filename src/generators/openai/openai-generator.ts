@@ -17,7 +17,7 @@ import { readAnswer } from "./answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
 import { type ServerForm, serverFormOf } from "./servers.ts";
 
-/** A server of OpenAI's form: `POST <base>/images/generations`, and `/images/edits` with reference images. */
+/** An OpenAI-compatible server: `POST <base>/images/generations`, and `/images/edits` with reference images. */
 export function openAiGenerator(
   { url }: { url: string },
   options: GeneratorOptions,

@@ -1,6 +1,6 @@
 import type { GeneratorOptions } from "../spec.ts";
 
-/** How one server differs from the others of OpenAI's form. */
+/** How one OpenAI-compatible server differs from the others. */
 export interface ServerForm {
   /** How it is told a size, unless the user says otherwise. */
   sizeForm: NonNullable<GeneratorOptions["sizeForm"]>;
@@ -19,7 +19,7 @@ export interface ServerForm {
   isOpenAi: boolean;
 }
 
-/** A server that is not known: OpenAI's form as most of them have it. */
+/** A server that is not known: as most OpenAI-compatible ones are. */
 const ANY: ServerForm = {
   sizeForm: "WxH",
   responseFormat: "b64_json",

@@ -3,12 +3,12 @@ import { errorText } from "../../lib/error-text.ts";
 import type { Admission } from "./admission.ts";
 import type { AccountKey } from "./condition.ts";
 import { Entries, type Entry, progressOf, type RunningPhase } from "./entries.ts";
-import type { Line } from "./line.ts";
 import { isPaidTask, makeImage, type RequestDeps } from "./make-image.ts";
 import { GivenUpError } from "./request-end.ts";
 import type { GeneratorSlots, Slot, SlotResult } from "./slots.ts";
 import type { QueuedTask, QueuedTasks, TaskFolder } from "./task-folder.ts";
 import { type EndedState, isEnded, mayBeSent } from "./task-state.ts";
+import type { WaitQueue } from "./wait-queue.ts";
 
 /** What becomes of a queue's tasks, for its log. */
 export type QueueEvent =
@@ -20,7 +20,7 @@ export type QueueEvent =
 export interface QueueDeps extends RequestDeps {
   tasks: QueuedTasks;
   slots: GeneratorSlots;
-  line: Line;
+  waitQueue: WaitQueue;
   admission: Admission;
   onEvent: (event: QueueEvent) => void;
 }
@@ -96,9 +96,9 @@ export class Queue {
    * @param onWait called with the number of requests that are waited for, if there are any
    */
   async close(onWait: (count: number) => void = () => {}, graceMs?: number): Promise<void> {
-    const { admission, line } = this.#deps;
+    const { admission, waitQueue } = this.#deps;
     admission.close();
-    line.leave();
+    waitQueue.leave();
     this.#wake();
     const running = this.#entries.all().flatMap(({ folder, phase }) => {
       return phase.name === "running" ? [{ ...phase, isPaid: isPaidTask(folder, this.#deps) }] : [];
@@ -138,20 +138,20 @@ export class Queue {
 
   /** Begins the next task, or waits until that may be possible. */
   async #step(): Promise<void> {
-    const { admission, clock, line } = this.#deps;
+    const { admission, clock, waitQueue } = this.#deps;
     const next = this.#entries.next(clock.monotonicMs());
     const delayMs = next === null ? LONGEST_REST_MS : Math.max(next.dueInMs, await admission.delayMs());
     if (next !== null && delayMs === 0) return this.#tryToBegin(next.entry);
-    line.leave();
+    waitQueue.leave();
     await this.#rest(delayMs);
   }
 
   async #tryToBegin(entry: Entry): Promise<void> {
-    const { line, slots } = this.#deps;
-    const { slot, none } = line.isFirst(entry.folder.task) ? await slots.take() : NOT_FIRST;
+    const { slots, waitQueue } = this.#deps;
+    const { slot, none } = waitQueue.isFirst(entry.folder.task) ? await slots.take() : NOT_FIRST;
     this.#noSlot = none;
     if (slot === null) return this.#rest(TURN_MS);
-    line.leave();
+    waitQueue.leave();
     if (this.#isClosing) await slot.release();
     else this.#begin(entry, slot);
   }
@@ -201,7 +201,7 @@ export class Queue {
       };
       const end = await makeImage(folder, folder.state, this.#deps, watch);
       await admission.onEnd(end);
-      // Such servers work on for nobody.
+      // Its server may still be working on the request.
       isLate = end.kind === "timed out" && !isPaidTask(folder, this.#deps);
       const isAgain = folder.state.name === "queued" && folder.state.results.length === results.length;
       goesOn = !isAgain && !isLate && admission.condition.name === "open";

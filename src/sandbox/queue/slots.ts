@@ -8,7 +8,7 @@ import { replaceWhole } from "../../lib/write-whole.ts";
 
 /** The right to have one task with the generator. */
 export interface Slot {
-  /** @param closedForMs for how long nobody may take it, because the generator still works for nobody; default 0 */
+  /** @param closedForMs for how long nobody may take it, because the generator may still be working; default 0 */
   release(closedForMs?: number): Promise<void>;
 }
 

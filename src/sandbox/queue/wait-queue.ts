@@ -13,7 +13,7 @@ const ABANDONED_MS = 60_000;
  * The order in which tasks get slots, over all processes that share a folder: the oldest first. Each process has a ticket
  * there for its own oldest task, whose name sorts by time, and renews it while it waits.
  */
-export class Line {
+export class WaitQueue {
   readonly #folder: string;
   readonly #clock: Pick<Clock, "now">;
   #ticket: string | null = null;
@@ -23,7 +23,7 @@ export class Line {
     this.#clock = clock;
   }
 
-  /** Waits in the line for a task, in place of the one before. @returns whether no other process has an older one there */
+  /** Waits for a task, in place of the one before. @returns whether no other process has an older one there */
   isFirst({ submittedAt, taskId }: { submittedAt: number; taskId: string }): boolean {
     const ticket = `${String(submittedAt).padStart(15, "0")}-${taskId}`;
     if (ticket !== this.#ticket) this.leave();

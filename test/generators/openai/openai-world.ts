@@ -29,7 +29,7 @@ export interface OpenAiOptions extends Partial<GeneratorOptions> {
   as?: string;
 }
 
-/** A generator of OpenAI's form at this base, closed after the test. */
+/** An OpenAI-compatible generator at this base, closed after the test. */
 export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): Generator {
   const deps = { env: {}, proxies: undefined, clock: quickClock };
   const generator = new OpenAiGenerator(base, serverFormOf(as), { ...OPTIONS, ...options }, deps);

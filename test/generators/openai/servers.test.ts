@@ -17,7 +17,7 @@ import {
   scriptedOpenAi,
 } from "./openai-world.ts";
 
-// A double for each server of OpenAI's form that is known to differ: it takes what the real one takes, and answers as it
+// A double for each OpenAI-compatible server that is known to differ: it takes what the real one takes, and answers as it
 // does. The table of them is in `.github/docs/generators.md`.
 
 async function references(...names: string[]): Promise<GeneratorJob["references"]> {
@@ -256,7 +256,7 @@ describe("Together", () => {
   });
 });
 
-describe("Gemini, in OpenAI's form", () => {
+describe("Gemini, as an OpenAI-compatible server", () => {
   it("says an error in a list, with a code that is a number", async () => {
     const error = { error: { code: 429, message: "Resource exhausted", status: "RESOURCE_EXHAUSTED" } };
     const { generator } = await scriptedOpenAi(answering([error], 429));
