@@ -15,8 +15,14 @@ export function exitCodeOfReport(report: TaskReport): number {
 /**
  * Shows a report to a person: the result on standard output, the rest on standard error.
  * @param which of several tasks it is of: what its lines on standard error begin with
+ * @param isImageOut whether standard output carries an image's bytes, which a path after them would spoil
  */
-export async function renderReport(report: TaskReport, session: Session, which = ""): Promise<void> {
+export async function renderReport(
+  report: TaskReport,
+  session: Session,
+  which = "",
+  isImageOut = false,
+): Promise<void> {
   const { console } = session;
   if (!report.isAwaited && report.taskId !== null && !report.error) {
     await console.result(report.taskId);
@@ -26,8 +32,11 @@ export async function renderReport(report: TaskReport, session: Session, which =
     );
   }
   const isOneScreen = isLiveTerminal(session);
-  for (const { path } of isOneScreen ? [] : report.files)
-    if (path !== null) await console.resultLine({ path });
+  for (const { path } of isOneScreen ? [] : report.files) {
+    if (path === null) continue;
+    if (isImageOut) await console.warn(`Standard output takes one image; another was saved as ${path}`);
+    else await console.resultLine({ path });
+  }
   for (const warning of report.warnings) await console.warn(which + warning);
   if (isOneScreen && report.files.length > 0) {
     const { savedLines } = await import("./saved-lines.ts");

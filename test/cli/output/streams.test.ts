@@ -15,6 +15,13 @@ describe("the streams", () => {
     expect(stderr).not.toContain("\u001b");
   });
 
+  it("-o - writes one image and no path after it: a second one that the service made is named on standard error", async () => {
+    const world = await commandWorld({ poll: completedAt("/1.png", "/2.png") });
+    const { code, stdout, stderr } = await world.run(["generate", "a fox", "-o", "-", ...QUICK]);
+    expect([code, stdout.endsWith("IEND\u{fffd}B`\u{fffd}")]).toEqual([0, true]);
+    expect(stderr).toContain(`another was saved as ${world.cwd}/a-fox-task1-2.png`);
+  });
+
   it("--quiet leaves standard error to errors alone", async () => {
     const world = await commandWorld();
     const args = ["-m", "gamma-image-2", "--quiet"];

@@ -63,7 +63,12 @@ export async function runRequest(
   };
   // Where the user wants the images, unless that is an exact path, or nowhere.
   const folder = flags.output !== undefined && destination.kind === "folder" ? destination.folder : null;
-  return submitShown(spec, { requestTimeoutMs, early }, { viewing, folder }, session);
+  return submitShown(
+    spec,
+    { requestTimeoutMs, early },
+    { viewing, folder, isImageOut: toStandardOutput },
+    session,
+  );
 }
 
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */

@@ -12,6 +12,8 @@ import { withTasksShown } from "../../session/with-tasks.ts";
 
 interface Showing {
   viewing: Viewing;
+  /** Whether standard output carries the image's bytes. */
+  isImageOut: boolean;
   /** The folder that the user wants images in; null if none is named. */
   folder: string | null;
 }
@@ -24,24 +26,20 @@ interface Showing {
 export async function submitShown(
   spec: GenerateSpec,
   options: WorkspaceOptions,
-  { viewing, folder }: Showing,
+  showing: Showing,
   session: Session,
 ): Promise<number> {
   const progress = await createProgress(session.console, session.context, spec.checked);
   const report = await withTasksShown(session, options, progress, async ({ current }) =>
     generate(spec, await current(), (message) => session.console.warn(message)),
   );
-  if (!spec.reuse || !report.reused) return showReport(report, viewing, session);
-  return showReused(report, folder, viewing, session);
+  if (!spec.reuse || !report.reused) return showReport(report, showing, session);
+  return showReused(report, showing, session);
 }
 
 /** Shows an earlier task that was reused. */
-async function showReused(
-  report: TaskReport,
-  folder: string | null,
-  viewing: Viewing,
-  session: Session,
-): Promise<number> {
+async function showReused(report: TaskReport, showing: Showing, session: Session): Promise<number> {
+  const { folder } = showing;
   if (reportStatus(report) !== "unknown") {
     const which = report.taskId ?? report.ledgerId ?? "";
     await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
@@ -49,16 +47,20 @@ async function showReused(
   const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
   const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);
   const warnings = isElsewhere ? [...report.warnings, FOLDER_IGNORED] : report.warnings;
-  return showReport({ ...report, warnings }, viewing, session);
+  return showReport({ ...report, warnings }, showing, session);
 }
 
 const FOLDER_IGNORED =
   "--output was not used: --reuse leaves the images where they were saved, unless it names a file.";
 
-async function showReport(report: TaskReport, viewing: Viewing, session: Session): Promise<number> {
+async function showReport(
+  report: TaskReport,
+  { viewing, isImageOut }: Showing,
+  session: Session,
+): Promise<number> {
   await previewImages(report.files, viewing, session);
   if (session.options.json) await session.json(reportJson(report, FLAG_NAMES));
-  else await renderReport(report, session);
+  else await renderReport(report, session, "", isImageOut);
   await openImages(report.files, viewing, session);
   return exitCodeOfReport(report);
 }
