@@ -44,6 +44,11 @@ export type Destination = SaveOptions &
     | { kind: "stdout"; folder: string; template: string }
   );
 
+/** Whether images go to the same files. What went to a standard output before is nowhere now. */
+export function isSamePlace(a: Destination, b: Destination): boolean {
+  return a.kind !== "stdout" && isDeepStrictEqual(a, b);
+}
+
 /** How images are saved, wherever they go. */
 export interface SaveOptions {
   /** Whether existing files are replaced. */

@@ -146,7 +146,7 @@ async function isThere(file: string | null): Promise<boolean> {
 
 function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, output }: BatchContext): ResumeSpec {
   const destination = movedDestination(row, record, output);
-  return { wait, destination, fallback: () => destinationOf(row, output) };
+  return { wait, destination, keepsNewer: true, fallback: () => destinationOf(row, output) };
 }
 
 /** Tasks of earlier runs share the batch's rate limiter. */

@@ -1,9 +1,27 @@
 import { constants, promises } from "node:fs";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { isFileOf } from "../../lib/file-digest.ts";
+import { typeNamed } from "../../lib/image/format.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { readRegular } from "../../lib/read-file.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
+
+/** Whether a file is a copy of a saved image: its bytes, or what they are converted to for the file's name. */
+export async function isCopyOf(file: string, { path: source, ...saved }: SavedFile): Promise<boolean> {
+  const type = typeNamed(file);
+  const isSource = async () => source !== null && (await isFileOf(source, saved).catch(() => false));
+  if (source !== null && type !== null && saved.mediaType !== `image/${type}` && (await isSource())) {
+    const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
+    try {
+      if (isWritable(type)) return readRegular(file).equals(await convertedImage(readRegular(source), type));
+    } catch (error) {
+      // Then a copy has the bytes as they are, whatever its name says.
+      if (!(error instanceof UndecodableError)) return false;
+    }
+  }
+  return isFileOf(file, saved).catch(() => false);
+}
 
 /**
  * Copies an image that was saved before to `temporary`, a name that no other process uses, and checks the copy by its

@@ -117,10 +117,10 @@ async function publishAs(
 async function replace(
   temporary: string,
   file: string,
-  { date }: SaveSpec,
+  { keepsSinceMs }: SaveSpec,
   { published, clock }: TaskDeps,
 ): Promise<"published" | "exists"> {
-  if (!(await published.take(file, date.getTime()))) return "exists";
+  if (!(await published.take(file, keepsSinceMs))) return "exists";
   try {
     // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
     const now = new Date(clock.now());

@@ -27,15 +27,15 @@ export class RunFileNames {
 
   /**
    * Takes a name for an image or a sidecar that is to replace the existing file.
-   * @param submittedMs when its task was submitted: --overwrite does not replace a newer file
+   * @param keepsSinceMs a file as new as this is kept, even if it is older than the run
    * @returns false if the name is another image's, or the existing file must not be replaced
    */
-  async take(file: string, submittedMs: number): Promise<boolean> {
+  async take(file: string, keepsSinceMs: number): Promise<boolean> {
     const key = await keyOf(file);
     if (this.#taken.has(key)) return false;
     // Before the first await, so that only one of two concurrent images gets the name.
     this.#taken.add(key);
-    if (await this.#mayBeReplaced(file, key, Math.min(this.#beganMs, submittedMs))) return true;
+    if (await this.#mayBeReplaced(file, key, Math.min(this.#beganMs, keepsSinceMs))) return true;
     this.#taken.delete(key);
     return false;
   }

@@ -123,13 +123,13 @@ async function downloaded(
 async function addSidecar(
   file: SavedFile,
   temporary: string,
-  { destination, facts, date }: SaveSpec,
+  { destination, facts, keepsSinceMs }: SaveSpec,
   deps: TaskDeps,
 ): Promise<string | null> {
   if (!destination.sidecar || file.path === null || facts === null) return null;
   const { writeSidecar } = await import("./sidecar.ts");
   const { overwrite } = destination;
-  const place = { image: file.path, temporary, overwrite, submittedMs: date.getTime() };
+  const place = { image: file.path, temporary, overwrite, keepsSinceMs };
   return writeSidecar(file, facts, place, deps);
 }
 

@@ -23,6 +23,8 @@ export interface SaveSpec {
   owned: boolean;
   /** The time of the submit, for names: a resumed task then gets the same name. */
   date: Date;
+  /** `--overwrite` keeps a file that is as new as this, in milliseconds since the epoch: it may be another process's. */
+  keepsSinceMs: number;
   /** Whether a file that an earlier process published just before it ended is recognised, not saved again. */
   recovering: boolean;
 }

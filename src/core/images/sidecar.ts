@@ -56,8 +56,8 @@ export interface SidecarPlace {
   /** A name in the same folder that no other process uses. */
   temporary: string;
   overwrite: boolean;
-  /** When the image's task was submitted: `--overwrite` does not replace a newer file. */
-  submittedMs: number;
+  /** As of `SaveSpec`. */
+  keepsSinceMs: number;
 }
 
 /**
@@ -81,7 +81,7 @@ export async function writeSidecar(
   try {
     await writeSynced(place.temporary, text, fileMode);
     // An image of the same run may have this very name.
-    if (place.overwrite && (await published.take(target, place.submittedMs)))
+    if (place.overwrite && (await published.take(target, place.keepsSinceMs)))
       await whileInUse(() => promises.rename(place.temporary, target));
     else {
       const result = await publish(place.temporary, target, (name) => reserveName(name, ledger.processes));

@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from "node:util";
 import { OutcomeUnknownError } from "../../api/errors.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { mayBeUnderWay, type OwnedTask } from "../../store/owners.ts";
-import { isSameRequest } from "../../task/intent.ts";
+import { isSamePlace, isSameRequest } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -37,9 +36,9 @@ export async function continueEarlier(
   const charged = twins.filter(({ state }) => isResumable(state.name));
   const isRecent = ({ submittedAt }: TaskRecord) => deps.clock.now() - Date.parse(submittedAt) <= LONGEST_MS;
   for (const record of charged.filter(isRecent)) {
-    const isSamePlace = isPlaceOf(record, spec);
-    if (!isSamePlace) await usable(spec, deps);
-    const report = await claimedAndContinued(record, isSamePlace, spec, deps);
+    // Those that are saved already, where the task itself says, are no other files.
+    if (!isSamePlace(spec.destination, record.intent.destination)) await usable(spec, deps);
+    const report = await claimedAndContinued(record, spec, deps);
     if (report !== null) return { ...report, reused: true };
   }
   const unknown = twins.find((record) => isUnknown(record) && !deps.ledger.isUnderWay(record));
@@ -86,23 +85,17 @@ function requireRead(entries: readonly LedgerEntry[]): void {
 /** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */
 async function claimedAndContinued(
   record: TaskRecord,
-  isSamePlace: boolean,
   spec: ContinueSpec,
   deps: TaskDeps,
 ): Promise<TaskReport | null> {
   try {
     const owned = await deps.ledger.claim(record);
-    return typeof owned === "string" ? null : await continued(owned, isSamePlace, spec, deps);
+    return typeof owned === "string" ? null : await continued(owned, spec, deps);
   } catch (error) {
     // It is charged whatever keeps it from being continued.
     if (!(error instanceof ImggenError)) throw error;
     return { ...reportOf(record), error };
   }
-}
-
-/** Whether the images are wanted where the task itself says: then those that are saved already count. */
-function isPlaceOf({ intent }: TaskRecord, { destination }: ContinueSpec): boolean {
-  return destination.kind !== "stdout" && isDeepStrictEqual(destination, intent.destination);
 }
 
 async function usable({ destination }: ContinueSpec, { ledger }: TaskDeps): Promise<void> {
@@ -112,7 +105,6 @@ async function usable({ destination }: ContinueSpec, { ledger }: TaskDeps): Prom
 
 async function continued(
   owned: OwnedTask,
-  isSamePlace: boolean,
   { destination, wait }: ContinueSpec,
   deps: TaskDeps,
 ): Promise<TaskReport> {
@@ -124,8 +116,7 @@ async function continued(
   }
   // Not before: what is submitted needs none of it.
   const { finishOwned } = await import("./resume.ts");
-  const options = { wait, destination: isSamePlace ? null : destination, fallback: () => destination };
-  return finishOwned(owned, options, ofOneAccount(deps));
+  return finishOwned(owned, { wait, destination, fallback: () => destination }, ofOneAccount(deps));
 }
 
 function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {

@@ -8,14 +8,9 @@ import type { WaitSettings } from "../polling/wait.ts";
 import { finishTask } from "./finish.ts";
 import type { TaskReport } from "./report.ts";
 
-/** Whether a path holds a task's first image: then it is not in the way of the same image. */
-export async function isFirstImage(path: string, { files: [first] }: TaskReport): Promise<boolean> {
-  return first !== undefined && isWhole({ ...first, path });
-}
-
 /** Puts the images of a saved task under a further name: from its files if they are whole, else from the service. */
 export async function copyOf(
-  { taskId, files }: Extract<TaskState, { name: "saved" }>,
+  { taskId, acceptedAt, files }: Extract<TaskState, { name: "saved" }>,
   destination: Extract<Destination, { kind: "file" }>,
   wait: WaitSettings | null,
   report: TaskReport,
@@ -25,13 +20,13 @@ export async function copyOf(
     Boolean,
   );
   if (areHere && files[0]?.path === destination.path) return { ...report, isSavedBefore: true };
-  // Without its age, a file that is newer than the task can be replaced under --overwrite.
   const task = {
     taskId,
     writer: null,
     destination,
-    acceptedAtMs: null,
+    acceptedAtMs: Date.parse(acceptedAt),
     recovering: true,
+    replacesNewer: true,
     saved: [],
     copies: files,
   };

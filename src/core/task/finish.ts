@@ -23,6 +23,8 @@ export interface AcceptedTask {
   acceptedAtMs: number | null;
   /** Whether another process has worked on it before. */
   recovering: boolean;
+  /** Whether a file that is newer than the task is replaced under --overwrite: its place was asked for in this run. */
+  replacesNewer?: boolean;
   /** The images that process saved, by the position of their result URL. */
   saved: readonly (SavedFile | null)[];
   /** Files of its images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
@@ -180,6 +182,7 @@ async function saveTask(
     ...spent,
   };
   const result: SaveResult = { files: [], warnings: [] };
+  const date = new Date(task.acceptedAtMs ?? deps.clock.now());
   const spec = {
     taskId: task.taskId,
     request: report.request,
@@ -190,7 +193,8 @@ async function saveTask(
     copies: task.copies ?? [],
     freshUrls: () => freshUrls(task.taskId, deps),
     stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
-    date: new Date(task.acceptedAtMs ?? deps.clock.now()),
+    date,
+    keepsSinceMs: task.replacesNewer ? Number.POSITIVE_INFINITY : date.getTime(),
     recovering: task.recovering,
     owned: task.writer !== null,
   };

@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import type { Destination } from "../../task/intent.ts";
+import { type Destination, type Intent, isSamePlace } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
@@ -17,6 +17,8 @@ export interface ResumeSpec {
   wait: WaitSettings;
   /** Where to save what is finished now, in place of where the task itself says. */
   destination: Destination | null;
+  /** Whether a file there that is newer than the task is kept under --overwrite: another row of a batch may be saved in it. */
+  keepsNewer?: boolean;
   /** Where a task goes that the ledger does not hold. @throws SaveFailedError if that is the working folder, and gone */
   fallback: () => Destination;
 }
@@ -125,10 +127,20 @@ export async function finishOwned(
     destination: options.destination ?? recoveryDestination(intent.destination),
     acceptedAtMs: Date.parse(state.acceptedAt),
     recovering: true,
+    replacesNewer: replacesNewer(options),
     // Where another place is asked for, all of it is wanted there.
-    saved: state.name === "completed" && options.destination === null ? state.partlySaved : [],
+    saved: state.name === "completed" && isOwnPlace(options, intent) ? state.partlySaved : [],
   };
   return finishTask(task, report, options.wait, taskDeps, seen);
+}
+
+/** What was asked for in this run is meant as it is. */
+function replacesNewer({ destination, keepsNewer }: ResumeSpec): boolean {
+  return destination !== null && !keepsNewer;
+}
+
+function isOwnPlace({ destination }: ResumeSpec, intent: Intent): boolean {
+  return destination === null || isSamePlace(destination, intent.destination);
 }
 
 /** The standard output of the original command is gone, so the image becomes a file. */
@@ -175,8 +187,15 @@ async function saveUnowned(
 ): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(record.intent.service, taskId);
   const destination = options.destination ?? recoveryDestination(record.intent.destination);
-  const acceptedAtMs = Date.parse(acceptedAt);
-  const task = { taskId, writer: null, destination, acceptedAtMs, recovering: true, saved: [] };
+  const task = {
+    taskId,
+    writer: null,
+    destination,
+    acceptedAtMs: Date.parse(acceptedAt),
+    recovering: true,
+    replacesNewer: replacesNewer(options),
+    saved: [],
+  };
   return finishTask(task, factsOf(record), options.wait, taskDeps);
 }
 

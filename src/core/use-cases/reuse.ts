@@ -6,11 +6,12 @@ import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, interruptedError } from "../errors.ts";
+import { isCopyOf } from "../images/copy-image.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { pause } from "../polling/wait.ts";
-import { copyOf, isFirstImage } from "../task/copy-saved.ts";
+import { copyOf } from "../task/copy-saved.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import { claimedElsewhere, recoveryDestination, resumeFound } from "../task/resume.ts";
 import {
@@ -118,7 +119,9 @@ async function reused(
   if (ledger.isUnderWay(record)) return claimedElsewhere(record);
   if (isUnknown(record) || isSubmitting(record, ledger) || hasFailed(record)) return report;
   if (destination?.kind === "file") {
-    if (!(await isFirstImage(destination.path, report))) await requireFree(destination);
+    const [first] = report.files;
+    // Its own copy is not in the way of an image.
+    if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
     if (record.state.name === "saved") return copyOf(record.state, destination, wait, report, deps);
   }
   if (wait === null) return { ...report, isAwaited: report.files.length > 0 };

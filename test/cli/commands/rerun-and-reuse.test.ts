@@ -169,6 +169,21 @@ describe("generate --reuse", () => {
     expect((await readFile(taken)).equals(PICTURE)).toBe(true);
   });
 
+  it("knows a copy that was converted to its name's type, and refuses another file of that type", async () => {
+    const world = await commandWorld();
+    await world.json([...reuse, "-o", "fox.png"]);
+    for (let time = 1; time <= 2; time += 1) {
+      const { code, document } = await world.json([...reuse, "-o", "hen.jpg"]);
+      expect({ code, path: document.files?.[0]?.path }).toEqual({
+        code: 0,
+        path: path.join(world.cwd, "hen.jpg"),
+      });
+    }
+    await writeFile(path.join(world.cwd, "hare.jpg"), PICTURE);
+    expect((await world.json([...reuse, "-o", "hare.jpg"])).code).toBe(2);
+    expect((await readdir(world.cwd)).sort()).toEqual(["fox.png", "hare.jpg", "hen.jpg"]);
+  });
+
   it("where the image is gone: exit 0 with the file from the service, or exit 8 and how to get it", async () => {
     const gone = replies(response(404, ""));
     const world = await commandWorld({
@@ -252,6 +267,20 @@ describe("generate of a request that is unfinished", () => {
     });
     expect((await world.json([...FOX, "--again"])).document).toMatchObject({ ok: true, taskId: "task-3" });
     expect(world.server.submits()).toHaveLength(3);
+  });
+
+  it("replaces what its exact --output has under --overwrite, even if that is newer than the task", async () => {
+    const world = await commandWorld();
+    for (const output of [["-o", "out.png", "--overwrite"], []]) {
+      await world.json([...FOX, "--no-wait", ...output]);
+      // A file's time is that of the last tick of the system's clock.
+      await pause(20);
+      await writeFile(path.join(world.cwd, "out.png"), "mine");
+      await pause(20);
+      const { document } = await world.json([...FOX, "-o", "out.png", "--overwrite"]);
+      expect(document).toMatchObject({ reused: true, files: [{ path: path.join(world.cwd, "out.png") }] });
+      expect(await readdir(world.cwd)).toEqual(["out.png"]);
+    }
   });
 
   it("rerun submits it again all the same", async () => {
