@@ -61,10 +61,10 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
     },
   );
 
-  it("resume shows how many are waited for, and a line for each that names its file once", async () => {
+  it("resume shows how many are finished and which run, and a line for each that names its file once", async () => {
     const world = await unfinished("a fox", "a hare");
     const screen = await Screen.start(["resume", ...OFTEN], { columns: 80, ...world });
-    await screen.shows(/^\S 0 of 2 tasks · 2 waiting$/m);
+    await screen.shows(/^\S 0 of 2 tasks finished\n {2}running: task[12], task[12]$/m);
     expect(await screen.end()).toBe(0);
     const lines = await screen.lines();
     expect(lines).toHaveLength(2);

@@ -35,12 +35,12 @@ export const COMMANDS: Record<string, CommandEntry> = {
   status: {
     group: "Tasks",
     summary: "show the status of tasks",
-    load: () => import("../commands/status/status.ts"),
+    load: () => import("../commands/status.ts"),
   },
   resume: {
     group: "Tasks",
     summary: "finish charged tasks that were not saved",
-    load: () => import("../commands/resume/resume.ts"),
+    load: () => import("../commands/resume.ts"),
   },
   history: {
     group: "Tasks",

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { openLedger } from "../../client/session.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { addOpenOption, openImages } from "../flags/view-flags.ts";
-import { createStatusLine } from "../output/status-line.ts";
+import { createStatusLine } from "../output/live-line.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 

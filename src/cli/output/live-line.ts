@@ -2,11 +2,10 @@ import type { Ora } from "ora";
 import { printable } from "../../lib/escape.ts";
 import type { Context } from "../session/context.ts";
 import { type Paint, PLAIN, TEXT_STYLES } from "../text/colors.ts";
-import { columnsOf, cutTo } from "../text/columns.ts";
 import type { Console } from "../text/console.ts";
 
 /** A line, or lines made for so many columns. */
-export type StatusText = string | ((columns: number) => readonly string[]);
+type StatusText = string | ((columns: number) => readonly string[]);
 
 /** Lines at the end of the terminal that are rewritten as things go on; nothing if there is no terminal. */
 export interface StatusLine {
@@ -16,14 +15,38 @@ export interface StatusLine {
   stop(): void;
 }
 
+export interface StatusLineOptions {
+  /** Colours its lines. */
+  paint?: Paint;
+  /**
+   * Whether results go to standard output while the line is shown. What reads them from a pipe may print them in the
+   * middle of it: `imggen batch … | tee log`.
+   */
+  isBesideResults?: boolean;
+}
+
+/** A status line for this terminal, or for output that is not a terminal. */
+export async function createStatusLine(
+  console: Console,
+  context: Context,
+  { paint = (line) => line, isBesideResults = false }: StatusLineOptions = {},
+): Promise<StatusLine> {
+  const { isTTY, columns } = context.stderr;
+  // A terminal of no width is no place for a spinner: it would try to clear endless lines.
+  const isMixed = isBesideResults && context.stdout.isPipe === true;
+  const isLive = isTTY && !isMixed && columns !== 0 && context.env.TERM !== "dumb" && !console.quiet;
+  return isLive ? createLiveLine(console, context, paint) : { isLive: false, set() {}, stop() {} };
+}
+
 const SPINNER_COLUMNS = 2;
 const DEFAULT_COLUMNS = 80;
 /** How often it is checked whether a program that the shell moved to the background is in the foreground again. */
 const CHECK_MS = 80;
 
 /** A spinner and a few lines of text that stay at the end of a terminal, whatever else is written to it. */
-export async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
+async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
   const { default: ora } = await import("ora");
+  const { columnsOf, cutTo } = await import("../text/columns.ts");
   const { stderr } = context;
   const hasColors = (await console.style("stderr")) !== PLAIN;
   const spinner: Ora = ora({
@@ -32,6 +55,9 @@ export async function createLiveLine(console: Console, context: Context, paint: 
     color: hasColors ? TEXT_STYLES.activity : false,
   });
   const columns = () => stderr.columns || DEFAULT_COLUMNS;
+  /** How many more rows than lines the terminal needs; each line is indented by the width of the spinner. */
+  const addedRows = (lines: readonly string[]) =>
+    lines.reduce((sum, line) => sum + Math.ceil((columnsOf(line) + SPINNER_COLUMNS) / columns()) - 1, 0);
   let resting = true;
   let isInBackground = false;
   let text: StatusText = "";
@@ -63,7 +89,7 @@ export async function createLiveLine(console: Console, context: Context, paint: 
   // clear too few rows than one that is not ours.
   const onResize = () => {
     if (resting || isInBackground) return;
-    const rows = Math.min(addedRows(drawn, columns()), addedRows(drawnBefore, columns()));
+    const rows = Math.min(addedRows(drawn), addedRows(drawnBefore));
     spinner.stop();
     if (columns() < drawnAt) console.clearAbove(rows);
     draw();
@@ -105,11 +131,6 @@ export async function createLiveLine(console: Console, context: Context, paint: 
       spinner.stop();
     },
   };
-}
-
-/** How many more rows than lines a terminal needs; each line is indented by the width of the spinner. */
-function addedRows(lines: readonly string[], columns: number): number {
-  return lines.reduce((sum, line) => sum + Math.ceil((columnsOf(line) + SPINNER_COLUMNS) / columns) - 1, 0);
 }
 
 /**

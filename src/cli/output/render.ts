@@ -1,10 +1,12 @@
 import { STILL_RUNNING } from "../../client/exit-codes.ts";
 import { describeFailure, resumeCommand } from "../../client/failure.ts";
-import { interruptedError } from "../../core/errors.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
-import { costsOf, creditsText, failureLines, savedWord } from "../text/phrases.ts";
+import { hasSymbols, SAVED_MARK } from "../text/colors.ts";
+import { roomOn, type WholeLine } from "../text/fit.ts";
+import { costsOf, creditsText, failureLines, savedWord, shortPath } from "../text/phrases.ts";
 
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {
@@ -39,10 +41,10 @@ export async function renderReport(
   }
   for (const warning of report.warnings) await console.warn(which + warning);
   if (isOneScreen && report.files.length > 0) {
-    const { savedLines } = await import("./saved-lines.ts");
-    await console.note(savedLines(report, session, which));
+    await console.note(await savedLines(report, session, which));
   }
-  if (report.error) return renderFailure(report.error, report, session, which);
+  if (report.error)
+    return console.error(failureLines(describeFailure(report.error, FLAG_NAMES, report), which));
   if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
 }
 
@@ -51,57 +53,50 @@ function isLiveTerminal({ console, context: { stdout, stderr } }: Session): bool
   return stdout.isTTY === true && stderr.isTTY === true && !console.quiet;
 }
 
-async function renderFailure(
-  error: Error,
-  report: TaskReport,
-  session: Session,
-  which: string,
-): Promise<void> {
-  await session.console.error(failureLines(describeFailure(error, FLAG_NAMES, report), which));
-}
-
+/** What was saved, where standard output has the names of the files. */
 function savedLine(report: TaskReport, which: string): string {
   const { files } = report;
   const count = files.length === 1 ? "1 image" : `${files.length} images`;
-  const size = files[0]?.width ? [`${files[0].width}×${files[0].height}`] : [];
   const said = report.isSavedBefore ? ":" : "";
-  return `${savedWord(which, report)}${said} ${[count, ...size, ...costsOf(report)].join(", ")}.`;
+  return `${savedWord(which, report)}${said} ${[count, ...sizeOf(files[0]), ...costsOf(report)].join(", ")}.`;
 }
 
-const FIRST_IDS = 20;
-/** In characters. A longer command would fill the screen with the ids of its tasks. */
-const LONGEST_COMMAND = 600;
-
-/** Whether a signal ended the wait for a task. */
-export function isInterrupted({ error }: TaskReport): boolean {
-  return error?.type === "interrupted";
+/** What was saved, for a person at a terminal: each image, and for several what they cost together. */
+async function savedLines(
+  report: TaskReport,
+  { context }: Session,
+  which: string,
+): Promise<(string | WholeLine)[]> {
+  const { files } = report;
+  const mark = hasSymbols(context.env) ? `${SAVED_MARK} ` : "";
+  const text = `${mark}${which}${savedWord(which, report)}`;
+  const costs = costsOf(report);
+  const lines: (string | WholeLine)[] = [];
+  for (const file of files) {
+    const name = file.path === null ? "to standard output" : shortPath(file.path, context);
+    const facts = [...sizeOf(file), ...(files.length === 1 ? costs : [])].join(", ");
+    lines.push(...(await withFacts(text, name, facts, roomOn(context.stderr))));
+  }
+  if (files.length > 1 && costs.length > 0) lines.push(`${files.length} images, ${costs.join(", ")}`);
+  return lines;
 }
 
-/**
- * Names the tasks that a signal leaves unfinished as soon as it arrives: each of them may take its time to end.
- * @param left the tasks that are left, asked for at the signal
- * @param state what they are, after `3 tasks are`
- */
-export function showAtSignal(left: () => readonly string[], session: Session, state: string): void {
-  const { signal } = session.context;
-  const show = () => void showInterrupted(left(), session, state);
-  if (signal.aborted) show();
-  else signal.addEventListener("abort", show, { once: true });
+function sizeOf(file: SavedFile | undefined): string[] {
+  return file?.width ? [`${file.width}×${file.height}`] : [];
 }
 
-/** The first of them, how many there are, and where the rest is. */
-async function showInterrupted(ids: readonly string[], session: Session, state: string): Promise<void> {
-  if (ids.length === 0) return;
-  const { signal } = session.context;
-  const command = session.commandLine();
-  const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
-  const more = ids.length - FIRST_IDS;
-  await session.console.error([
-    `${interruptedError(signal, "yes").message} ${tasks} ${state}:`,
-    ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
-    ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
-    command.length > LONGEST_COMMAND
-      ? "  To resume, run the same command again."
-      : `  Resume with: ${command}`,
-  ]);
+/** A file's name after a text, and facts in brackets after it; each below what it has no room beside. */
+export async function withFacts(
+  text: string,
+  name: string,
+  facts: string,
+  columns: number,
+): Promise<(string | WholeLine)[]> {
+  const { columnsOf } = await import("../text/columns.ts");
+  const whole = `${text} ${name}`;
+  const beside = facts === "" ? whole : `${whole} (${facts})`;
+  if (columnsOf(beside) <= columns) return [beside];
+  const isTooLong = columnsOf(name) + 2 > columns;
+  const named = columnsOf(whole) <= columns ? [{ whole }] : [text, { whole: isTooLong ? name : `  ${name}` }];
+  return facts === "" ? named : [...named, `  ${facts}`];
 }

@@ -5,7 +5,7 @@ import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
 import { claimedText, continuingText } from "../text/phrases.ts";
 import { eventProgress } from "./event-lines.ts";
-import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
+import { createStatusLine, type StatusLineOptions } from "./live-line.ts";
 import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
 
 /** Shows the progress of a task: a spinner on a terminal, a few plain lines elsewhere. */

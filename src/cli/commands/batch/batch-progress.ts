@@ -5,7 +5,7 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { TaskProgressEvent } from "../../../core/task/progress-events.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { eventProgress, rowLine } from "../../output/event-lines.ts";
-import { createStatusLine } from "../../output/status-line.ts";
+import { createStatusLine } from "../../output/live-line.ts";
 import type { Session } from "../../session/session.ts";
 import type { Paint, TextStyle } from "../../text/colors.ts";
 import { hasSymbols } from "../../text/colors.ts";

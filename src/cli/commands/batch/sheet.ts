@@ -10,7 +10,7 @@ import { removeIfPossible } from "../../../lib/durable.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { publish } from "../../../lib/publish.ts";
 import { randomDigits } from "../../../lib/random-digits.ts";
-import { withFacts } from "../../output/saved-lines.ts";
+import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
@@ -23,7 +23,7 @@ const NAME = "contact-sheet.png";
 
 /** Says where the contact sheet is: on a line of its own where it has no room beside its name. */
 export async function showSheet(sheet: string, { console, context }: Session): Promise<void> {
-  await console.note(withFacts("Contact sheet:", sheet, "", roomOn(context.stderr)));
+  await console.note(await withFacts("Contact sheet:", sheet, "", roomOn(context.stderr)));
 }
 
 /**

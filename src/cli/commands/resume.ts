@@ -1,35 +1,37 @@
 import type { Command } from "commander";
-import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
-import { reportJson } from "../../../client/report-json.ts";
-import { openLedger } from "../../../client/session.ts";
-import { resolveFileDestination } from "../../../core/images/destination.ts";
-import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
-import { dismissTask } from "../../../core/task/dismiss.ts";
-import type { TaskReport } from "../../../core/task/report.ts";
-import type { ResumeSpec } from "../../../core/task/resume.ts";
+import { EXIT_CODES, worstOf } from "../../client/exit-codes.ts";
+import { describeFailure } from "../../client/failure.ts";
+import { failureJson, reportJson } from "../../client/report-json.ts";
+import { openLedger } from "../../client/session.ts";
+import { interruptedError } from "../../core/errors.ts";
+import { resolveFileDestination } from "../../core/images/destination.ts";
+import { DEFAULT_TEMPLATE } from "../../core/images/file-name.ts";
+import { dismissTask } from "../../core/task/dismiss.ts";
+import type { TaskReport } from "../../core/task/report.ts";
+import type { ResumeSpec } from "../../core/task/resume.ts";
 import {
   distinct,
   type Resumed,
   type ResumeEvents,
   type ResumeTarget,
   resume,
-} from "../../../core/use-cases/resume.ts";
-import { UsageError } from "../../../lib/error-types.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { describeUnreadable } from "../../../store/ledger-entry.ts";
+} from "../../core/use-cases/resume.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
+import { describeUnreadable } from "../../store/ledger-entry.ts";
 import {
   addPreviewOption,
   previewImages,
   type ViewFlags,
   type Viewing,
   viewingOf,
-} from "../../flags/view-flags.ts";
-import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
-import { exitCodeOfReport, isInterrupted, showAtSignal } from "../../output/render.ts";
-import type { RunWith } from "../../session/command.ts";
-import type { Session } from "../../session/session.ts";
-import { withTasksShown } from "../../session/with-tasks.ts";
-import { createResumeProgress, type ResumeProgress, resumedJson } from "./view.ts";
+} from "../flags/view-flags.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
+import { exitCodeOfReport, renderReport } from "../output/render.ts";
+import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { withTasksShown } from "../session/with-tasks.ts";
 
 interface ResumeFlags extends WaitFlags, ViewFlags {
   output?: string;
@@ -60,10 +62,10 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   if (flags.dismiss) return runDismiss(session, ids);
   const viewing = await viewingOf(flags, session);
   const spec = { ...(await resumeSpec(flags, session)), ids, isSandbox: session.isSandbox };
-  const progress = createResumeProgress(session);
+  const tasks = new TasksShown(session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
-  const resumed = await withTasksShown(session, timeouts, progress, (deps) =>
-    resume(spec, deps, shownEvents(viewing, progress, session)),
+  const resumed = await withTasksShown(session, timeouts, tasks, (deps) =>
+    resume(spec, deps, shownEvents(viewing, tasks, session)),
   );
   const exitCode = exitCodeOf(resumed);
   await show(resumed, ids, exitCode, session);
@@ -98,35 +100,47 @@ async function resumeSpec(flags: ResumeFlags, session: Session): Promise<ResumeS
 }
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
-function shownEvents(viewing: Viewing, progress: ResumeProgress, session: Session): ResumeEvents {
+function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): ResumeEvents {
   const forPeople = !session.options.json;
-  let tasks = 0;
+  let targets: readonly ResumeTarget[] = [];
+  let printed = 0;
   // A task's picture, then its lines, then the next one's.
   let shown = Promise.resolve();
   const left = new Set<ResumeTarget>();
   return {
-    async onBegin({ targets, unreadable }) {
-      tasks = targets.length;
-      for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
-      await progress.begin(tasks);
+    async onBegin(found) {
+      targets = found.targets;
+      for (const entry of found.unreadable) await session.console.warn(describeUnreadable(entry));
+      await tasks.begin(targets.map(idOf));
       for (const target of targets)
         if (target.record === null || "taskId" in target.record.state) left.add(target);
-      if (forPeople && tasks > 1)
-        showAtSignal(() => [...left].map(idOf), session, "charged and not saved yet");
+      if (forPeople && tasks.areSeveral)
+        tasks.nameAtSignal(() => [...left].map(idOf), "charged and not saved yet");
     },
     async onEnd(report, target) {
       left.delete(target);
-      const isInSummary = isInterrupted(report) && tasks > 1;
-      if (!forPeople || isInSummary) return;
+      const at = targets.indexOf(target);
+      tasks.ended(at);
+      if (!forPeople || (isInterrupted(report) && tasks.areSeveral)) return;
       shown = shown
         .catch(() => {})
         .then(async () => {
           await previewImages(report.files, viewing, session);
-          await progress.end(report, idOf(target));
+          tasks.printing(at);
+          printed += 1;
+          const which = tasks.areSeveral
+            ? `${printed} of ${targets.length}${nameIn(report, idOf(target))}: `
+            : "";
+          await renderReport(report, session, which);
         });
       await shown;
     },
   };
+}
+
+/** A task's id before its lines; nothing where its error names it. */
+function nameIn({ error }: TaskReport, id: string): string {
+  return error?.message.includes(id) ? "" : `, ${id}`;
 }
 
 function idOf({ id, record }: ResumeTarget): string {
@@ -152,4 +166,25 @@ async function show(resumed: Resumed, ids: string[], exitCode: number, session: 
   }
   if (reports.length === 0 && unreadable.length === 0)
     await session.console.note("Nothing to resume: no task is unfinished.");
+}
+
+const MOST_IDS = 100;
+
+/** What a script gets of a `resume` of several tasks. */
+function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session: Session): object {
+  const files = unreadable.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
+  const rest = files.length > 0 ? { unreadable: files } : {};
+  const interrupted = reports.filter(isInterrupted);
+  if (interrupted.length === 0)
+    return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)), ...rest };
+  const shown = interrupted.slice(0, MOST_IDS);
+  const ended = reports.filter((report) => !isInterrupted(report));
+  const resume = session.commandLine();
+  const failure = describeFailure(interruptedError(session.context.signal, "yes"), FLAG_NAMES);
+  return {
+    ...failureJson({ ...failure, hint: `Resume with: ${resume}`, resume }),
+    tasks: [...ended, ...shown].map((report) => reportJson(report, FLAG_NAMES)),
+    pending: { count: interrupted.length, taskIds: shown.map(({ taskId }) => taskId) },
+    ...rest,
+  };
 }

@@ -1,24 +1,30 @@
 import type { Command } from "commander";
-import { worstOf } from "../../../client/exit-codes.ts";
-import { resumeCommand } from "../../../client/failure.ts";
-import { statusJson } from "../../../client/report-json.ts";
-import { resolveFileDestination } from "../../../core/images/destination.ts";
-import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
-import { type NamedTask, namedTasks, type StatusEvents, status } from "../../../core/use-cases/status.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { worstOf } from "../../client/exit-codes.ts";
+import { resumeCommand } from "../../client/failure.ts";
+import { statusJson } from "../../client/report-json.ts";
+import { resolveFileDestination } from "../../core/images/destination.ts";
+import { reportStatus, type TaskReport } from "../../core/task/report.ts";
+import {
+  type NamedTask,
+  namedTasks,
+  type StatusEvents,
+  type StatusSpec,
+  status,
+} from "../../core/use-cases/status.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
 import {
   addPreviewOption,
   previewImages,
   type ViewFlags,
   type Viewing,
   viewingOf,
-} from "../../flags/view-flags.ts";
-import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
-import { exitCodeOfReport, isInterrupted, renderReport, showAtSignal } from "../../output/render.ts";
-import type { RunWith } from "../../session/command.ts";
-import type { Session } from "../../session/session.ts";
-import { withTasksShown } from "../../session/with-tasks.ts";
-import { createStatusProgress, type StatusProgress } from "./status-progress.ts";
+} from "../flags/view-flags.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
+import { exitCodeOfReport, renderReport } from "../output/render.ts";
+import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { withTasksShown } from "../session/with-tasks.ts";
 
 interface StatusFlags extends WaitFlags, ViewFlags {
   wait?: boolean;
@@ -54,45 +60,41 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const destination =
     output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const spec = { wait: flags.wait ? settings : null, destination };
-  const progress = createStatusProgress(flags.wait === true, session);
-  const onlyLooks = !flags.wait && destination === null;
-  const options = { requestTimeoutMs: requestTimeout(flags), onlyLooks };
-  const showing = { viewing, isSaving: destination !== null };
-  const reports = await withTasksShown(session, options, progress, async (deps) => {
-    const tasks = await namedTasks(ids, session.context.resolvePath, deps.ledger);
-    return status(tasks, spec, deps, shownEvents(showing, progress, session));
+  const shown = new TasksShown(session);
+  const options = {
+    requestTimeoutMs: requestTimeout(flags),
+    onlyLooks: spec.wait === null && destination === null,
+  };
+  const reports = await withTasksShown(session, options, shown, async (deps) => {
+    const tasks = await namedTasks(ids, resolvePath, deps.ledger);
+    return status(tasks, spec, deps, shownEvents(spec, viewing, shown, session));
   });
   return worstOf(reports.map(exitCodeOfReport));
 }
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
 function shownEvents(
-  { viewing, isSaving }: { viewing: Viewing; isSaving: boolean },
-  progress: StatusProgress,
+  { wait, destination }: StatusSpec,
+  viewing: Viewing,
+  tasks: TasksShown,
   session: Session,
 ): StatusEvents {
   const running = new Map<number, string>();
-  const runningAtSignal = () => {
-    progress.stop();
-    return [...running.values()];
-  };
-  // Of several tasks that a signal interrupts it is said once.
-  let isSaidOnce = false;
+  const isSaidOnce = () => tasks.areSeveral && !session.options.json;
   return {
-    async onBegin(tasks) {
-      for (const [at, task] of tasks.entries()) running.set(at, nameOf(task));
-      await progress.begin([...running.values()]);
-      isSaidOnce = tasks.length > 1 && !session.options.json;
-      if (isSaidOnce) showAtSignal(runningAtSignal, session, "not finished yet");
+    async onBegin(named) {
+      for (const [at, task] of named.entries()) running.set(at, nameOf(task));
+      await tasks.begin([...running.values()], wait !== null);
+      if (isSaidOnce()) tasks.nameAtSignal(() => [...running.values()], "not finished yet");
     },
     onPolled(at) {
       running.delete(at);
-      progress.finished(at);
+      tasks.ended(at);
     },
     async onEnd(report, at) {
-      progress.printing(at);
-      if (isSaving) await previewImages(report.files, viewing, session);
-      if (!isSaidOnce || !isInterrupted(report)) await show(report, session);
+      tasks.printing(at);
+      if (destination !== null) await previewImages(report.files, viewing, session);
+      if (!isSaidOnce() || !isInterrupted(report)) await show(report, session);
     },
   };
 }

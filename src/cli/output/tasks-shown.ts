@@ -1,0 +1,159 @@
+import { interruptedError } from "../../core/errors.ts";
+import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
+import type { TaskReport } from "../../core/task/report.ts";
+import { shortTaskIds } from "../../task/short-task-id.ts";
+import type { Session } from "../session/session.ts";
+import { createStatusLine } from "./live-line.ts";
+import { createProgress, type Progress, tellOfTask } from "./task-progress.ts";
+
+/** How a command shows the tasks that it was given or has found: one as everywhere, several together. */
+export class TasksShown implements Progress {
+  readonly #session: Session;
+  #names: readonly string[] = [];
+  #rows = new TaskRows([]);
+  #progress: Progress;
+  #draw = () => {};
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#progress = told(session);
+  }
+
+  /** Called once it is known which tasks there are. @param areAwaited whether they are polled until they are finished */
+  async begin(names: readonly string[], areAwaited = true): Promise<void> {
+    const { console, context } = this.#session;
+    this.#names = names;
+    const options = { isBesideResults: this.areSeveral };
+    if (!this.areSeveral || !areAwaited || console.events) {
+      this.#progress = await createProgress(console, context, null, options);
+      return;
+    }
+    const line = await createStatusLine(console, context, options);
+    const rows = new TaskRows(names);
+    this.#rows = rows;
+    this.#draw = () => line.set((columns) => rows.lines(columns));
+    this.#progress = { ...told(this.#session), stop: () => line.stop() };
+    this.#draw();
+  }
+
+  get areSeveral(): boolean {
+    return this.#names.length > 1;
+  }
+
+  show(event: TaskProgressEvent): void {
+    this.#progress.show(event);
+    if (event.type === "downloading") this.#move(this.#names.indexOf(event.taskId), "downloading");
+  }
+
+  /** A task has ended. Its lines may have to wait for those of others. @param at its place among the names */
+  ended(at: number): void {
+    this.#move(at, "finished");
+  }
+
+  /** The lines of a task are about to be printed. */
+  printing(at: number): void {
+    if (this.areSeveral) this.#move(at, "printed");
+    else this.#progress.stop();
+  }
+
+  #move(at: number, stage: Stage | "printed"): void {
+    this.#rows.move(at, stage);
+    this.#draw();
+  }
+
+  /** Nothing is drawn any more; what may still happen to a task after a signal is said. */
+  stop(): void {
+    this.#progress.stop();
+    this.#draw = () => {};
+    if (!this.#session.console.events) this.#progress = told(this.#session);
+  }
+
+  /**
+   * Names the tasks that a signal leaves unfinished as soon as it arrives: each of them may take its time to end.
+   * @param left the tasks that are left, asked for at the signal
+   * @param state what they are, after `3 tasks are`
+   */
+  nameAtSignal(left: () => readonly string[], state: string): void {
+    const { signal } = this.#session.context;
+    const name = () => {
+      this.stop();
+      void showInterrupted(left(), this.#session, state);
+    };
+    if (signal.aborted) name();
+    else signal.addEventListener("abort", name, { once: true });
+  }
+}
+
+/** Draws nothing, and says only what must be said of one of several tasks. */
+function told({ console }: Session): Progress {
+  return { show: (event) => tellOfTask(event, console), stop: () => {} };
+}
+
+/** The stages in which a task is named, in the order of their lines. */
+const STAGES = ["finished", "downloading", "running"] as const;
+type Stage = (typeof STAGES)[number];
+
+/** Where each of several tasks stands; one whose lines are printed is not named any more. */
+export class TaskRows {
+  readonly #names: readonly string[];
+  readonly #stages: Map<number, Stage>;
+
+  constructor(ids: readonly string[]) {
+    this.#names = shortTaskIds(ids);
+    this.#stages = new Map(ids.map((_, at) => [at, "running"]));
+  }
+
+  move(at: number, stage: Stage | "printed"): void {
+    if (stage === "printed") this.#stages.delete(at);
+    else if (this.#stages.has(at)) this.#stages.set(at, stage);
+  }
+
+  /** What is shown in so many columns. */
+  lines(columns: number): string[] {
+    const total = this.#names.length;
+    const unfinished = [...this.#stages.values()].filter((stage) => stage !== "finished").length;
+    const lists = STAGES.flatMap((stage) => this.#list(stage, columns));
+    return [`${total - unfinished} of ${total} tasks finished`, ...lists];
+  }
+
+  /** The first of these tasks by name, as many as fit, and how many more there are. */
+  #list(stage: Stage, columns: number): string[] {
+    const names = this.#names.filter((_, at) => this.#stages.get(at) === stage);
+    if (names.length === 0) return [];
+    let [shown, fitting] = [`${stage}: `, `${stage}: ${names.length}`];
+    for (const [at, name] of names.entries()) {
+      shown += `${at === 0 ? "" : ", "}${name}`;
+      if (shown.length > columns) break;
+      const more = names.length - at - 1;
+      const line = more === 0 ? shown : `${shown}, ${more} more`;
+      if (line.length <= columns) fitting = line;
+    }
+    return [fitting];
+  }
+}
+
+const FIRST_IDS = 20;
+/** In characters. A longer command would fill the screen with the ids of its tasks. */
+const LONGEST_COMMAND = 600;
+
+/** Whether a signal ended the wait for a task. */
+export function isInterrupted({ error }: TaskReport): boolean {
+  return error?.type === "interrupted";
+}
+
+/** The first of them, how many there are, and where the rest is. */
+async function showInterrupted(ids: readonly string[], session: Session, state: string): Promise<void> {
+  if (ids.length === 0) return;
+  const { signal } = session.context;
+  const command = session.commandLine();
+  const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
+  const more = ids.length - FIRST_IDS;
+  await session.console.error([
+    `${interruptedError(signal, "yes").message} ${tasks} ${state}:`,
+    ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
+    ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
+    command.length > LONGEST_COMMAND
+      ? "  To resume, run the same command again."
+      : `  Resume with: ${command}`,
+  ]);
+}
