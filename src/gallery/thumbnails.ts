@@ -164,7 +164,7 @@ function thumbnailName({ sha256 }: Pick<KnownImage, "sha256">): string {
 
 async function examine({ path: file, bytes, modifiedMs }: FoundImage): Promise<KnownImage | null> {
   if (isContactSheet(readHead(file))) return null;
-  const inspection = await inspectFileAt(file);
+  const inspection = inspectFileAt(file);
   if (!inspection.ok) throw new UndecodableError(inspection.detail);
   const { width, height } = inspection.image;
   return { bytes, modifiedMs, sha256: await fileSha256(file), width, height };

@@ -5,7 +5,7 @@ import { download } from "../api/download.ts";
 import type { Proxies } from "../api/proxies.ts";
 import type { Clock } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
-import { inspectImage } from "../lib/image/inspect.ts";
+import { inspectBytes } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import { GeneratorError, type GeneratorJob, type Reference } from "./generator.ts";
 
@@ -41,7 +41,7 @@ export async function referenceFiles(
     for (const [at, reference] of references.entries()) {
       const name = nameOf(reference);
       const bytes = await bytesOf(reference, name, http, deps);
-      const { extension, mediaType } = await checked(bytes, name);
+      const { extension, mediaType } = checked(bytes, name);
       const file = `${stem}-${at + 1}.${extension}`;
       await writeFile(file, bytes, { mode: 0o600 });
       files.push({ file, mediaType });
@@ -85,9 +85,8 @@ async function bytesOf(
   throw new GeneratorError(message, { kind: "busy", retryAfterMs: reply.retryAfterMs });
 }
 
-async function checked(bytes: Buffer, name: string) {
-  const read = async (position: number, length: number) => bytes.subarray(position, position + length);
-  const inspection = await inspectImage({ size: bytes.length, read });
+function checked(bytes: Buffer, name: string) {
+  const inspection = inspectBytes(bytes);
   if (inspection.ok) return inspection.image;
   const what = inspection.problem === "incomplete" ? "is incomplete" : "is not an image";
   throw new GeneratorError(`${name} ${what}: ${inspection.detail}.`, { kind: "refused" });

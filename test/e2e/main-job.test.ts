@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { DiskFile } from "../../src/lib/disk-file.ts";
-import { inspectFile } from "../../src/lib/image/inspect.ts";
+import { inspectFileAt } from "../../src/lib/image/inspect.ts";
 import { runProgram } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -11,9 +10,10 @@ it("saves a picture of the asked ratio and prints its path alone", async () => {
   const { code, stdout, stderr } = await runProgram(args, { cwd: folder, env: { IMGGEN_HOME: folder } });
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^\/\S+\/a-lighthouse-at-dusk-oil-painting-\w+\.png\n$/);
-  const file = DiskFile.openToRead(stdout.trim());
-  const inspection = await inspectFile(file).finally(() => file.close());
-  expect(inspection).toMatchObject({ ok: true, image: { type: "png", width: 1024, height: 576 } });
+  expect(inspectFileAt(stdout.trim())).toMatchObject({
+    ok: true,
+    image: { type: "png", width: 1024, height: 576 },
+  });
 });
 
 it("gives a saved image what the umask leaves of its permissions", async () => {

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { inspectImage } from "../../src/lib/image/inspect.ts";
+import { inspectBytes } from "../../src/lib/image/inspect.ts";
 import { type DrawPicture, drawPicture } from "../../src/painter/picture.ts";
 import { pictureDimensions } from "../../src/sandbox/dimensions.ts";
 import { png } from "../support/images.ts";
@@ -10,13 +10,6 @@ import { liveSandbox } from "./live.ts";
 async function download(url: string) {
   const response = await fetch(url);
   return { response, bytes: Buffer.from(await response.arrayBuffer()) };
-}
-
-function inspectBytes(bytes: Buffer) {
-  return inspectImage({
-    size: bytes.length,
-    read: async (position, length) => bytes.subarray(position, position + length),
-  });
 }
 
 it.each([
@@ -32,7 +25,7 @@ it.each([
   const { response, bytes } = await download(url);
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("image/png");
-  expect(await inspectBytes(bytes)).toMatchObject({
+  expect(inspectBytes(bytes)).toMatchObject({
     ok: true,
     image: { type: "png", ...pictureDimensions(ratio, quality) },
   });
@@ -81,7 +74,7 @@ it("a task that was stored before references were is still served", async () => 
   const { references: _, ...older } = JSON.parse(await readFile(file, "utf8"));
   await writeFile(file, JSON.stringify(older));
   const [url = ""] = [(await poll(taskId)).body.data?.resultUrl ?? ""].flat();
-  expect(await inspectBytes((await download(url)).bytes)).toMatchObject({ ok: true });
+  expect(inspectBytes((await download(url)).bytes)).toMatchObject({ ok: true });
 });
 
 it("an image's address needs no key, and is good for an hour from the poll", async () => {

@@ -78,7 +78,7 @@ async function findImages(
 /** @throws UsageError unless it is a whole image of a type that is known */
 async function readImage(path: string): Promise<ImageInfo> {
   try {
-    const inspection = await inspectFileAt(path);
+    const inspection = inspectFileAt(path);
     if (inspection.ok) return inspection.image;
     const what = inspection.problem === "incomplete" ? "is incomplete" : "is not an image that can be shown";
     throw new UsageError(`${path} ${what}: ${inspection.detail}.`);

@@ -51,7 +51,7 @@ async function tried<Result>(
 }
 
 async function imageIn(file: string): Promise<ImageInfo> {
-  const inspection = await inspectFileAt(file);
+  const inspection = inspectFileAt(file);
   if (inspection.ok) return inspection.image;
   const what = inspection.problem === "incomplete" ? "incomplete" : "not an image";
   throw new UndecodableError(`it is ${what}: ${inspection.detail}`);

@@ -38,7 +38,7 @@ export async function copyImage(
   let isCopied = false;
   try {
     await promises.copyFile(source, temporary, constants.COPYFILE_EXCL);
-    const inspection = await inspectFileAt(temporary);
+    const inspection = inspectFileAt(temporary);
     if (!inspection.ok || !(await isFileOf(temporary, known))) return null;
     await syncWithMode(temporary, fileMode);
     isCopied = true;

@@ -5,7 +5,7 @@ import { Slots } from "../../lib/concurrency.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { ArrivingImage, type ImageInfo } from "../../lib/image/inspect.ts";
+import { type ImageInfo, inspectImage } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { TaskDeps } from "../deps.ts";
 import { DownloadFailedError, SaveFailedError } from "../errors.ts";
@@ -104,10 +104,9 @@ async function attemptFetch(
 ): Promise<Attempt> {
   const file = await onDisk(temporary, () => DiskFile.createInBackground(temporary, 0o600));
   const sink = new FileSink(file);
-  const arriving = new ArrivingImage();
   try {
     const onBytes = (bytes: number) => deps.onProgress({ type: "downloaded", taskId, bytes });
-    const reply = await download(url, inspected(sink, arriving, onBytes), {
+    const reply = await download(url, reporting(sink, onBytes), {
       http: deps.connection.downloads,
       clock: deps.clock,
       serviceUrl: deps.connection.serviceUrl,
@@ -118,18 +117,17 @@ async function attemptFetch(
     if (sink.failure) throw diskFailure(temporary, sink.failure);
     if (reply.outcome !== "done") return reply;
     const sha256 = await onDisk(temporary, () => sink.finish());
-    return await check(file, arriving, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
+    return await check(file, { temporary, url, bytes: sink.bytes, sha256 }, deps.fileMode);
   } finally {
     await sink.abandon();
     await onDisk(temporary, () => file.close());
   }
 }
 
-function inspected(sink: ByteSink, image: ArrivingImage, onBytes: (bytes: number) => void): ByteSink {
+function reporting(sink: ByteSink, onBytes: (bytes: number) => void): ByteSink {
   let bytes = 0;
   return {
     write(chunk) {
-      image.write(chunk);
       sink.write(chunk);
       const step = Math.floor(bytes / BYTES_BETWEEN_EVENTS);
       bytes += chunk.length;
@@ -140,11 +138,10 @@ function inspected(sink: ByteSink, image: ArrivingImage, onBytes: (bytes: number
 
 async function check(
   file: DiskFile,
-  arriving: ArrivingImage,
   fetched: Omit<DownloadedImage, "image">,
   fileMode: number,
 ): Promise<Attempt> {
-  const inspection = await onDisk(fetched.temporary, () => arriving.inspect(file));
+  const inspection = await onDisk(fetched.temporary, () => inspectImage(file));
   if (!inspection.ok) {
     const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";
     return { outcome: "retry", why: `${what}: ${inspection.detail}`, retryAfterMs: null };

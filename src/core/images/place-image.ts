@@ -5,7 +5,7 @@ import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible, removeIfPresent, syncFolder } from "../../lib/durable.ts";
 import { isFileOf } from "../../lib/file-digest.ts";
 import { typeNamed } from "../../lib/image/format.ts";
-import { inspectImage } from "../../lib/image/inspect.ts";
+import { inspectBytes } from "../../lib/image/inspect.ts";
 import { publish } from "../../lib/publish.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { whileInUse } from "../../lib/while-in-use.ts";
@@ -166,8 +166,7 @@ async function asNamed(
 /** Puts these bytes in the place of those that were downloaded, synced. */
 async function replaced(fetched: DownloadedImage, bytes: Buffer, mode: number): Promise<DownloadedImage> {
   const { temporary, sha256: originalSha256 } = fetched;
-  const read = async (position: number, length: number) => bytes.subarray(position, position + length);
-  const inspection = await inspectImage({ size: bytes.length, read });
+  const inspection = inspectBytes(bytes);
   if (!inspection.ok) throw new TypeError(`the image library wrote no whole image: ${inspection.detail}`);
   removeIfPresent(temporary);
   const file = await DiskFile.createInBackground(temporary, 0o600);

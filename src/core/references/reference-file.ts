@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
-import { inspectImage } from "../../lib/image/inspect.ts";
+import { inspectBytes } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { groupedDigits } from "../../lib/whole-number.ts";
 import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/request.ts";
@@ -40,10 +40,7 @@ export async function readReferenceFile(
 ): Promise<ReferenceFile> {
   const file = pathOf(given, label, resolvePath);
   const bytes = await readSmall(file, given, label);
-  const inspection = await inspectImage({
-    size: bytes.length,
-    read: async (position, length) => bytes.subarray(position, position + length),
-  });
+  const inspection = inspectBytes(bytes);
   const takes = "the service takes JPEG, PNG and WebP";
   if (!inspection.ok) {
     const what = inspection.problem === "incomplete" ? "is incomplete" : "is not an image";

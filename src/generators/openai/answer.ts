@@ -1,4 +1,4 @@
-import { ArrivingImage } from "../../lib/image/inspect.ts";
+import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import type { StoredReply } from "../reply-file.ts";
 import { isEventStream, lastWord } from "./event-stream.ts";
@@ -19,9 +19,9 @@ type Usage = Readonly<Record<string, unknown>> | null;
  * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream
  * of events, or the image itself. A reply that was cut short counts where its JSON is whole.
  */
-export async function readAnswer({ headers, body, cut }: StoredReply): Promise<Answer> {
+export function readAnswer({ headers, body, cut }: StoredReply): Answer {
   const type = String(headers["content-type"] ?? "");
-  if ((cut === null && type.startsWith("image/")) || (await isImage(body)))
+  if ((cut === null && type.startsWith("image/")) || inspectBytes(body).ok)
     return { kind: "bytes", bytes: body, usage: null };
   const text = body.toString("utf8");
   if (isEventStream(type, text)) {
@@ -32,17 +32,6 @@ export async function readAnswer({ headers, body, cut }: StoredReply): Promise<A
   // The end of a connection is all that ends some replies: whether one is whole, only its JSON can tell.
   if (json === null && (cut !== null || /^\s*([{[]|$)/.test(text))) return { kind: "cut" };
   return answerIn(fieldsOf(json), text);
-}
-
-/** Whether a body is an image to its last byte. What is no image at all is found out by its first bytes. */
-async function isImage(body: Buffer): Promise<boolean> {
-  const image = new ArrivingImage();
-  image.write(body);
-  const file = {
-    size: body.length,
-    read: (position: number, length: number) => body.subarray(position, position + length),
-  };
-  return (await image.inspect(file)).ok;
 }
 
 /** The first image; of several, as `n` in a field of the user's may ask for, the others are not used. */

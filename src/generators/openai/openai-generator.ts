@@ -123,7 +123,7 @@ export class OpenAiGenerator implements Generator {
   /** Null if the reply was cut before its image was whole. @throws GeneratorError, or the signal's reason */
   async #imageOf(reply: StoredReply, job: GeneratorJob, signal: AbortSignal): Promise<GeneratedImage | null> {
     if (!isSuccess(reply)) throw this.#server.failed({ ...reply, body: reply.body.toString("utf8") });
-    const answer = await readAnswer(reply);
+    const answer = readAnswer(reply);
     switch (answer.kind) {
       case "cut":
         return null;

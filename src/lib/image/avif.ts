@@ -3,24 +3,16 @@ import {
   cutShort,
   damaged,
   type ImageFormat,
+  MOST_PARTS,
   type Size,
   type Verdict,
   whole,
 } from "./format.ts";
 
 const HEADER_BYTES = 8;
-/** Far more than a real file has; a hostile one could contain millions of empty boxes. */
-const MOST_BOXES = 65_536;
+/** The description of a real image has some hundred bytes. */
+const MOST_META_BYTES = 1024 * 1024;
 const BRANDS = new Set(["avif", "avis"]);
-
-/** The unit of the ISO base media format, on which AVIF is built. */
-interface Box {
-  type: string;
-  /** Where its contents begin. */
-  body: number;
-  /** Where the next box begins. */
-  end: number;
-}
 
 export const avif: ImageFormat = {
   type: "avif",
@@ -39,62 +31,49 @@ function hasBrand(head: Buffer): boolean {
   return false;
 }
 
-/** Complete means: boxes up to the file's exact end, among them a description of images and their data. */
-async function examine(file: ByteWindow): Promise<Verdict> {
-  const top = await boxes(file, 0, file.size);
-  const end = top.at(-1)?.end ?? 0;
-  if (end > file.size) return cutShort(end);
-  if (end < file.size) return file.size - end < HEADER_BYTES ? cutShort(end + HEADER_BYTES) : damaged(end);
-
-  const has = (type: string) => top.some((box) => box.type === type);
-  // `meta` has four bytes of version and flags before the boxes within it.
-  const meta = await within(file, top, "meta", 4);
-  const isWhole = has("mdat") ? has("meta") || has("moov") : meta.some(({ type }) => type === "idat");
-  return isWhole ? whole(await largestSize(file, meta)) : cutShort(file.size + HEADER_BYTES);
-}
-
-/** Tiles and thumbnails have sizes of their own, smaller than the image's. 0 × 0 if none is given. */
-async function largestSize(file: ByteWindow, meta: readonly Box[]): Promise<Size> {
-  const properties = await within(file, await within(file, meta, "iprp"), "ipco");
-  let largest: Size = { width: 0, height: 0 };
-  for (const { body } of properties.filter(({ type }) => type === "ispe")) {
-    const sides = await file.bytes(body + 4, 8);
-    if (sides === null) continue;
-    const size = { width: sides.readUInt32BE(0), height: sides.readUInt32BE(4) };
-    if (size.width * size.height > largest.width * largest.height) largest = size;
+/**
+ * Complete means: boxes (the unit of the ISO base media format) up to the file's exact end, among them a description of
+ * images and their data.
+ */
+function examine(file: ByteWindow): Verdict {
+  const types = new Set<string>();
+  let meta: Buffer = Buffer.alloc(0);
+  let end = 0;
+  for (let parts = 0; end < file.size && parts < MOST_PARTS; parts += 1) {
+    const box = readBox(file, end);
+    if (box === null) return file.size - end < HEADER_BYTES ? cutShort(end + HEADER_BYTES) : damaged(end);
+    if (box.end > file.size) return cutShort(box.end);
+    if (box.type === "meta") meta = file.bytes(end, Math.min(box.end - end, MOST_META_BYTES)) ?? meta;
+    types.add(box.type);
+    end = box.end;
   }
-  return largest;
-}
-
-/** The boxes within the first box of a type. @param skipped the bytes before them */
-async function within(file: ByteWindow, siblings: readonly Box[], type: string, skipped = 0): Promise<Box[]> {
-  const box = siblings.find((each) => each.type === type);
-  return box === undefined ? [] : boxes(file, box.body + skipped, box.end);
-}
-
-/** The boxes from one position to another. One that reaches beyond `to` is the last. */
-async function boxes(file: ByteWindow, from: number, to: number): Promise<Box[]> {
-  const found: Box[] = [];
-  for (let at = from; at < to && found.length < MOST_BOXES; ) {
-    const box = await readBox(file, at, to);
-    if (box === null) break;
-    found.push(box);
-    at = box.end;
-  }
-  return found;
+  const isWhole = types.has("mdat") ? types.has("meta") || types.has("moov") : meta.includes("idat");
+  return isWhole ? whole(largestSize(meta)) : cutShort(file.size + HEADER_BYTES);
 }
 
 /** `null` if there is no room for a header, or if its length or type is invalid. */
-async function readBox(file: ByteWindow, start: number, to: number): Promise<Box | null> {
-  const header = await file.bytes(start, HEADER_BYTES);
+function readBox(file: ByteWindow, start: number): { type: string; end: number } | null {
+  const header = file.bytes(start, HEADER_BYTES);
   if (header === null) return null;
-  const type = header.toString("latin1", 4, 8);
+  const type = header.toString("latin1", 4);
   const length = header.readUInt32BE(0);
   // Length 1: a longer length follows the type. Length 0: to the end, allowed for the last box only.
-  const long = length === 1 ? await file.bytes(start + HEADER_BYTES, 8) : null;
+  const long = length === 1 ? file.bytes(start + HEADER_BYTES, 8) : null;
   if (length === 1 && long === null) return null;
+  const end = length === 0 ? file.size : start + Number(long?.readBigUInt64BE() ?? length);
+  return end < start + HEADER_BYTES || !/^[ -~]{4}$/.test(type) ? null : { type, end };
+}
 
-  const body = start + HEADER_BYTES + (long?.length ?? 0);
-  const end = length === 0 ? to : start + Number(long?.readBigUInt64BE(0) ?? length);
-  return end < body || !/^[ -~]{4}$/.test(type) ? null : { type, body, end };
+/** Tiles and thumbnails have sizes of their own, smaller than the image's. 0 × 0 if none is given. */
+function largestSize(meta: Buffer): Size {
+  let largest: Size = { width: 0, height: 0 };
+  for (
+    let at = meta.indexOf("ispe");
+    at !== -1 && at + 16 <= meta.length;
+    at = meta.indexOf("ispe", at + 4)
+  ) {
+    const size = { width: meta.readUInt32BE(at + 8), height: meta.readUInt32BE(at + 12) };
+    if (size.width * size.height > largest.width * largest.height) largest = size;
+  }
+  return largest;
 }

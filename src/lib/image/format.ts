@@ -24,7 +24,7 @@ export interface ImageFormat {
   /** Whether a file that begins with these bytes is of this format, or could be if it were longer. */
   begins(head: Buffer): boolean;
   /** Walks the file to its end; called only if `begins` is true. */
-  examine(file: ByteWindow): Promise<Verdict>;
+  examine(file: ByteWindow): Verdict;
 }
 
 /** Segments or blocks: far more than a real file has. A hostile one could have tens of millions. */
@@ -72,15 +72,14 @@ export const ANY_EXTENSION = ALL.join("|");
 /** The longest extension, with the dot: a name without one must have room for it. */
 export const LONGEST_EXTENSION = `.${ALL.reduce((longest, each) => (each.length > longest.length ? each : longest))}`;
 
-/** Random access to bytes. A read returns fewer bytes than requested only at the end. */
+/** Random access to bytes, such as an open file. A read returns fewer bytes than requested only at the end. */
 export interface ByteSource {
-  read(position: number, length: number): Promise<Uint8Array>;
+  read(position: number, length: number): Buffer;
   /** Total bytes. */
-  size: number;
+  readonly size: number;
 }
 
 const WINDOW_BYTES = 256 * 1024;
-const NOTHING = Buffer.alloc(0);
 
 /**
  * One window of 256 KiB over a source of any size. Walking a file from header to header costs one read per
@@ -90,7 +89,7 @@ export class ByteWindow {
   readonly size: number;
   readonly #source: ByteSource;
   #start = 0;
-  #bytes: Buffer = NOTHING;
+  #bytes: Buffer = Buffer.alloc(0);
 
   constructor(source: ByteSource) {
     this.size = source.size;
@@ -98,29 +97,18 @@ export class ByteWindow {
   }
 
   /** Exactly `length` bytes, or `null` if the file ends before them. */
-  async bytes(position: number, length: number): Promise<Buffer | null> {
-    const view = this.loaded(position, length) ?? (await this.from(position, length));
-    return view === null ? null : view.subarray(0, length);
+  bytes(position: number, length: number): Buffer | null {
+    return this.from(position, length)?.subarray(0, length) ?? null;
   }
 
   /** From `position` to the end of the window: at least `least` bytes, or `null` if the file ends sooner. */
-  async from(position: number, least: number): Promise<Buffer | null> {
-    return this.loaded(position, least) ?? (await this.#load(position, least));
-  }
-
-  /** As `from`, but only what is in memory already, so that a walk in tiny steps need not await each. */
-  loaded(position: number, least: number): Buffer | null {
+  from(position: number, least: number): Buffer | null {
     const offset = position - this.#start;
-    if (offset < 0 || offset + least > this.#bytes.length) return null;
-    return this.#bytes.subarray(offset);
-  }
-
-  async #load(position: number, least: number): Promise<Buffer | null> {
+    if (offset >= 0 && offset + least <= this.#bytes.length) return this.#bytes.subarray(offset);
     if (position + least > this.size) return null;
     const length = Math.min(Math.max(WINDOW_BYTES, least), this.size - position);
-    const read = await this.#source.read(position, length);
+    this.#bytes = this.#source.read(position, length);
     this.#start = position;
-    this.#bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength);
     // A file that was truncated during the read ends here.
     return this.#bytes.length < least ? null : this.#bytes;
   }

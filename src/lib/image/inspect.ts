@@ -11,7 +11,7 @@ import {
 } from "./format.ts";
 import { gif } from "./gif.ts";
 import { jpeg } from "./jpeg.ts";
-import { PngStream, png } from "./png.ts";
+import { png } from "./png.ts";
 import { webp } from "./webp.ts";
 
 export type { ImageType } from "./format.ts";
@@ -36,70 +36,41 @@ const HEAD_BYTES = 4096;
 
 /**
  * Detects from the bytes alone which image type this is and whether the image is complete. Follows the structure of the
- * format (chunks, segments, boxes) without decoding pixels, with one window of 256 KiB in memory. Throws only what the
- * source's `read` throws.
+ * format (chunks, segments, boxes) without decoding pixels, with one window of 256 KiB in memory.
+ * @param source such as an open file, whose position is neither used nor moved
+ * @throws what the source's `read` throws
  */
-export function inspectImage(source: ByteSource): Promise<Inspection> {
-  return inspectBy(source, (format, file) => format.examine(file));
-}
-
-/** As `inspectImage`, for an open file. Its position is neither used nor moved. */
-export function inspectFile(file: OpenFile): Promise<Inspection> {
-  return inspectImage(sourceOf(file));
-}
-
-/** As `inspectImage`, for the file of this name. @throws the system's error */
-export async function inspectFileAt(path: string): Promise<Inspection> {
-  const file = DiskFile.openToRead(path);
-  try {
-    return await inspectFile(file);
-  } finally {
-    file.close();
-  }
-}
-
-/**
- * Inspects an image during its download. Checks that need every byte, such as the checksums of a PNG, are made as the
- * bytes arrive, so that the file is not read a second time.
- */
-export class ArrivingImage {
-  readonly #png = new PngStream();
-
-  write(bytes: Buffer): void {
-    this.#png.write(bytes);
-  }
-
-  /** @param file holds everything that was written */
-  inspect(file: OpenFile): Promise<Inspection> {
-    return inspectBy(sourceOf(file), async (format, window) =>
-      format === png ? this.#png.verdict() : format.examine(window),
-    );
-  }
-}
-
-type OpenFile = Pick<DiskFile, "size" | "read">;
-
-function sourceOf(file: OpenFile): ByteSource {
-  const { size } = file;
-  return { size, read: async (position, length) => file.read(position, length) };
-}
-
-async function inspectBy(
-  source: ByteSource,
-  examine: (format: ImageFormat, file: ByteWindow) => Promise<Verdict>,
-): Promise<Inspection> {
+export function inspectImage(source: ByteSource): Inspection {
   const file = new ByteWindow(source);
-  const head = (await file.bytes(0, Math.min(HEAD_BYTES, file.size))) ?? Buffer.alloc(0);
+  const head = file.bytes(0, Math.min(HEAD_BYTES, file.size)) ?? Buffer.alloc(0);
   const format = FORMATS.find((candidate) => candidate.begins(head));
   if (format === undefined) return { ok: false, problem: "not_an_image", detail: describeForeign(head) };
 
-  const verdict = await examine(format, file);
+  const verdict = format.examine(file);
   if (verdict.kind !== "whole") {
     return { ok: false, problem: "incomplete", detail: `${format.name} ${describe(verdict, file.size)}` };
   }
   const { type } = format;
   const names = { type, mediaType: `image/${type}`, extension: EXTENSIONS[type][0] };
   return { ok: true, image: { ...names, ...verdict.size } };
+}
+
+/** As `inspectImage`, for a whole image in memory. */
+export function inspectBytes(bytes: Buffer): Inspection {
+  return inspectImage({
+    size: bytes.length,
+    read: (position, length) => bytes.subarray(position, position + length),
+  });
+}
+
+/** As `inspectImage`, for the file of this name. @throws the system's error */
+export function inspectFileAt(path: string): Inspection {
+  const file = DiskFile.openToRead(path);
+  try {
+    return inspectImage(file);
+  } finally {
+    file.close();
+  }
 }
 
 function describe(verdict: Exclude<Verdict, { kind: "whole" }>, size: number): string {

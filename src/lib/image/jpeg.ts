@@ -39,21 +39,21 @@ export const jpeg: ImageFormat = {
  * Complete means: a frame header, a scan, and the end marker. Segments are skipped by their length, so that the end
  * marker of a thumbnail inside one is not taken for the image's. Bytes after the end are ignored.
  */
-async function examine(file: ByteWindow): Promise<Verdict> {
+function examine(file: ByteWindow): Verdict {
   let size: Size | null = null;
   let hasScan = false;
   let at = 2;
   for (let parts = 0; parts < MOST_PARTS; parts += 1) {
-    const marker = await nextMarker(file, at);
+    const marker = nextMarker(file, at);
     if (marker === null) return cutShort(file.size + 1);
     if (marker.code === EOI) return size !== null && hasScan ? whole(size) : damaged(marker.at);
 
-    const end = await segmentEnd(file, marker);
+    const end = segmentEnd(file, marker);
     if (end === null) return cutShort(file.size + 1);
     if (end === "none") return damaged(marker.at);
     if (end > file.size) return cutShort(end + 2);
 
-    if (isFrameHeader(marker.code)) size ??= await frameSize(file, marker.at, end);
+    if (isFrameHeader(marker.code)) size ??= frameSize(file, marker.at, end);
     hasScan ||= marker.code === SOS && size !== null;
     at = end;
   }
@@ -61,9 +61,9 @@ async function examine(file: ByteWindow): Promise<Verdict> {
 }
 
 /** Skips pixel data, in which 0xFF is followed by 0x00 or a restart marker, and fill bytes. */
-async function nextMarker(file: ByteWindow, from: number): Promise<Marker | null> {
+function nextMarker(file: ByteWindow, from: number): Marker | null {
   for (let at = from; ; ) {
-    const window = file.loaded(at, 2) ?? (await file.from(at, 2));
+    const window = file.from(at, 2);
     if (window === null) return null;
     const found = markerIn(window);
     if (found !== -1) return { code: window[found + 1] as number, at: at + found };
@@ -85,11 +85,11 @@ function markerIn(window: Buffer): number {
 }
 
 /** `null` if the file ends within the segment; `none` for a marker that cannot occur here. */
-async function segmentEnd(file: ByteWindow, { code, at }: Marker): Promise<number | "none" | null> {
+function segmentEnd(file: ByteWindow, { code, at }: Marker): number | "none" | null {
   if (code === TEM) return at + 2;
   if (code < SOF_FIRST || code === SOI) return "none";
-  const length = (await file.bytes(at + 2, 2))?.readUInt16BE(0) ?? null;
-  if (length === null) return null;
+  const length = file.bytes(at + 2, 2)?.readUInt16BE();
+  if (length === undefined) return null;
   return length < 2 ? "none" : at + 2 + length;
 }
 
@@ -98,8 +98,8 @@ function isFrameHeader(code: number): boolean {
 }
 
 /** Height and width follow the marker, the length and one byte of precision. */
-async function frameSize(file: ByteWindow, at: number, end: number): Promise<Size | null> {
-  const sides = at + 9 <= end ? await file.bytes(at + 5, 4) : null;
+function frameSize(file: ByteWindow, at: number, end: number): Size | null {
+  const sides = at + 9 <= end ? file.bytes(at + 5, 4) : null;
   if (sides === null) return null;
   const size = { width: sides.readUInt16BE(2), height: sides.readUInt16BE(0) };
   return size.height > 0 && size.width > 0 ? size : null;

@@ -21,8 +21,6 @@ const LEAST_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
 const LARGEST = 0x7fff_ffff;
 /** Far more than a real file has, whose pixel chunks have some kilobytes each. A hostile one could have millions. */
 const MOST_CHUNKS = 200_000;
-const IDAT = 0x4944_4154;
-const IEND = 0x4945_4e44;
 
 export const png: ImageFormat = {
   type: "png",
@@ -31,138 +29,45 @@ export const png: ImageFormat = {
   examine,
 };
 
-async function examine(file: ByteWindow): Promise<Verdict> {
-  const stream = new PngStream();
-  for (let at = 0; at < file.size && !stream.hasEnded; ) {
-    const bytes = await file.from(at, 1);
-    if (bytes === null) break;
-    stream.write(bytes);
+/**
+ * Complete means: IHDR first, some bytes of IDAT, and every chunk up to IEND within the file and with a correct
+ * checksum. Bytes after IEND are ignored.
+ */
+function examine(file: ByteWindow): Verdict {
+  const header = file.bytes(SIGNATURE.length, HEADER_CHUNK_BYTES);
+  if (header === null) return cutShort(LEAST_BYTES);
+  const size = sizeIn(header);
+  if (size === null) return damaged(SIGNATURE.length);
+
+  let at = SIGNATURE.length + HEADER_CHUNK_BYTES;
+  let hasPixels = false;
+  for (let chunks = 0; chunks < MOST_CHUNKS; chunks += 1) {
+    const head = file.bytes(at, HEAD_BYTES);
+    if (head === null) return cutShort(at + FRAME_BYTES);
+    const length = head.readUInt32BE(0);
+    const type = head.toString("latin1", 4);
+    if (length > LARGEST || !/^[A-Za-z]{4}$/.test(type)) return damaged(at);
+
+    const end = at + FRAME_BYTES + length;
+    if (end > file.size) return cutShort(type === "IEND" ? end : end + FRAME_BYTES);
+    if (!matchesChecksum(file, at + 4, end - CHECKSUM_BYTES)) return damaged(at);
+    hasPixels ||= type === "IDAT" && length > 0;
+    if (type === "IEND") return hasPixels ? whole(size) : damaged(at);
+    at = end;
+  }
+  return damaged(at);
+}
+
+/** Whether the bytes from one position to another have the checksum that follows them. */
+function matchesChecksum(file: ByteWindow, from: number, to: number): boolean {
+  let checksum = 0;
+  for (let at = from; at < to; ) {
+    const bytes = file.from(at, 1)?.subarray(0, to - at);
+    if (bytes === undefined) return false;
+    checksum = crc32(bytes, checksum);
     at += bytes.length;
   }
-  return stream.verdict();
-}
-
-/** What comes next in the file. All parts but a chunk's data are collected before they are read. */
-type Part = "signature" | "header" | "head" | "data" | "checksum";
-
-/**
- * Checks a PNG as its bytes arrive, in pieces of any size. Complete means: IHDR first, some bytes of IDAT, and every
- * chunk up to IEND within the file and with a correct checksum. Bytes after IEND are ignored.
- */
-export class PngStream {
-  #verdict: Verdict | null = null;
-  #part: Part = "signature";
-  /** How many bytes the current part still needs. */
-  #missing = SIGNATURE.length;
-  /** The collected bytes of the current part. */
-  readonly #collected = Buffer.alloc(HEADER_CHUNK_BYTES);
-  #collectedBytes = 0;
-  #size: Size = { width: 0, height: 0 };
-  #chunks = 0;
-  #hasPixels = false;
-  /** Where the current chunk begins in the file, and what its head says. */
-  #at = SIGNATURE.length;
-  #length = 0;
-  #type = 0;
-  #checksum = 0;
-
-  /** Whether the rest of the bytes no longer matters. */
-  get hasEnded(): boolean {
-    return this.#verdict !== null;
-  }
-
-  write(bytes: Buffer): void {
-    for (let at = 0; at < bytes.length && this.#verdict === null; ) {
-      const end = Math.min(at + this.#missing, bytes.length);
-      this.#take(bytes, at, end);
-      at = end;
-    }
-  }
-
-  /** The verdict on the bytes so far, if no more arrive. */
-  verdict(): Verdict {
-    if (this.#verdict) return this.#verdict;
-    if (this.#part === "signature" || this.#part === "header") return cutShort(LEAST_BYTES);
-    if (this.#part === "head") return cutShort(this.#at + FRAME_BYTES);
-    return cutShort(this.#type === IEND ? this.#end : this.#end + FRAME_BYTES);
-  }
-
-  get #end(): number {
-    return this.#at + FRAME_BYTES + this.#length;
-  }
-
-  /** Takes bytes of the current part, at most up to its end. */
-  #take(bytes: Buffer, at: number, end: number): void {
-    this.#missing -= end - at;
-    if (this.#part === "data") {
-      this.#checksum = crc32(bytes.subarray(at, end), this.#checksum);
-      if (this.#missing === 0) this.#expect("checksum", CHECKSUM_BYTES);
-    } else if (this.#missing === 0 && this.#collectedBytes === 0) {
-      this.#read(bytes, at);
-    } else {
-      this.#collectedBytes += bytes.copy(this.#collected, this.#collectedBytes, at, end);
-      if (this.#missing > 0) return;
-      this.#collectedBytes = 0;
-      this.#read(this.#collected, 0);
-    }
-  }
-
-  /** Reads a complete part. */
-  #read(bytes: Buffer, at: number): void {
-    if (this.#part === "signature") this.#readSignature(bytes, at);
-    else if (this.#part === "header") this.#readHeader(bytes.subarray(at, at + HEADER_CHUNK_BYTES));
-    else if (this.#part === "head") this.#readHead(bytes, at);
-    else this.#readChecksum(bytes.readUInt32BE(at));
-  }
-
-  #readSignature(bytes: Buffer, at: number): void {
-    if (bytes.compare(SIGNATURE, 0, SIGNATURE.length, at, at + SIGNATURE.length) !== 0)
-      this.#verdict = damaged(0);
-    else this.#expect("header", HEADER_CHUNK_BYTES);
-  }
-
-  #readHeader(chunk: Buffer): void {
-    const size = sizeIn(chunk);
-    if (size === null) this.#verdict = damaged(this.#at);
-    else this.#size = size;
-    this.#at += HEADER_CHUNK_BYTES;
-    this.#expect("head", HEAD_BYTES);
-  }
-
-  #readHead(bytes: Buffer, at: number): void {
-    this.#length = bytes.readUInt32BE(at);
-    this.#type = bytes.readUInt32BE(at + 4);
-    this.#chunks += 1;
-    if (this.#length > LARGEST || !isName(this.#type) || this.#chunks > MOST_CHUNKS) {
-      this.#verdict = damaged(this.#at);
-      return;
-    }
-    this.#checksum = crc32(bytes.subarray(at + 4, at + HEAD_BYTES));
-    if (this.#length > 0) this.#expect("data", this.#length);
-    else this.#expect("checksum", CHECKSUM_BYTES);
-  }
-
-  #readChecksum(stated: number): void {
-    this.#hasPixels ||= this.#type === IDAT && this.#length > 0;
-    if (stated !== this.#checksum) this.#verdict = damaged(this.#at);
-    else if (this.#type === IEND) this.#verdict = this.#hasPixels ? whole(this.#size) : damaged(this.#at);
-    this.#at = this.#end;
-    this.#expect("head", HEAD_BYTES);
-  }
-
-  #expect(part: Part, bytes: number): void {
-    this.#part = part;
-    this.#missing = bytes;
-  }
-}
-
-/** Whether a chunk's type is made of four letters. */
-function isName(type: number): boolean {
-  for (let shift = 0; shift < 32; shift += 8) {
-    const letter = ((type >>> shift) & 0xff) | 0x20;
-    if (letter < 0x61 || letter > 0x7a) return false;
-  }
-  return true;
+  return file.bytes(to, CHECKSUM_BYTES)?.readUInt32BE() === checksum;
 }
 
 function sizeIn(chunk: Buffer): Size | null {

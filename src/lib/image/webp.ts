@@ -24,18 +24,18 @@ export const webp: ImageFormat = {
 };
 
 /** Complete means: as long as the header says, with pixels inside. Bytes after that length are ignored. */
-async function examine(file: ByteWindow): Promise<Verdict> {
-  const header = await file.bytes(0, FILE_HEADER_BYTES);
+function examine(file: ByteWindow): Verdict {
+  const header = file.bytes(0, FILE_HEADER_BYTES);
   if (header === null) return cutShort(FILE_HEADER_BYTES + CHUNK_HEADER_BYTES);
   const end = 8 + header.readUInt32LE(4);
   if (end > file.size) return cutShort(end);
 
   // The smallest real files end within the ten bytes that some kinds of chunk need.
   const firstBytes = Math.min(CHUNK_HEADER_BYTES + 10, end - FILE_HEADER_BYTES);
-  const first = firstBytes < CHUNK_HEADER_BYTES ? null : await file.bytes(FILE_HEADER_BYTES, firstBytes);
+  const first = firstBytes < CHUNK_HEADER_BYTES ? null : file.bytes(FILE_HEADER_BYTES, firstBytes);
   const size = first === null ? null : canvasSize(first);
   if (size === null) return damaged(FILE_HEADER_BYTES);
-  return (await hasPicture(file, end)) ? whole(size) : damaged(end);
+  return hasPicture(file, end) ? whole(size) : damaged(end);
 }
 
 /** The first chunk, of one of three kinds, has the size. */
@@ -72,9 +72,9 @@ function extendedSize(body: Buffer): Size | null {
   return { width: 1 + body.readUIntLE(4, 3), height: 1 + body.readUIntLE(7, 3) };
 }
 
-async function hasPicture(file: ByteWindow, end: number): Promise<boolean> {
+function hasPicture(file: ByteWindow, end: number): boolean {
   for (let at = FILE_HEADER_BYTES; at + CHUNK_HEADER_BYTES <= end; ) {
-    const chunk = file.loaded(at, CHUNK_HEADER_BYTES) ?? (await file.from(at, CHUNK_HEADER_BYTES));
+    const chunk = file.bytes(at, CHUNK_HEADER_BYTES);
     if (chunk === null) return false;
     const length = chunk.readUInt32LE(4);
     const dataEnd = at + CHUNK_HEADER_BYTES + length;

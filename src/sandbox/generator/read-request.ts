@@ -38,15 +38,12 @@ export function readBody(body: unknown, matrix: Matrix): { valid: RequestBody } 
  * @param folder where such copies are; null where requests come from other programs, which have none
  * @returns null if one is neither a copy nor an http, https or data URL
  */
-export async function readReferences(
-  { image = [] }: RequestBody,
-  folder: string | null,
-): Promise<Reference[] | null> {
-  const references = await Promise.all([image].flat().map((url) => readReference(url, folder)));
+export function readReferences({ image = [] }: RequestBody, folder: string | null): Reference[] | null {
+  const references = [image].flat().map((url) => readReference(url, folder));
   return references.every((each) => each !== null) ? references : null;
 }
 
-async function readReference(url: string, folder: string | null): Promise<Reference | null> {
+function readReference(url: string, folder: string | null): Reference | null {
   if (!URL.canParse(url)) return null;
   const { protocol, pathname } = new URL(url);
   if (/^(?:https?|data):$/.test(protocol)) return { url };
@@ -54,6 +51,10 @@ async function readReference(url: string, folder: string | null): Promise<Refere
   // Rebuilt from the name alone, so that no other file can be meant.
   const file = path.join(folder, path.posix.basename(pathname));
   if (pathToFileURL(file).href !== url) return null;
-  const inspection = await inspectFileAt(file).catch(() => null);
-  return inspection?.ok ? { file, mediaType: inspection.image.mediaType } : null;
+  try {
+    const inspection = inspectFileAt(file);
+    return inspection.ok ? { file, mediaType: inspection.image.mediaType } : null;
+  } catch {
+    return null;
+  }
 }

@@ -18,7 +18,7 @@ export async function submit(request: Request, service: GeneratorService): Promi
   const read = readBody(json.json, service.matrix);
   if ("refused" in read) return read.refused;
   const { prompt, model = options.model, ratio, quality, maxImages: imageCount = 1 } = read.valid;
-  const references = await readReferences(read.valid, service.references);
+  const references = readReferences(read.valid, service.references);
   if (references === null) return invalidRequest("a reference image is not a URL");
   const taskId = newTaskId();
   await tasks.add({

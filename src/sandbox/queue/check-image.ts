@@ -3,7 +3,7 @@ import type { GeneratedImage } from "../../generators/generator.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { type ImageInfo, inspectFile } from "../../lib/image/inspect.ts";
+import { type ImageInfo, inspectImage } from "../../lib/image/inspect.ts";
 import type { StoredImage } from "./task-state.ts";
 
 const MEBI = 1024 * 1024;
@@ -25,7 +25,7 @@ export async function checkImage(folder: string, { file, usage }: GeneratedImage
     requireRegular(opened);
     const bytes = opened.size;
     if (bytes > MOST_BYTES) throw new BadImageError("it is larger than 64 MiB");
-    const inspection = await inspectFile(opened);
+    const inspection = inspectImage(opened);
     if (!inspection.ok) throw new BadImageError(inspection.detail);
     requireSize(inspection.image);
     await opened.sync();

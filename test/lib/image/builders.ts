@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from "node:zlib";
-import { inspectImage } from "../../../src/lib/image/inspect.ts";
+import { inspectBytes } from "../../../src/lib/image/inspect.ts";
 
 /** One grey byte a pixel, in IDAT chunks of at most `chunkBytes`. */
 export function buildPng(width: number, height: number, chunkBytes = Number.POSITIVE_INFINITY): Buffer {
@@ -53,17 +53,14 @@ export function uint32(value: number): Buffer {
 
 /** Inspects bytes in memory, as if they were a file. */
 export function inspect(bytes: Uint8Array) {
-  return inspectImage({
-    size: bytes.length,
-    read: async (position, length) => bytes.subarray(position, position + length),
-  });
+  return inspectBytes(Buffer.from(bytes));
 }
 
 /** The lengths at which the beginning of `bytes` passes for an image. Only the whole should. */
-export async function acceptedLengths(bytes: Uint8Array): Promise<number[]> {
+export function acceptedLengths(bytes: Uint8Array): number[] {
   const accepted: number[] = [];
   for (let length = 0; length <= bytes.length; length += 1) {
-    if ((await inspect(bytes.subarray(0, length))).ok) accepted.push(length);
+    if (inspect(bytes.subarray(0, length)).ok) accepted.push(length);
   }
   return accepted;
 }

@@ -8,38 +8,38 @@ describe.each([
   ["still", gif],
   ["animated", gifAnimated],
 ])("a GIF (%s)", (_, bytes) => {
-  it("is recognised with its size", async () => {
-    expect(await inspect(bytes)).toEqual({ ok: true, image });
+  it("is recognised with its size", () => {
+    expect(inspect(bytes)).toEqual({ ok: true, image });
   });
 
-  it("is incomplete at every length but its own", async () => {
-    expect(await acceptedLengths(bytes)).toEqual([bytes.length]);
+  it("is incomplete at every length but its own", () => {
+    expect(acceptedLengths(bytes)).toEqual([bytes.length]);
   });
 
-  it("may be followed by other bytes", async () => {
-    expect(await inspect(Buffer.concat([bytes, Buffer.from("tail")]))).toEqual({ ok: true, image });
+  it("may be followed by other bytes", () => {
+    expect(inspect(Buffer.concat([bytes, Buffer.from("tail")]))).toEqual({ ok: true, image });
   });
 });
 
 describe("a GIF", () => {
   const head = Buffer.from("GIF87a\x07\0\x05\0\0\0\0", "latin1");
 
-  it("without a picture is damaged", async () => {
+  it("without a picture is damaged", () => {
     const bytes = Buffer.concat([head, Buffer.from([0x3b])]);
-    expect(await inspect(bytes)).toMatchObject({ problem: "incomplete", detail: "GIF damaged at byte 13" });
+    expect(inspect(bytes)).toMatchObject({ problem: "incomplete", detail: "GIF damaged at byte 13" });
   });
 
-  it("with a block of no known kind is damaged", async () => {
+  it("with a block of no known kind is damaged", () => {
     const bytes = Buffer.concat([gif.subarray(0, -1), Buffer.from([0x99, 0x3b])]);
-    expect(await inspect(bytes)).toMatchObject({ problem: "incomplete", detail: "GIF damaged at byte 159" });
+    expect(inspect(bytes)).toMatchObject({ problem: "incomplete", detail: "GIF damaged at byte 159" });
   });
 
-  it("may hold far more data than one window", async () => {
+  it("may hold far more data than one window", () => {
     const piece = Buffer.concat([Buffer.from([200]), Buffer.alloc(200, 0x3b)]);
     const comment = Buffer.concat([Buffer.from([0x21, 0xfe]), ...Array(2000).fill(piece), Buffer.from([0])]);
     const bytes = Buffer.concat([gif.subarray(0, -1), comment, gif.subarray(-1)]);
-    expect(await inspect(bytes)).toEqual({ ok: true, image });
-    expect(await inspect(bytes.subarray(0, -1))).toMatchObject({ problem: "incomplete" });
-    expect(await inspect(bytes.subarray(0, 300_000))).toMatchObject({ problem: "incomplete" });
+    expect(inspect(bytes)).toEqual({ ok: true, image });
+    expect(inspect(bytes.subarray(0, -1))).toMatchObject({ problem: "incomplete" });
+    expect(inspect(bytes.subarray(0, 300_000))).toMatchObject({ problem: "incomplete" });
   });
 });

@@ -10,47 +10,47 @@ describe.each([
   ["extended", webpExtended],
   ["animated", webpAnimated],
 ])("a WebP (%s)", (_, bytes) => {
-  it("is recognised with its size", async () => {
-    expect(await inspect(bytes)).toEqual({ ok: true, image });
+  it("is recognised with its size", () => {
+    expect(inspect(bytes)).toEqual({ ok: true, image });
   });
 
-  it("is incomplete at every length but its own", async () => {
-    expect(await acceptedLengths(bytes)).toEqual([bytes.length]);
+  it("is incomplete at every length but its own", () => {
+    expect(acceptedLengths(bytes)).toEqual([bytes.length]);
   });
 
-  it("may be followed by other bytes", async () => {
-    expect(await inspect(Buffer.concat([bytes, Buffer.from("tail")]))).toEqual({ ok: true, image });
+  it("may be followed by other bytes", () => {
+    expect(inspect(Buffer.concat([bytes, Buffer.from("tail")]))).toEqual({ ok: true, image });
   });
 });
 
 describe("a WebP", () => {
-  it("may be as small as one pixel in 26 bytes", async () => {
+  it("may be as small as one pixel in 26 bytes", () => {
     const bytes = Buffer.from("UklGRhIAAABXRUJQVlA4TAYAAAAvQWxvAGs=", "base64");
     expect(bytes.length).toBe(26);
-    expect(await inspect(bytes)).toMatchObject({ ok: true });
+    expect(inspect(bytes)).toMatchObject({ ok: true });
   });
 
-  it("is read for the size of its canvas, however large", async () => {
+  it("is read for the size of its canvas, however large", () => {
     const bytes = Buffer.from(webpExtended);
     bytes.writeUIntLE(16_383, 24, 3);
     bytes.writeUIntLE(70_000, 27, 3);
-    expect(await inspect(bytes)).toMatchObject({ ok: true, image: { width: 16_384, height: 70_001 } });
+    expect(inspect(bytes)).toMatchObject({ ok: true, image: { width: 16_384, height: 70_001 } });
   });
 
-  it("without pixels is damaged", async () => {
+  it("without pixels is damaged", () => {
     const bytes = Buffer.from(webpExtended.subarray(0, 30));
     bytes.writeUInt32LE(22, 4);
-    expect(await inspect(bytes)).toMatchObject({ problem: "incomplete", detail: "WebP damaged at byte 30" });
+    expect(inspect(bytes)).toMatchObject({ problem: "incomplete", detail: "WebP damaged at byte 30" });
   });
 
-  it("whose first chunk is of another kind is damaged", async () => {
+  it("whose first chunk is of another kind is damaged", () => {
     const bytes = Buffer.from(webpLossy);
     bytes.write("EXIF", 12, "latin1");
-    expect(await inspect(bytes)).toMatchObject({ problem: "incomplete", detail: "WebP damaged at byte 12" });
+    expect(inspect(bytes)).toMatchObject({ problem: "incomplete", detail: "WebP damaged at byte 12" });
   });
 
-  it("is not taken for a sound file, which begins in the same way", async () => {
+  it("is not taken for a sound file, which begins in the same way", () => {
     const sound = Buffer.concat([Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1"), Buffer.alloc(28)]);
-    expect(await inspect(sound)).toMatchObject({ problem: "not_an_image" });
+    expect(inspect(sound)).toMatchObject({ problem: "not_an_image" });
   });
 });
