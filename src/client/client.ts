@@ -42,7 +42,7 @@ export interface Client {
   batch(rows: Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>, options?: BatchOptions): Batch;
   /** Finishes the tasks with these ids; without any, every one that is charged and not saved. */
   resume(taskIds?: readonly string[], options?: ResumeOptions): Promise<ResumeResult>;
-  /** Polls one task. */
+  /** Polls one task. One that is queued before the user's own generator runs only where it is waited for or saved. */
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;
   /** The tasks that were or may have been charged from this machine, newest first, and what cannot be read. Polls nothing. */
   history(options?: HistoryOptions): Promise<HistoryResult>;

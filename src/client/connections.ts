@@ -41,18 +41,19 @@ export interface ConnectionsOptions {
   requestTimeoutMs: number | undefined;
   /** What the first submit to the configured service goes over; closed with the others. */
   early: EarlyConnection | null;
-  /** Whether the queue before the user's own generator only says how tasks stand, and runs none. */
-  onlyLooks: boolean;
 }
 
-/** Connections to accounts, made when they are first needed and closed together. */
+/**
+ * Connections to accounts, made when they are first needed and closed together. Where a caller `onlyLooks`, the queue
+ * before the user's own generator says how tasks stand, and runs none.
+ */
 export class Connections {
   readonly #session: ClientSession;
   readonly #options: ConnectionsOptions;
   #early: EarlyConnection | null;
   readonly #closers: (() => Promise<void>)[] = [];
   #sandbox: Promise<Connection> | undefined;
-  /** By the names of the generators. */
+  /** By whether their queues only look, and the names of the generators. */
   readonly #generators = new Map<string, Promise<Connection>>();
   readonly #accounts = new Map<string, Connection>();
 
@@ -65,21 +66,21 @@ export class Connections {
   }
 
   /** The current account: the embedded sandbox under `--sandbox`, else the user's own generator, or the configured service. */
-  async current(): Promise<Connection> {
+  async current(onlyLooks: boolean): Promise<Connection> {
     if (this.#session.isSandbox) return this.#sandboxConnection();
     const own = await generatorInEffect(this.#session);
-    return own ? this.#generatorConnection(own) : this.#configuredConnection();
+    return own ? this.#generatorConnection(own, onlyLooks) : this.#configuredConnection();
   }
 
   /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError */
-  async of(identity: ServiceIdentity, taskId: string): Promise<Connection> {
+  async of(identity: ServiceIdentity, taskId: string, onlyLooks: boolean): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#session.isSandbox) {
       throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
         hint: ({ sandbox }) => `Omit ${sandbox}.`,
       });
     }
-    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorOf(identity);
+    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorOf(identity, onlyLooks);
     try {
       const connection = await this.#configuredConnection();
       requireSameAccount(identity, connection.identity, taskId);
@@ -122,27 +123,26 @@ export class Connections {
   }
 
   /** A stored task's own generator: the one in effect, or any other as it is without settings. */
-  async #generatorOf({ baseUrl: name }: ServiceIdentity): Promise<Connection> {
-    const known = this.#generators.get(name);
+  async #generatorOf({ baseUrl: name }: ServiceIdentity, onlyLooks: boolean): Promise<Connection> {
+    const known = this.#generators.get(`${onlyLooks} ${name}`);
     if (known) return known;
     const own = await generatorInEffect(this.#session);
-    if (own?.spec.name === name) return this.#generatorConnection(own);
+    if (own?.spec.name === name) return this.#generatorConnection(own, onlyLooks);
     const { generatorNamed } = await import("./own-generator.ts");
-    return this.#generatorConnection(generatorNamed(name, this.#session));
+    return this.#generatorConnection(generatorNamed(name, this.#session), onlyLooks);
   }
 
-  #generatorConnection(own: OwnGenerator): Promise<Connection> {
-    const { name } = own.spec;
-    const opened = this.#generators.get(name) ?? this.#startGenerator(own);
-    this.#generators.set(name, opened);
-    opened.catch(() => this.#generators.delete(name));
+  #generatorConnection(own: OwnGenerator, onlyLooks: boolean): Promise<Connection> {
+    const key = `${onlyLooks} ${own.spec.name}`;
+    const opened = this.#generators.get(key) ?? this.#startGenerator(own, onlyLooks);
+    this.#generators.set(key, opened);
+    opened.catch(() => this.#generators.delete(key));
     return opened;
   }
 
   /** Starts the queue before a generator, inside this process, as a service on loopback. */
-  async #startGenerator(own: OwnGenerator): Promise<Connection> {
+  async #startGenerator(own: OwnGenerator, onlyLooks: boolean): Promise<Connection> {
     const { startGenerator } = await import("./start-generator.ts");
-    const { onlyLooks } = this.#options;
     const service = await startGenerator(own, this.#session, { runs: !onlyLooks });
     this.#closers.push(() => service.close((count) => this.#session.onPaidReplies?.(count)));
     const { spec, options } = own;

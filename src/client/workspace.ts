@@ -13,8 +13,6 @@ export interface WorkspaceOptions {
   requestTimeoutMs?: number | undefined;
   /** A connection that is already open, for the first submit to the configured service. */
   early?: EarlyConnection | null;
-  /** Whether the queue before the user's own generator only says how tasks stand, and runs none. Default false. */
-  onlyLooks?: boolean;
 }
 
 /** Whether nothing is paid for: in the sandbox, and at a generator of the user's own. */
@@ -37,18 +35,18 @@ export class Workspace {
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
-  constructor(
-    session: ClientSession,
-    { requestTimeoutMs, early = null, onlyLooks = false }: WorkspaceOptions = {},
-  ) {
+  constructor(session: ClientSession, { requestTimeoutMs, early = null }: WorkspaceOptions = {}) {
     this.ledger = openLedger(session);
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
-    this.#connections = new Connections(session, { requestTimeoutMs, early, onlyLooks });
+    this.#connections = new Connections(session, { requestTimeoutMs, early });
   }
 
-  /** What one caller's tasks need: the same for every task of an account. */
-  depsFor(caller: Caller): UseCaseDeps {
+  /**
+   * What one caller's tasks need: the same for every task of an account.
+   * @param onlyLooks whether a queue before the user's own generator is to say how tasks stand, and run none
+   */
+  depsFor(caller: Caller, onlyLooks = false): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const known = new Map<Connection, Promise<TaskDeps>>();
@@ -62,8 +60,8 @@ export class Workspace {
     return {
       ledger: this.ledger,
       signal: caller.signal,
-      current: async () => at(await this.#connections.current()),
-      depsFor: async (service, taskId) => at(await this.#connections.of(service, taskId)),
+      current: async () => at(await this.#connections.current(onlyLooks)),
+      depsFor: async (service, taskId) => at(await this.#connections.of(service, taskId, onlyLooks)),
     };
   }
 

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import { type ImggenFailure, imggenFailureOf } from "../client/report-json.ts";
-import type { TaskResult } from "../client/results.ts";
+import type { TaskFailure, TaskResult } from "../client/results.ts";
 import { thumbnail, UndecodableError } from "../graphics/decoder.ts";
 import { FLAG_NAMES } from "../lib/wording.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -36,10 +36,20 @@ export function taskAnswer(task: TaskResult): Answer {
   const files = task.files.map(shownFile);
   const paths = task.files.flatMap(({ path }) => (path === null ? [] : [path]));
   if (task.ok) return { result: { ...task, files }, paths };
-  const { error, taskId, charged, resume } = task;
+  const { error, taskId, resume } = task;
+  if (error.type === "pending") return runningAnswer(task, error.message);
   const next = resume !== null && taskId !== null ? { next: nextCall(taskId) } : {};
-  if (error.type !== "pending") return { result: { ...task, files, ...next }, isError: true };
-  return { result: { ok: true, status: "running", taskId, charged, files, message: error.message, ...next } };
+  return { result: { ...task, files, ...next }, isError: true };
+}
+
+/** A task that a later call finishes. */
+export function runningAnswer(
+  { taskId, charged, files, resume }: Pick<TaskFailure, "taskId" | "charged" | "files" | "resume">,
+  message: string,
+): Answer {
+  const next = resume !== null && taskId !== null ? { next: nextCall(taskId) } : {};
+  const shown = files.map(shownFile);
+  return { result: { ok: true, status: "running", taskId, charged, files: shown, message, ...next } };
 }
 
 /** The answer of a call that has failed, whatever was thrown. */

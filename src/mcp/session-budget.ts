@@ -2,7 +2,7 @@ import type { Client } from "../client/client.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { Estimate, TaskSuccess } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
-import { documentedCosts, highestCost } from "../models/cost.ts";
+import { countableInstead, highestCost } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
 
 /** What one session may spend by default, in credits. */
@@ -71,8 +71,9 @@ export class SessionBudget {
   /** @throws BudgetExceededError where a request may not be submitted */
   check({ request, credits }: Estimate, allowUndocumentedCost: boolean): void {
     if (credits === null && !allowUndocumentedCost && this.#maxCredits <= DEFAULT_MAX_CREDITS) {
+      const otherwise = `pass allowUndocumentedCost: true; it then counts as ${this.#undocumentedCost} credits`;
       throw new BudgetExceededError(`What ${request.model} costs is not documented.`, {
-        hint: `Nothing was sent. Choose a model with a documented cost, or pass allowUndocumentedCost: true; it then counts as ${this.#undocumentedCost} credits.\n${documentedCosts(this.#matrix)}`,
+        hint: `Nothing was sent. ${countableInstead(this.#matrix, otherwise)}`,
       });
     }
     const cost = credits ?? this.#undocumentedCost;

@@ -20,6 +20,11 @@ export const WAIT_SCHEMA = {
     .describe("How long to wait for the image before answering with the task's id."),
 };
 
+/** How long polling may take in a call, milliseconds: its last poll is over by the time that the call has to answer. */
+export function pollingMs(waitSeconds: number): number {
+  return Math.max(waitSeconds - 1, 0.5) * 1000;
+}
+
 /** Finishes a task. @throws ImggenFailure where its images are not all saved then */
 export async function resumedTask(
   taskId: string,

@@ -43,12 +43,18 @@ export function costRange({ credits }: Model): string | null {
 
 const MOST_NAMED = 6;
 
-/** The first models whose cost is documented, with what they cost: what to choose under a cap. */
-export function documentedCosts(matrix: Matrix): string {
+/**
+ * What to do about a request whose cost no cap can count.
+ * @param otherwise how to submit it all the same
+ */
+export function countableInstead(matrix: Matrix, otherwise: string): string {
   const named = matrix.flatMap((model) => {
     const cost = costRange(model);
     return cost === null ? [] : [`${model.id} (${cost})`];
   });
+  // Of the user's own generator only the user can say what it costs.
+  if (named.length === 0) return `Add its price to your matrix file (imggen help json), or ${otherwise}.`;
   const more = named.length > MOST_NAMED ? ", …" : "";
-  return `Documented costs: ${named.slice(0, MOST_NAMED).join(", ")}${more}.`;
+  const costs = `Documented costs: ${named.slice(0, MOST_NAMED).join(", ")}${more}.`;
+  return `Choose a model with a documented cost, or ${otherwise}.\n${costs}`;
 }

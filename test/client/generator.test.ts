@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { CANARY } from "../support/canary.ts";
-import { generatorWorld, refuses } from "../support/generator-world.ts";
+import { generatorWorld, makesImage, refuses } from "../support/generator-world.ts";
+import { inTurn, pause, silence } from "../support/scripts.ts";
 import { failureOf } from "./client-world.ts";
 
 async function world(...args: Parameters<typeof generatorWorld>) {
@@ -42,6 +43,22 @@ describe("a client of the user's own generator", () => {
       expect(failure).toMatchObject({ charged: "unknown", error: { type: "outcome_unknown", exitCode: 9 } });
     }
     expect(generator.submits()).toHaveLength(1);
+  });
+
+  it("only looks at a task by status, and takes it over by waiting for it", async () => {
+    const { client, output, generator } = await world(inTurn(silence, makesImage));
+    const first = client();
+    const call = failureOf(first.generate({ prompt: "a fox", output }));
+    await expect.poll(() => generator.submits().length).toBe(1);
+    await first.close();
+    const { taskId } = await call;
+    const made = client();
+    expect(await made.status(String(taskId))).toMatchObject({ status: "running" });
+    await pause(500);
+    expect(await made.status(String(taskId))).toMatchObject({ status: "running" });
+    expect(generator.submits()).toHaveLength(1);
+    expect(await made.status(String(taskId), { wait: true })).toMatchObject({ status: "completed" });
+    expect(generator.submits()).toHaveLength(2);
   });
 
   it("waits for its images", async () => {

@@ -13,7 +13,7 @@ import { png } from "../support/images.ts";
 import { runCommand } from "../support/in-process.ts";
 import { liveService } from "../support/live-server.ts";
 import { failure, response, success } from "../support/scripted-server.ts";
-import { replies } from "../support/scripts.ts";
+import { inTurn, replies, silence } from "../support/scripts.ts";
 import { agent, mcpFolders } from "./mcp-world.ts";
 
 /** A task of the sandbox that takes no time, so that no test waits longer than it must. */
@@ -313,6 +313,16 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
     });
   });
 
+  it("and a generator without prices is told how to give it some", async () => {
+    const flags = ["--generator", "http://127.0.0.1:9", "--generator-paid", "--generator-model", "flux"];
+    const { call } = await agent({ ...(await mcpFolders()), flags });
+    const { document } = await call("generate_image", { prompt: PROMPT });
+    expect(document.error).toMatchObject({
+      type: "budget_exceeded",
+      hint: "Nothing was sent. Add its price to your matrix file (imggen help json), or pass allowUndocumentedCost: true; it then counts as 8 credits.",
+    });
+  });
+
   it("and a cost that is not documented needs a word of its own", async () => {
     const { call } = await sandboxAgent();
     const refused = await call("generate_image", { prompt: PROMPT });
@@ -386,6 +396,36 @@ describe("what costs nothing", () => {
     const late = await call("get_task", { taskId: "task-1" });
     expect(late.document).toMatchObject({ ok: true, status: "completed", files: [{}] });
     expect(server.requests.filter(({ target }) => target.startsWith("/files/"))).toHaveLength(1);
+  });
+
+  it("is to wait for a second, and no less", async () => {
+    const folders = await mcpFolders();
+    const earlier = ["generate", PROMPT, "-m", "gamma-image-2", "--no-wait", "--sandbox"];
+    const taskId = (await runCommand(earlier, folders)).stdout.trim();
+    const { call } = await agent(folders);
+    const { document } = await call("get_task", { taskId, waitSeconds: 1 });
+    expect(document).toMatchObject({ ok: true, charged: "yes" });
+  });
+
+  it("is to resume all for waitSeconds at most, where an image takes longer to arrive, and loses nothing", async () => {
+    const image = response(200, png(), { "content-type": "image/png" });
+    const server = await liveService(png(), { file: inTurn(silence, replies(image)) });
+    const folders = await mcpFolders();
+    const env = { IMGGEN_API_KEY: CANARY, IMGGEN_BASE_URL: server.baseUrl };
+    await runCommand(["generate", "a fox", "-m", "z-image", "--no-wait"], { ...folders, env });
+    const { call } = await agent({ ...folders, flags: [], env });
+    const early = await call("resume_tasks", { waitSeconds: 2 });
+    expect(early).toMatchObject({
+      isError: false,
+      document: {
+        ok: true,
+        tasks: [{ ok: true, status: "running", taskId: "task-1", charged: "yes", next: expect.any(String) }],
+      },
+    });
+    expect((await call("resume_tasks")).document).toMatchObject({
+      ok: true,
+      tasks: [{ taskId: "task-1", status: "completed", files: [{}] }],
+    });
   });
 
   it("is to finish what an earlier session has left, where one cannot be downloaded and another runs", async () => {

@@ -9,10 +9,13 @@ interface Shown {
   stop: () => void;
 }
 
-/** Runs tasks, each at its own account, shows their progress, and closes everything afterwards. */
+/**
+ * Runs tasks, each at its own account, shows their progress, and closes everything afterwards.
+ * @param options.onlyLooks whether a queue before the user's own generator is to say how tasks stand, and run none
+ */
 export async function withTasksShown<Result>(
   session: Session,
-  options: WorkspaceOptions,
+  { onlyLooks, ...options }: WorkspaceOptions & { onlyLooks?: boolean },
   progress: Shown,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
@@ -23,7 +26,7 @@ export async function withTasksShown<Result>(
     writeOut: (bytes: AsyncIterable<Buffer>) => session.console.imageBytes(bytes),
   };
   try {
-    return await work(workspace.depsFor(caller));
+    return await work(workspace.depsFor(caller, onlyLooks));
   } finally {
     progress.stop();
     await workspace.close();

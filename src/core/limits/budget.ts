@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
-import { documentedCosts, highestCost } from "../../models/cost.ts";
+import { countableInstead, highestCost } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { CheckedRequest } from "../../task/request.ts";
@@ -71,8 +71,7 @@ function uncountable(
   return new BudgetExceededError(
     (names) => `What ${what} is not documented, so ${nameIn(names)} cannot be enforced.`,
     {
-      hint: ({ noValidate }) =>
-        `Nothing was sent. Choose a model with a documented cost, or add ${noValidate}.\n${documentedCosts(matrix)}`,
+      hint: ({ noValidate }) => `Nothing was sent. ${countableInstead(matrix, `add ${noValidate}`)}`,
     },
   );
 }

@@ -1,17 +1,19 @@
 import { z } from "zod/v4";
+import type { TaskResult } from "../../client/results.ts";
 import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history-filter.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import {
   type Answer,
   failureAnswer,
   PREVIEW_SCHEMA,
+  runningAnswer,
   shownFile,
   taskAnswer,
   withPreviews,
 } from "../answer.ts";
 import type { Call, Job } from "../jobs.ts";
 import { requestSchema, type Toolbox, tool } from "../tool.ts";
-import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
+import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../wait.ts";
 
 export const getTask = tool({
   name: "get_task",
@@ -36,8 +38,7 @@ async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbo
   const job = jobs.ofTask(whole);
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
-  // Its last poll is over by the time that the call has to answer.
-  const timeoutMs = (waitSeconds - 1) * 1000;
+  const timeoutMs = pollingMs(waitSeconds);
   // Where it goes is known of a task that the ledger has.
   const options = record === null ? { timeoutMs, output: `${output}/` } : { timeoutMs };
   const resuming = jobs.start(
@@ -59,27 +60,54 @@ export const resumeTasks = tool({
     // What a cancelled call has left is a task as any other.
     await toolbox.jobs.stopped();
     const jobs = toolbox.jobs.all;
-    const [own, { ok, tasks, ...more }] = await Promise.all([
+    const [own, { tasks, unreadable, answerOf }] = await Promise.all([
       Promise.all(jobs.map(async (job) => ({ job, answer: await endOf(job, waitSeconds, call, toolbox) }))),
-      toolbox.client.resume([], { ...call, timeoutMs: Math.max(waitSeconds, 1) * 1000 }),
+      resumeWithin(waitSeconds, call, toolbox),
     ]);
     // The session's own unfinished jobs have claimed their tasks, so resume has found them claimed; unless one failed
     // meanwhile, and resume has saved its task then.
     const saved = new Set(tasks.filter(({ ok }) => ok).map(({ taskId }) => taskId));
     const told = own.filter(({ job, answer }) => !(answer.isError && saved.has(job.taskId)));
     const mine = new Set(told.map(({ job }) => job.taskId));
-    const others = tasks.filter(({ taskId }) => !mine.has(taskId)).map(taskAnswer);
+    const others = tasks.filter(({ taskId }) => !mine.has(taskId)).map(answerOf);
     const all = [...told.map(({ answer }) => answer), ...others];
     const failed = all.some(({ isError }) => isError);
     return {
       result: {
-        ok: !failed && more.unreadable === undefined,
+        ok: !failed && unreadable === undefined,
         tasks: all.map(({ result }) => result),
-        ...more,
+        ...(unreadable && { unreadable }),
       },
     };
   },
 });
+
+/** Finishes what can be finished in this time. An image that is still arriving then is left to another call. */
+async function resumeWithin(waitSeconds: number, call: Call, { client, clock }: Toolbox) {
+  const [timeUp, answered] = [new AbortController(), new AbortController()];
+  clock.sleep(Math.max(waitSeconds, 1) * 1000, answered.signal).then(
+    () => timeUp.abort(),
+    () => {},
+  );
+  const signal = AbortSignal.any([call.signal, timeUp.signal]);
+  try {
+    const { tasks, unreadable } = await client.resume([], {
+      ...call,
+      signal,
+      timeoutMs: pollingMs(waitSeconds),
+    });
+    const isTimeUp = timeUp.signal.aborted && !call.signal.aborted;
+    return { tasks, unreadable, answerOf: isTimeUp ? answerAtTimeUp : taskAnswer };
+  } finally {
+    answered.abort();
+  }
+}
+
+/** A task that only the call's end has interrupted is neither failed nor done. */
+function answerAtTimeUp(task: TaskResult): Answer {
+  if (task.ok || task.error.type !== "interrupted") return taskAnswer(task);
+  return runningAnswer(task, `Task ${task.taskId} is still to be saved.`);
+}
 
 function endOf(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
   return jobAnswer(job, waitSeconds, call, toolbox).catch(failureAnswer);
