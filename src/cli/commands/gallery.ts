@@ -2,6 +2,7 @@ import path from "node:path";
 import type { Command } from "commander";
 import { openLedger } from "../../client/session.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { addOpenOption, openImages } from "../flags/view-flags.ts";
 import { createStatusLine } from "../output/live-line.ts";
 import type { RunWith } from "../session/command.ts";
@@ -33,6 +34,7 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runGallery(session: Session, dir = ".", flags: GalleryFlags): Promise<number> {
   const { context, console } = session;
+  if (flags.output === "-") throw new UsageError("--output - is for generate; here it takes a file.");
   const folder = context.resolvePath(dir);
   const page =
     flags.output === undefined ? path.join(folder, "gallery.html") : context.resolvePath(flags.output);

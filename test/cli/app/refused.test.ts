@@ -42,6 +42,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ]),
   ["status task-1 -o -", /--output - is for generate/],
   ["resume task-1 -o -", /--output - is for generate/],
+  ["gallery -o -", /--output - is for generate/],
   ["resume --dismiss", /needs the ids/],
   ['status ""', /A task id is empty/],
   ['resume ""', /A task id is empty/],

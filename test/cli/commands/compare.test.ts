@@ -91,6 +91,13 @@ describe("compare", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 
+  it("reads the prompt from standard input for -, and never submits the dash", async () => {
+    const world = await commandWorld();
+    await world.run(["compare", "-", "-m", "z-image"], { input: "a fox\n" });
+    expect(submitted(world)).toEqual([{ prompt: "a fox", model: "z-image" }]);
+    expect((await world.run(["compare", "-", "-m", "z-image"], { input: "" })).code).toBe(2);
+  });
+
   it("takes one model under two names for one", async () => {
     const world = await commandWorld();
     await world.json(["compare", "a fox", "-m", "alpha-2,vendor1/alpha-2"]);

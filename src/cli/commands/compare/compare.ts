@@ -18,6 +18,7 @@ import {
 } from "../../flags/batch-flags.ts";
 import { collect, OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
+import { readPrompt } from "../../input/prompt.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable } from "../../text/table.ts";
@@ -45,7 +46,7 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command
-    .argument("<prompt>", "what the images show")
+    .argument("<prompt>", "what the images show; - reads it from standard input")
     .optionsGroup(OPTION_GROUPS.request)
     .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
     .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
@@ -54,7 +55,7 @@ export function register(command: Command, runWith: RunWith): void {
   addBatchOptions(addBatchOutputOptions(command)).addHelpText("after", EXAMPLES).action(runWith(runCompare));
 }
 
-async function runCompare(session: Session, prompt: string, flags: CompareOptions): Promise<number> {
+async function runCompare(session: Session, given: string, flags: CompareOptions): Promise<number> {
   const axes = {
     models: await axis("model", flags.model, session),
     ratios: await axis("ratio", flags.ratio, session),
@@ -65,6 +66,7 @@ async function runCompare(session: Session, prompt: string, flags: CompareOption
   const generator = await session.generatorTerms({ model, dryRun: flags.dryRun });
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
+  const prompt = await readPrompt(given, undefined, session.context);
   const shared: SharedFields = { image: flags.image };
   const comparison = compareCells(prompt, axes, shared, { matrix, validate: flags.validate, generator });
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
