@@ -92,8 +92,6 @@ export interface QueueFacts {
   share: number | null;
   /** What holds it up, in words for the user; null for nothing. */
   why: string | null;
-  /** Whether a request of it may have reached the generator. */
-  mayBeSent: boolean;
 }
 
 /**
@@ -123,10 +121,9 @@ function withMore(state: PolledState, data: Readonly<Record<string, unknown>>): 
   switch (state.status) {
     case "running": {
       const isWaiting = data.status === "queued";
-      const mayBeSent = data.sent !== false;
       return {
         ...state,
-        queue: { isWaiting, ahead: numberIn(data.ahead), share: numberIn(data.progress), why, mayBeSent },
+        queue: { isWaiting, ahead: numberIn(data.ahead), share: numberIn(data.progress), why },
       };
     }
     case "completed":

@@ -15,7 +15,7 @@ export function rowJson({ row, isSkipped, report, error }: RowResult, names: Opt
 
 /** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
-  const { saved, skipped, unknown, pending, notSent, cost } = counts;
+  const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
   const warnings = counts.mismatches.map(([what, count]) => `${what} (${rowCount(count)})`);
   return {
@@ -26,6 +26,7 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
     unknown,
     skipped,
     pending,
+    waiting,
     notSent,
     credits: documentedTotal(cost),
     creditsBefore: documentedTotal(charged),

@@ -147,10 +147,10 @@ export class Connections {
     this.#closers.push(() => service.close((count) => this.#session.onPaidReplies?.(count)));
     const { spec, options } = own;
     const identity = { baseUrl: spec.name, keyId: GENERATOR_KEY_ID };
-    const { baseUrl, apiKey } = service;
+    const { baseUrl, apiKey, hold } = service;
     const connection = this.#connect({ baseUrl, apiKey, identity }, {}, { ofGenerator: true });
     const { isPaid, concurrency, timeoutMs } = options;
-    return { ...connection, generator: { name: spec.name, isPaid, concurrency, timeoutMs } };
+    return { ...connection, generator: { name: spec.name, isPaid, concurrency, timeoutMs, hold } };
   }
 
   #sandboxConnection(): Promise<Connection> {

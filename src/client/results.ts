@@ -87,7 +87,10 @@ export type BatchRow = TaskResult & {
   skipped?: true;
 };
 
-/** Totals of a batch. `rows` is `saved + skipped + unknown + failed`; `pending` and `notSent` are parts of `failed`. */
+/**
+ * Totals of a batch. `rows` is `saved + skipped + unknown + failed`; `pending` and `notSent` are parts of `failed`.
+ * `waiting` is a part of `pending`: nothing was charged for these, and the same batch resumes them.
+ */
 export interface BatchSummary {
   type: "summary";
   rows: number;
@@ -96,6 +99,7 @@ export interface BatchSummary {
   unknown: number;
   skipped: number;
   pending: number;
+  waiting: number;
   notSent: number;
   /** Charged in this run; null if a cost is not documented. */
   credits: number | null;

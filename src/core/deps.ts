@@ -34,6 +34,11 @@ export interface OwnQueue {
   concurrency: number;
   /** How long one image may take, in milliseconds. */
   timeoutMs: number;
+  /**
+   * Keeps a task that waits in this process from being begun, until it is polled again.
+   * @returns whether a request of it may have been sent, by whichever process
+   */
+  hold(taskId: string): boolean;
 }
 
 /** What a use case depends on: the ledger, and what the tasks of each account need. */

@@ -68,6 +68,11 @@ export interface RunningGeneratorService {
   apiKey: string;
   port: number;
   /**
+   * Keeps a task that waits here from being begun, until it is polled again.
+   * @returns whether a request of it may have been sent, by whichever process
+   */
+  hold(taskId: string): boolean;
+  /**
    * Begins nothing new. Without a grace, in milliseconds, free requests are given up and paid ones are waited for; with
    * one, all are waited for so long, and then given up. Tasks that were not begun stay queued for other processes.
    * @param onWait called with the number of requests that are waited for, if there are any
@@ -110,6 +115,7 @@ export async function startGeneratorService(
     baseUrl: `${origin}/api`,
     apiKey,
     port,
+    hold: (taskId) => queue.hold(taskId),
     async close(onWait, graceMs) {
       stop.abort();
       await adopting;
@@ -179,7 +185,7 @@ async function adoptAll(
   };
   while (!signal.aborted) {
     try {
-      const others = service.tasks.openIds().filter((taskId) => service.queue.view(taskId) === null);
+      const others = service.tasks.openIds().filter((taskId) => !service.queue.has(taskId));
       await adoptInOrder(others, service, onError);
     } catch {
       // The disk refuses what the next round may be given.

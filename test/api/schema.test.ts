@@ -159,11 +159,11 @@ describe("a task record", () => {
 describe("what the queue before the user's own generator says of a task", () => {
   it.each([
     [
-      { status: "queued", errorCode: 0, ahead: 3, sent: false },
+      { status: "queued", errorCode: 0, ahead: 3 },
       {
         status: "running",
         word: "queued",
-        queue: { isWaiting: true, ahead: 3, share: null, why: null, mayBeSent: false },
+        queue: { isWaiting: true, ahead: 3, share: null, why: null },
       },
     ],
     [
@@ -171,7 +171,7 @@ describe("what the queue before the user's own generator says of a task", () => 
       {
         status: "running",
         word: "processing",
-        queue: { isWaiting: false, ahead: null, share: 0.25, why: "slow", mayBeSent: true },
+        queue: { isWaiting: false, ahead: null, share: 0.25, why: "slow" },
       },
     ],
     [

@@ -25,6 +25,11 @@ const COUNTED_AS = {
 const MOST_NAMES = 5;
 const MOST_KINDS = 50;
 
+/** Whether a row's task is accepted, and nothing was charged for it yet. */
+export function isWaiting({ state, report }: RowResult): boolean {
+  return state === "unfinished" && report?.charged === "no";
+}
+
 /** Counts a batch's rows as they end, in constant memory. */
 export class BatchCounts {
   /** Saved by this run. */
@@ -37,8 +42,10 @@ export class BatchCounts {
   refused = 0;
   /** May or may not have been charged. */
   unknown = 0;
-  /** Charged and not saved yet. */
+  /** Accepted and not saved yet. */
   pending = 0;
+  /** Of `pending`: rows that wait in the queue before the user's own generator. Nothing was charged for them. */
+  waiting = 0;
   notSent = 0;
   /** What this run has charged, or may have. */
   readonly cost: TotalCost = noCost();
@@ -63,6 +70,7 @@ export class BatchCounts {
     this[end.isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
     const isRefused = (report ?? end.error)?.charged === "no" && report?.state !== "failed";
     if (state === "failed" && isRefused) this.refused += 1;
+    if (isWaiting(end)) this.waiting += 1;
     if (isSubmitted && report) this.#addCost(report);
     if (end.error) this.#addError(this.#nameOf(end.row), end.error);
     for (const each of end.mismatches) this.#mismatches.set(each, (this.#mismatches.get(each) ?? 0) + 1);

@@ -1,3 +1,4 @@
+import { pausedQueue } from "../../api/errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { type Charged, ImggenError } from "../../lib/error-types.ts";
 import type { Destination } from "../../task/intent.ts";
@@ -84,20 +85,21 @@ export function leftUnfinished(
 ): TaskReport {
   const wasSeen = waited.outcome === "timeout" && waited.wasSeen;
   const isOpen = wasSeen || (report.ledgerId !== null && isResumable(report.state));
-  const charged = chargedSoFar(waited, wasSeen ? "yes" : report.charged, deps.connection);
+  const charged = chargedSoFar(taskId, wasSeen ? "yes" : report.charged, deps.connection);
   const state = isOpen ? "accepted" : report.state;
   return { ...report, state, charged, error: unfinished(waited, taskId, charged, isOpen, deps) };
 }
 
 /**
- * What an unfinished task has cost. A generator is paid for what it makes: nothing where no request has reached it, or
- * where it refuses the account; what a paid one makes of a request is not known while it works.
+ * What an unfinished task has cost. A generator is paid for what it makes: nothing where no request has reached it, and
+ * what it makes of one is not known while it works. Nobody waits for the task now, so its queue does not begin it
+ * between this answer and what is said.
  * @param asked what a service would have charged for it
  */
-function chargedSoFar(waited: EarlyEnd, asked: Charged, { generator }: TaskDeps["connection"]): Charged {
-  if (waited.outcome === "refused" && waited.error.charged === "no") return "no";
-  if (waited.outcome === "timeout" && waited.queue?.mayBeSent === false) return "no";
-  return generator?.isPaid ? "unknown" : asked;
+function chargedSoFar(taskId: string, asked: Charged, { generator }: TaskDeps["connection"]): Charged {
+  if (generator === undefined) return asked;
+  const mayBeSent = generator.hold(taskId);
+  return generator.isPaid && mayBeSent ? "unknown" : "no";
 }
 
 function unfinished(
@@ -108,8 +110,11 @@ function unfinished(
   { signal, connection }: Pick<TaskDeps, "signal" | "connection">,
 ): ImggenError {
   switch (waited.outcome) {
-    case "refused":
-      return waited.error;
+    case "refused": {
+      const { error } = waited;
+      const isOutdated = error.charged === "no" && charged === "unknown" && error.key !== null;
+      return isOutdated ? pausedQueue(error.key, error.message, true) : error;
+    }
     case "interrupted":
       return interruptedError(signal, charged);
     case "timeout": {
@@ -208,9 +213,10 @@ async function saveTask(
   const warnings = [...completed.warnings, ...result.warnings];
   if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);
   await recordPart(task, result, deps);
-  const expected = deps.signal.aborted ? interruptedError(deps.signal, "yes") : failure;
+  const charged = deps.connection.generator?.isPaid === false ? "no" : "yes";
+  const expected = deps.signal.aborted ? interruptedError(deps.signal, charged) : failure;
   if (!(expected instanceof ImggenError)) throw expected;
-  return { ...completed, files, warnings, error: expected };
+  return { ...completed, charged, files, warnings, error: expected };
 }
 
 function sidecarFacts(report: TaskReport, taskId: string, { connection }: TaskDeps): SidecarFacts | null {

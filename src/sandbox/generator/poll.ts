@@ -1,7 +1,7 @@
 import { isClaimed } from "../../lib/claim.ts";
 import { imageUrl } from "../links.ts";
 import { adopt } from "../queue/adopt.ts";
-import type { QueueStand, QueueView } from "../queue/queue.ts";
+import type { QueueView } from "../queue/queue.ts";
 import type { QueuedTask, TaskFolder } from "../queue/task-folder.ts";
 import { type EndedState, isEnded, mayBeSent } from "../queue/task-state.ts";
 import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "../reply.ts";
@@ -17,17 +17,17 @@ const FAILURE_CODE = 1001;
 
 /**
  * GET /generate-image (section 4.2). A task whose process is gone continues in this one, where this one runs tasks. Beside
- * the document's fields a reply has `ahead`, `progress`, `detail`, `outcome`, `sent` and `usage`.
+ * the document's fields a reply has `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal `detail` and `sent`.
  */
 export async function poll(request: Request, service: GeneratorService): Promise<SandboxReply> {
   const taskId = new URL(request.url).searchParams.get("taskId");
   if (taskId === null || taskId === "") return invalidRequest("no taskId");
-  const known = service.queue.view(taskId);
+  const known = service.queue.poll(taskId);
   if (known !== null) return replyOf(taskId, known);
   let folder = await service.tasks.find(taskId);
   if (folder !== null && !isEnded(folder.state) && service.runs) {
     await adopt(taskId, service);
-    const view = service.queue.view(taskId);
+    const view = service.queue.poll(taskId);
     if (view !== null) return replyOf(taskId, view);
     folder = await service.tasks.find(taskId);
   }
@@ -38,18 +38,15 @@ export async function poll(request: Request, service: GeneratorService): Promise
 }
 
 /** Where a task stands that this process does not run. */
-async function viewOfOther(folder: TaskFolder, service: GeneratorService): Promise<QueueView> {
-  return { ...(await standOfOther(folder, service)), mayBeSent: mayBeSent(folder.state) };
-}
-
-async function standOfOther(
+async function viewOfOther(
   { task, state }: TaskFolder,
   { pause, slots, claims, processes }: GeneratorService,
-): Promise<QueueStand> {
+): Promise<QueueView> {
   if (state.name === "started") return { name: "processing", progress: null, detail: null };
   if (!(await isClaimed(claims, task.taskId, processes))) return { name: "queued", ahead: 0 };
   const paused = await pause.ofLiving();
-  if (paused !== null) return { name: "paused", key: paused.key, detail: paused.detail };
+  if (paused !== null)
+    return { name: "paused", key: paused.key, detail: paused.detail, mayBeSent: mayBeSent(state) };
   if (await slots.areTaken()) return { name: "queued", ahead: 0 };
   return { name: "processing", progress: null, detail: null };
 }
@@ -58,13 +55,12 @@ function replyOf(taskId: string, view: QueueView): SandboxReply {
   if (view.name === "paused")
     return refusal(view.key, { detail: view.detail, ...(view.mayBeSent && { sent: true }) });
   const note = `${taskId} ${view.name}`;
-  const sent = view.mayBeSent ? {} : { sent: false };
   if (view.name === "queued") {
-    return success({ taskId, status: "queued", errorCode: 0, ahead: view.ahead, ...sent }, note);
+    return success({ taskId, status: "queued", errorCode: 0, ahead: view.ahead }, note);
   }
   const { progress, detail } = view;
   const more = { ...(progress !== null && { progress }), ...(detail !== null && { detail }) };
-  return success({ taskId, status: "processing", errorCode: 0, ...more, ...sent }, note);
+  return success({ taskId, status: "processing", errorCode: 0, ...more }, note);
 }
 
 /** Where the client reaches this server, which may be a proxy before it. It has shown the key, and asks for itself. */

@@ -6,8 +6,8 @@ import { isEnded } from "./task-state.ts";
 export interface Entry {
   readonly folder: TaskFolder;
   readonly claim: Claim;
-  phase: /** `notBeforeMs`: by the monotonic clock. */
-  { name: "waiting"; notBeforeMs: number } | RunningPhase;
+  /** `notBeforeMs`: by the monotonic clock. `isHeld`: nobody waits for it in this process. */
+  phase: { name: "waiting"; notBeforeMs: number; isHeld: boolean } | RunningPhase;
 }
 
 export interface RunningPhase {
@@ -55,7 +55,7 @@ export class Entries {
   next(nowMs: number): { entry: Entry; dueInMs: number } | null {
     let next: { entry: Entry; dueInMs: number } | null = null;
     for (const entry of this.#byId.values()) {
-      if (entry.phase.name !== "waiting") continue;
+      if (entry.phase.name !== "waiting" || entry.phase.isHeld) continue;
       const dueInMs = Math.max(0, entry.phase.notBeforeMs - nowMs);
       const isSooner = next === null || dueInMs < next.dueInMs;
       const isBefore = next !== null && dueInMs === next.dueInMs && isOlder(entry, next.entry);
@@ -68,6 +68,10 @@ export class Entries {
   countBefore(entry: Entry): number {
     return this.all().filter((other) => isOlder(other, entry)).length;
   }
+}
+
+export function isHeld({ phase }: Entry): boolean {
+  return phase.name === "waiting" && phase.isHeld;
 }
 
 /** Of two tasks of the same moment the id decides, as it does in the line of all processes. */

@@ -2,7 +2,7 @@ import type { Claim } from "../../lib/claim.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { Admission } from "./admission.ts";
 import type { AccountKey } from "./condition.ts";
-import { Entries, type Entry, progressOf, type RunningPhase } from "./entries.ts";
+import { Entries, type Entry, isHeld, progressOf, type RunningPhase } from "./entries.ts";
 import { isPaidTask, makeImage, type RequestDeps } from "./make-image.ts";
 import { GivenUpError } from "./request-end.ts";
 import type { GeneratorSlots, Slot, SlotResult } from "./slots.ts";
@@ -25,15 +25,14 @@ export interface QueueDeps extends RequestDeps {
   onEvent: (event: QueueEvent) => void;
 }
 
-/** Where a task stands that is not at its end, for a poll. `mayBeSent`: whether a request of it has reached the generator. */
-export type QueueView = QueueStand & { mayBeSent: boolean };
-
-export type QueueStand =
+/** Where a task stands that is not at its end, for a poll. */
+export type QueueView =
   /** Other tasks have the generator. `ahead`: how many of this process are before it. */
   | { name: "queued"; ahead: number }
   /** `progress` is from 0 to 1. */
   | { name: "processing"; progress: number | null; detail: string | null }
-  | { name: "paused"; key: AccountKey; detail: string };
+  /** `mayBeSent`: whether a request of it has reached the generator, as for the first of two images. */
+  | { name: "paused"; key: AccountKey; detail: string; mayBeSent: boolean };
 
 /** Tasks of other processes are before it. */
 const NOT_FIRST: SlotResult = { slot: null, none: "taken" };
@@ -66,24 +65,43 @@ export class Queue {
   /** Takes a task in, with the claim on it. One that comes while the queue closes is left to other processes. */
   async add(folder: TaskFolder, claim: Claim): Promise<void> {
     if (this.#isClosing) return claim.release();
-    this.#entries.add({ folder, claim, phase: { name: "waiting", notBeforeMs: 0 } });
+    this.#entries.add({ folder, claim, phase: { name: "waiting", notBeforeMs: 0, isHeld: false } });
     this.#deps.admission.onNewTask();
     this.#loop ??= this.#run();
     this.#wake();
   }
 
-  /** Where a task stands; null if it is not one of this queue's. */
-  view(taskId: string): QueueView | null {
-    const entry = this.#entries.get(taskId);
-    return entry === undefined ? null : { ...this.#standOf(entry), mayBeSent: mayBeSent(entry.folder.state) };
+  has(taskId: string): boolean {
+    return this.#entries.get(taskId) !== undefined;
   }
 
-  #standOf(entry: Entry): QueueStand {
+  /**
+   * Keeps a task that waits from being begun, until it is polled again.
+   * @returns whether a request of it may have been sent; so it may by another process, if the task is not this queue's
+   */
+  hold(taskId: string): boolean {
+    const entry = this.#entries.get(taskId);
+    if (entry?.phase.name !== "waiting") return true;
+    entry.phase.isHeld = true;
+    return mayBeSent(entry.folder.state);
+  }
+
+  /** Where a task stands, for who waits for it; null if it is not one of this queue's. */
+  poll(taskId: string): QueueView | null {
+    const entry = this.#entries.get(taskId);
+    if (entry === undefined) return null;
     if (entry.phase.name === "running") {
       return { name: "processing", progress: progressOf(entry, entry.phase), detail: null };
     }
+    if (entry.phase.isHeld) {
+      entry.phase.isHeld = false;
+      this.#wake();
+    }
     const { condition } = this.#deps.admission;
-    if (condition.name === "refused") return { name: "paused", key: condition.key, detail: condition.detail };
+    if (condition.name === "refused") {
+      const { key, detail } = condition;
+      return { name: "paused", key, detail, mayBeSent: mayBeSent(entry.folder.state) };
+    }
     if (condition.name === "waiting") return { name: "processing", progress: null, detail: condition.detail };
     const ahead = this.#entries.countBefore(entry);
     if (ahead > 0 || this.#noSlot === "taken") return { name: "queued", ahead };
@@ -152,7 +170,8 @@ export class Queue {
     this.#noSlot = none;
     if (slot === null) return this.#rest(TURN_MS);
     waitQueue.leave();
-    if (this.#isClosing) await slot.release();
+    // Whether it closes, or the wait for the task has ended, may have changed meanwhile.
+    if (this.#isClosing || isHeld(entry)) await slot.release();
     else this.#begin(entry, slot);
   }
 
@@ -209,7 +228,7 @@ export class Queue {
     if (isEnded(folder.state)) await this.#finish(entry, phase, folder.state);
     else {
       const retryMs = folder.state.retries > 0 ? RETRY_MS : 0;
-      entry.phase = { name: "waiting", notBeforeMs: clock.monotonicMs() + retryMs };
+      entry.phase = { name: "waiting", notBeforeMs: clock.monotonicMs() + retryMs, isHeld: false };
     }
     return isLate ? timeoutMs : 0;
   }

@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { InterruptedError } from "../../../src/core/errors.ts";
 import { generatorWorld, makesImage, refuses } from "../../support/generator-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { response } from "../../support/scripted-server.ts";
@@ -97,6 +98,19 @@ describe("generate with the user's own generator", () => {
     expect(generator.submits()).toEqual([]);
   });
 
+  it("that is interrupted has charged nothing, and says so", async () => {
+    const stop = new AbortController();
+    const { json } = await generatorWorld(() => stop.abort(new InterruptedError("SIGINT")));
+    expect(await json(["generate", "a fox"], { signal: stop.signal })).toMatchObject({
+      code: 130,
+      document: {
+        charged: "no",
+        resume: expect.any(String),
+        error: { hint: expect.stringMatching(/^Nothing was charged\./) },
+      },
+    });
+  });
+
   it("passes its words on where it refuses, at no charge, and asks no second time", async () => {
     const { json, generator } = await generatorWorld(refuses(400, "moderation_blocked", "No cats here."));
     const { code, document } = await json(["generate", "a cat"]);
@@ -159,7 +173,8 @@ describe("a paid generator", () => {
     async (...flags) => {
       const world = await generatorWorld();
       await world.generator.close();
-      const wait = ["--timeout", "2s", "-m", "flux"];
+      // Between the attempts 15 and 31 seconds after the first.
+      const wait = ["--timeout", "22s", "-m", "flux"];
       expect(await world.json(["generate", "a fox", ...flags, ...wait])).toMatchObject({
         code: 6,
         document: { charged: "no", resume: expect.any(String), error: { type: "pending" } },
@@ -213,10 +228,22 @@ describe("a batch with the user's own generator", () => {
     expect(code).toBe(3);
     expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
       pending: 1,
+      waiting: 1,
       notSent: 29,
       credits: 0,
     });
     expect(generator.submits()).toHaveLength(1);
+  });
+
+  it("says of the row whose key is refused that it waits, and of nothing that it was charged", async () => {
+    const { run, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
+    await writeFile(path.join(cwd, "foxes.txt"), rows(2));
+    const { stderr } = await run(["batch", "foxes.txt", "--generator-paid", "--yes"]);
+    expect(stderr).toMatch(/^line 1: waiting \(task \w+\): 127\.0\.0\.1:\d+ does not accept the key/m);
+    expect(stderr).toMatch(
+      /^2 rows: 0 saved, 1 waiting in the queue, 1 not sent\. Nothing was charged in this run\.$/m,
+    );
+    expect(stderr).toMatch(/^Resume with: imggen batch .*foxes\.txt --generator-paid --yes$/m);
   });
 
   it("has no more requests under way than the generator takes", async () => {

@@ -274,8 +274,8 @@ describe("a task in the queue before the user's own generator", () => {
     const { events } = await waiting([queued, slow, COMPLETED], {}, ofGenerator);
     const facts = { type: "progress", taskId: "task-1" };
     expect(events).toEqual([
-      { ...facts, isWaiting: true, ahead: 2, share: null, why: null, mayBeSent: true },
-      { ...facts, isWaiting: false, ahead: null, share: 0.5, why: "It is loading.", mayBeSent: true },
+      { ...facts, isWaiting: true, ahead: 2, share: null, why: null },
+      { ...facts, isWaiting: false, ahead: null, share: 0.5, why: "It is loading." },
     ]);
   });
 

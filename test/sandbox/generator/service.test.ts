@@ -2,6 +2,7 @@ import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../../support/images.ts";
 import { drawn, endless, failing, scriptedGenerator } from "../../support/scripted-generator.ts";
+import { temporaryFolder } from "../live.ts";
 import { dataOf, liveGenerator } from "./live-generator.ts";
 
 describe("a task", () => {
@@ -71,7 +72,6 @@ describe("a task", () => {
       status: "queued",
       errorCode: 0,
       ahead: 1,
-      sent: false,
     });
     open.shift()?.();
     await ended(first);
@@ -79,6 +79,42 @@ describe("a task", () => {
     open.shift()?.();
     await ended(second);
     expect(generator.mostOpen).toBe(1);
+  });
+});
+
+describe("a task that nobody waits for any longer", () => {
+  it("is not begun before it is polled again, and is known to have cost nothing", async () => {
+    const generator = scriptedGenerator((job, _deps, number) =>
+      number === 1 ? failing({ kind: "busy", retryAfterMs: 100 }) : drawn(job),
+    );
+    const { accepted, hold, events, ended } = await liveGenerator({ generator, options: { isPaid: true } });
+    const taskId = await accepted({ prompt: "a fox" });
+    await expect.poll(() => events).toHaveLength(1);
+    await expect.poll(() => hold(taskId)).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(generator.jobs).toHaveLength(1);
+    expect(await ended(taskId)).toMatchObject({ status: "completed" });
+    expect(generator.jobs).toHaveLength(2);
+  });
+
+  it("may have cost something from the moment on at which it has the generator", async () => {
+    const { accepted, hold } = await liveGenerator({
+      generator: scriptedGenerator((_job, deps) => endless(deps)),
+      options: { isPaid: true },
+    });
+    const [first, second] = [await accepted({ prompt: "a fox" }), await accepted({ prompt: "a hare" })];
+    await expect.poll(() => hold(first)).toBe(true);
+    expect(hold(second)).toBe(false);
+  });
+
+  it("may be begun by another process that has it", async () => {
+    const folder = await temporaryFolder();
+    const generator = scriptedGenerator((_job, deps) => endless(deps));
+    const { accepted } = await liveGenerator({ folder, generator });
+    await accepted({ prompt: "a fox" });
+    const waiting = await accepted({ prompt: "a hare" });
+    const { hold } = await liveGenerator({ folder });
+    expect(hold(waiting)).toBe(true);
   });
 });
 

@@ -24,7 +24,7 @@ export function planText({ rows, toSubmit, charged }: BatchPlan): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const parts = [rowsText(rows.length, rows.filter(({ key }) => isRepeat(key)).length)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
-  if (count("unfinished") > 0) parts.push(`${count("unfinished")} charged and unfinished`);
+  if (count("unfinished") > 0) parts.push(`${count("unfinished")} unfinished`);
   if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
   parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`);
   return parts.join(", ");

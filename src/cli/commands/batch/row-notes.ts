@@ -1,3 +1,4 @@
+import { isWaiting } from "../../../core/batch/counts.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { RowState } from "../../../core/batch/row-state.ts";
 
@@ -37,6 +38,7 @@ const WORDS: Readonly<Record<RowState, string>> = {
 };
 
 /** How a row ended, for a person. */
-export function rowWord({ state, isSkipped }: RowResult): string {
-  return isSkipped ? "saved before" : WORDS[state];
+export function rowWord(end: RowResult): string {
+  if (isWaiting(end)) return "waiting";
+  return end.isSkipped ? "saved before" : WORDS[end.state];
 }

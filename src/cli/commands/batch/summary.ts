@@ -9,12 +9,13 @@ import { MOST_SHOWN } from "./row-notes.ts";
 
 /** How a batch ended, and what the user can do next. */
 export function summaryLines({ counts, rows, stopped }: BatchResult, session: Session): string[] {
-  const { saved, skipped, failed, unknown, pending, notSent } = counts;
+  const { saved, skipped, failed, unknown, pending, waiting, notSent } = counts;
   const parts = [
     savedText(saved, skipped),
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
-    pending > 0 && `${pending} charged and unfinished`,
+    pending > waiting && `${pending - waiting} charged and unfinished`,
+    waiting > 0 && `${waiting} waiting in the queue`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
   const lines = [`${rowCount(rows)}: ${parts.join(", ")}. ${spentText(counts)}`];
