@@ -3,6 +3,7 @@ import type { CostRules } from "../limits/budget.ts";
 import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
 import type { RateLimiterDeps } from "../limits/rate-limiter.ts";
 import type { WaitSettings } from "../polling/wait.ts";
+import type { PrivateCopies } from "../references/private-copies.ts";
 import type { CheckedRow, OutputFolder } from "./batch-row.ts";
 import type { BatchCounts } from "./counts.ts";
 import type { BatchPlan, PlannedRow, TotalCost } from "./plan.ts";
@@ -17,6 +18,8 @@ export const MOST_CONCURRENCY = 256;
 export interface BatchSpec extends CostRules {
   rows: CheckedRow[];
   output: OutputFolder;
+  /** Copies of the rows' reference images, made before the first is submitted; absent or null for none. */
+  copies?: Pick<PrivateCopies, "make"> | null;
   wait: WaitSettings;
   concurrency: number;
   /** Whether rows of unknown outcome are submitted again. */

@@ -15,6 +15,7 @@ import {
   type RowValues,
 } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
+import type { PrivateCopies } from "../references/private-copies.ts";
 import { type CheckedRow, RowKeys } from "./batch-row.ts";
 import { inShard, rowDigest, type Shard } from "./shard.ts";
 
@@ -29,6 +30,8 @@ export interface RowDefaults {
   validate: boolean;
   /** As of `CheckOptions`. */
   generator?: GeneratorTerms | null;
+  /** Takes files among a row's reference images; absent or null where only URLs are taken. */
+  copies?: Pick<PrivateCopies, "known"> | null;
   shard: Shard | null;
   /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
   template?: string | undefined;
@@ -72,7 +75,7 @@ export async function* checkRows(
     const clash = output === null ? null : names.add(line, output);
     if (clash !== null) yield { line, message: clash };
     const named = nameOfRow(others, defaults);
-    const checked = "problem" in named ? named.problem : checkValues(values, defaults);
+    const checked = "problem" in named ? named.problem : await checkValues(values, defaults);
     if (typeof checked === "string" || "problem" in named) {
       yield { line, message: String(checked) };
       continue;
@@ -119,13 +122,17 @@ export function isRow(each: CheckedRow | ManifestProblem): each is CheckedRow {
 }
 
 /** @returns what is wrong, in words, in place of a request */
-function checkValues({ output: _output, ...own }: RowValues, defaults: RowDefaults): CheckedRequest | string {
+async function checkValues(
+  { output: _output, ...own }: RowValues,
+  defaults: RowDefaults,
+): Promise<CheckedRequest | string> {
   const { names } = defaults;
   const input: RequestInput = { ...defaults.values, ...own };
   const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
   try {
-    const { matrix, validate, generator } = defaults;
-    return checkRequest(input, matrix, { validate, labels, generator });
+    const { matrix, validate, generator, copies } = defaults;
+    const checked = checkRequest(input, matrix, { validate, labels, generator });
+    return copies ? { ...checked, request: await copies.known(checked.request) } : checked;
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
     return [error.messageFor(names), error.hintFor(names)].filter((text) => text !== null).join(" ");

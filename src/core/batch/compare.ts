@@ -6,6 +6,7 @@ import { unknownModel, unknownQuality, unknownRatio } from "../../models/known-v
 import { FLAG_LABELS } from "../../models/labels.ts";
 import { DEFAULT_MODEL, type Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
+import type { PrivateCopies } from "../references/private-copies.ts";
 import { type CheckedRow, RowKeys } from "./batch-row.ts";
 import { rowDigest } from "./shard.ts";
 
@@ -29,6 +30,8 @@ export interface CellCheck {
   validate: boolean;
   /** As of `CheckOptions`. */
   generator?: GeneratorTerms | null;
+  /** As of `RowDefaults`. */
+  copies?: Pick<PrivateCopies, "known"> | null;
 }
 
 export interface Comparison {
@@ -69,17 +72,17 @@ export function requireKnownValues({ models, ratios, qualities }: Axes, matrix: 
  * A cell that occurs twice, under two names of one model, is kept once.
  * @param shared the values that all cells have in common
  */
-export function compareCells(
+export async function compareCells(
   prompt: string,
   axes: Axes,
   shared: Omit<RequestInput, "prompt" | keyof Cell>,
   check: CellCheck,
-): Comparison {
+): Promise<Comparison> {
   const comparison: Comparison = { rows: [], skipped: [] };
   const seen = new Set<string>();
   const keys = new RowKeys();
   for (const cell of cellsOf(axes)) {
-    const checked = checkCell({ ...shared, prompt, ...cell }, check);
+    const checked = await checkCell({ ...shared, prompt, ...cell }, check);
     if (checked instanceof ImggenError) {
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
       comparison.skipped.push({ cell, reason: checked.message, limit });
@@ -102,12 +105,13 @@ function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
 }
 
 /** @returns why the matrix rules it out, in place of a request */
-function checkCell(
+async function checkCell(
   input: RequestInput,
-  { matrix, validate, generator }: CellCheck,
-): CheckedRequest | ImggenError {
+  { matrix, validate, generator, copies }: CellCheck,
+): Promise<CheckedRequest | ImggenError> {
   try {
-    return checkRequest(input, matrix, { validate, generator });
+    const checked = checkRequest(input, matrix, { validate, generator });
+    return copies ? { ...checked, request: await copies.known(checked.request) } : checked;
   } catch (error) {
     if (error instanceof ImggenError) return error;
     throw error;

@@ -4,36 +4,45 @@ import { makeFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
+import { isLocalFile } from "../../models/rules/images.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { checkUrls } from "./check-urls.ts";
-import { type ReferenceFile, sha256Of } from "./reference-file.ts";
+import { type ReferenceFile, readReferenceFile, sha256Of } from "./reference-file.ts";
 import { type ReferencePlan, type RequestReferences, withUrls } from "./reference-images.ts";
 
 export interface PrivateCopiesOptions {
-  /** The files among a request's reference images. */
-  files: readonly ReferenceFile[];
   /** Where the copies go: the queue before the user's own generator takes them from there. */
   folder: string;
   /** As of `ReferenceOptions`. */
   checksUrls: boolean;
   label: string;
+  /** Makes a path absolute. */
+  resolvePath: (file: string) => string;
 }
 
 /**
- * A request's reference images for the user's own generator, which may run long after the command has ended: each file is
- * copied, under the digest of its bytes, and goes into the request as a `file:` URL.
+ * The reference images of one request or many for the user's own generator, which may run long after the command has
+ * ended: each file is copied, under the digest of its bytes, and goes into the request as a `file:` URL.
  */
 export class PrivateCopies implements RequestReferences {
   readonly #options: PrivateCopiesOptions;
+  /** Each is read once, however many requests have it. */
+  readonly #files = new Map<string, Promise<ReferenceFile>>();
 
   constructor(options: PrivateCopiesOptions) {
     this.#options = options;
   }
 
+  /** @throws UsageError if one of its files cannot be used */
   async known(request: GenerationRequest): Promise<GenerationRequest> {
-    return withUrls(request, this.#urls());
+    const files = [request.image ?? []].flat().filter(isLocalFile);
+    const read = await Promise.all(files.map((given) => this.#read(given)));
+    return withUrls(
+      request,
+      new Map(read.map((file) => [file.given, pathToFileURL(this.#placeOf(file)).href])),
+    );
   }
 
   async plan(request: GenerationRequest): Promise<ReferencePlan> {
@@ -45,18 +54,24 @@ export class PrivateCopies implements RequestReferences {
     given: GenerationRequest,
     deps: Pick<TaskDeps, "connection" | "clock" | "signal">,
   ): Promise<{ request: GenerationRequest; warnings: string[] }> {
-    const { checksUrls, label, files } = this.#options;
-    const own = new Set(files.map((file) => file.given));
-    const urls = [given.image ?? []].flat().filter((image) => !own.has(image));
+    const { checksUrls, label } = this.#options;
+    const request = await this.known(given);
+    const urls = [given.image ?? []].flat().filter((image) => !isLocalFile(image));
     const warnings = checksUrls ? await checkUrls(urls, label, deps) : [];
-    for (const file of files) await this.#copy(file);
-    return { request: await this.known(given), warnings };
+    await this.make();
+    return { request, warnings };
   }
 
-  #urls(): Map<string, string> {
-    return new Map(
-      this.#options.files.map((file) => [file.given, pathToFileURL(this.#placeOf(file)).href] as const),
-    );
+  /** Copies the files of all requests that were asked about. @throws UsageError, StateFolderError; nothing was sent */
+  async make(): Promise<void> {
+    for (const file of this.#files.values()) await this.#copy(await file);
+  }
+
+  #read(given: string): Promise<ReferenceFile> {
+    const { label, resolvePath } = this.#options;
+    const file = this.#files.get(given) ?? readReferenceFile(given, label, resolvePath);
+    this.#files.set(given, file);
+    return file;
   }
 
   #placeOf({ sha256, extension }: ReferenceFile): string {

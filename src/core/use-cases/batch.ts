@@ -43,6 +43,7 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   await events.onPlan?.(plan);
   await agreeOnCosts(plan, spec, events);
   await prepareFolders(plan.rows, output);
+  await spec.copies?.make();
   const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
   if (plan.rows.length > 0) await identifyBatch(output.folder, found, identifying);
   if (output.overwrite) await noteEarlierImages(claims, deps);

@@ -1,9 +1,9 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { generatorWorld, makesImage, refuses } from "../../support/generator-world.ts";
-import { PICTURE } from "../../support/images.ts";
+import { PICTURE, png, sha256 } from "../../support/images.ts";
 import { response } from "../../support/scripted-server.ts";
 import { inTurn } from "../../support/scripts.ts";
 
@@ -296,6 +296,54 @@ describe("a task of a generator", () => {
     expect(world.service.requests).toEqual([]);
     expect(await world.json(rerun)).toMatchObject({ code: 0 });
     expect(world.prompts()).toEqual(["a fox", "a fox"]);
+  });
+});
+
+describe("reference images that are files", () => {
+  it("batch takes from the manifest's folder, those of a flag from the working one; a row is known by their bytes", async () => {
+    const { json, run, generator, cwd } = await generatorWorld();
+    for (const folder of ["rows", "moved"]) await mkdir(path.join(cwd, folder));
+    const [other, own] = [path.join(cwd, "fox.png"), path.join(cwd, "rows", "fox.png")];
+    await writeFile(own, PICTURE);
+    await writeFile(other, png(2));
+    await writeFile(
+      path.join(cwd, "rows", "m.jsonl"),
+      '{"prompt":"a fox","image":"fox.png"}\n{"prompt":"a hen"}',
+    );
+    const batch = ["batch", "rows/m.jsonl", "-i", "fox.png", "--output", "out/", "--concurrency", "1"];
+    expect(await run([...batch, "--dry-run"])).toMatchObject({ code: 0 });
+    expect(generator.requests.filter(({ method }) => method === "POST")).toEqual([]);
+    expect(await run(batch)).toMatchObject({ code: 0 });
+    const sent = generator.requests.filter(({ method }) => method === "POST");
+    expect(sent.map(({ target }) => target)).toEqual(["/v1/images/edits", "/v1/images/edits"]);
+    const history = await json(["history"]);
+    const names = [history.document]
+      .flat()
+      .map(({ request }) => path.basename(String(request?.image), ".png"));
+    expect(names.sort()).toEqual([PICTURE, png(2)].map(sha256).sort());
+    await rename(path.join(cwd, "rows", "m.jsonl"), path.join(cwd, "moved", "m.jsonl"));
+    await rename(own, path.join(cwd, "moved", "fox.png"));
+    expect(await run(batch.map((word) => word.replace("rows", "moved")))).toMatchObject({ code: 0 });
+    expect(generator.requests.filter(({ method }) => method === "POST")).toHaveLength(2);
+  });
+
+  it("batch names with their lines where they cannot be used, and sends nothing", async () => {
+    const { json, generator, cwd } = await generatorWorld();
+    await writeFile(path.join(cwd, "m.jsonl"), '{"prompt":"a hen"}\n{"prompt":"a fox","image":"none.png"}');
+    const { code, document } = await json(["batch", "m.jsonl", "-m", "flux"]);
+    expect({ code, problems: document.error?.problems }).toEqual({
+      code: 2,
+      problems: [{ line: 2, message: expect.stringContaining("none.png cannot be read") }],
+    });
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("compare takes too", async () => {
+    const { json, generator, cwd } = await generatorWorld();
+    await writeFile(path.join(cwd, "fox.png"), PICTURE);
+    const { code } = await json(["compare", "a fox", "-m", "flux,sd3", "-i", "fox.png"]);
+    expect(code).toBe(0);
+    expect(generator.submits().map(({ target }) => target)).toEqual(["/v1/images/edits", "/v1/images/edits"]);
   });
 });
 

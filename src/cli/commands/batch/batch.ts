@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
@@ -10,11 +11,13 @@ import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts
 import type { ManifestEntry, ReadOptions } from "../../../core/manifest/entry.ts";
 import { MANIFEST_HINT, manifestFormat } from "../../../core/manifest/format.ts";
 import { readManifest } from "../../../core/manifest/read.ts";
+import type { PrivateCopies } from "../../../core/references/private-copies.ts";
 import { openInput } from "../../../lib/disk-file.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { isFolder } from "../../../lib/read-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { isLocalFile } from "../../../models/rules/images.ts";
 import {
   addBatchOptions,
   addBatchOutputOptions,
@@ -66,8 +69,10 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const matrix = await session.matrix();
   const { validate } = flags;
   const generator = await session.generatorTerms({ model: values.model, dryRun: flags.dryRun });
-  const checks = { matrix, generator, validate };
-  const defaults = { ...checks, values, labels, names: FLAG_NAMES, shard, template, name };
+  const copies = generator && (await rowCopies(manifest, session));
+  const checks = { matrix, generator, validate, copies };
+  const given = copies ? { ...values, image: absolute(values.image, session.context) } : values;
+  const defaults = { ...checks, values: given, labels, names: FLAG_NAMES, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
   const terms = await batchTerms(flags, session, { takesColumns: true });
   const { output } = terms;
@@ -75,6 +80,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const spec = {
     ...terms,
     rows,
+    copies,
     shard,
     budgetOf: "folder" as const,
     nameOf: ({ line }: CheckedRow) => `line ${line}`,
@@ -92,6 +98,21 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const sheet = flags.sheet ? await (await import("./sheet.ts")).makeSheet(ends, output, session) : undefined;
   await showResult(result, output.folder, session, sheet);
   return exitCodeOfBatch(result);
+}
+
+/** Reference images of a flag: unlike those of rows, their files are not beside the manifest. */
+function absolute(images: readonly string[] | undefined, { resolvePath }: Context): string[] | undefined {
+  const isPath = (image: string) => isLocalFile(image) && !/^file:/i.test(image);
+  return images?.map((image) => (isPath(image) ? resolvePath(image) : image));
+}
+
+/** Copies of the rows' reference images for the user's own generator. A relative path is one from the manifest's folder. */
+async function rowCopies(manifest: string, session: Session): Promise<PrivateCopies | null> {
+  const { resolvePath } = session.context;
+  const { copiesForGenerator } = await import("../generate/references.ts");
+  const beside = (file: string) =>
+    manifest === "-" ? resolvePath(file) : path.resolve(path.dirname(resolvePath(manifest)), file);
+  return copiesForGenerator(session, "image", beside);
 }
 
 /** The last line for a script, or the last lines for a person. */

@@ -5,6 +5,7 @@ import { type Cell, type Comparison, compareCells, requireKnownValues } from "..
 import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/budget.ts";
+import type { PrivateCopies } from "../../../core/references/private-copies.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
@@ -68,7 +69,9 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(given, undefined, session.context);
   const shared: SharedFields = { image: flags.image };
-  const comparison = compareCells(prompt, axes, shared, { matrix, validate: flags.validate, generator });
+  const copies = generator && (await copiesForGenerator(session));
+  const checks = { matrix, validate: flags.validate, generator, copies };
+  const comparison = await compareCells(prompt, axes, shared, checks);
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
     for (const warning of checked.warnings) await session.console.warn(warning);
@@ -79,6 +82,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
   const spec = {
     ...terms,
     rows: comparison.rows,
+    copies,
     shard: null,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,
@@ -94,6 +98,12 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
     : undefined;
   await showCompared({ comparison, ends, result, sheet }, session);
   return exitCodeOfBatch(result);
+}
+
+/** The files themselves, which the user's own generator takes, in place of URLs. */
+async function copiesForGenerator(session: Session): Promise<PrivateCopies | null> {
+  const references = await import("../generate/references.ts");
+  return references.copiesForGenerator(session, FLAG_LABELS.image, session.context.resolvePath);
 }
 
 interface Compared {

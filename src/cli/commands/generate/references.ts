@@ -1,3 +1,4 @@
+import type { PrivateCopies } from "../../../core/references/private-copies.ts";
 import { type ReferenceFile, readReferenceFile } from "../../../core/references/reference-file.ts";
 import { ReferenceImages, type RequestReferences } from "../../../core/references/reference-images.ts";
 import { parseUploadCommand } from "../../../core/references/upload-command.ts";
@@ -21,8 +22,8 @@ export async function openReferences(
 ): Promise<{ references: RequestReferences; warnings: string[] }> {
   const { settings, context, folders } = session;
   const label = FLAG_LABELS.image;
-  const own = await session.ownGenerator();
-  if (own !== null) return privateCopies(images, own.spec.name, checkImages, session);
+  const copies = await copiesForGenerator(session, label, context.resolvePath, checkImages);
+  if (copies !== null) return { references: copies, warnings: [] };
   const setting = await settings.get("uploadCommand");
   const command = setting === undefined ? null : parseUploadCommand(setting.value, setting.label);
   const files = command === null ? [] : await readFiles(images, context);
@@ -38,21 +39,23 @@ export async function openReferences(
   return { references, warnings: files.flatMap(({ warning }) => warning ?? []) };
 }
 
-/** The user's own generator gets the files themselves. */
-async function privateCopies(
-  images: readonly string[],
-  generator: string,
-  checksUrls: boolean,
-  { context, folders }: Session,
-): Promise<{ references: RequestReferences; warnings: string[] }> {
+/**
+ * Copies of the files among reference images for the user's own generator, which gets the files themselves; null where a
+ * service takes URLs.
+ * @param resolvePath makes the path of a file absolute
+ */
+export async function copiesForGenerator(
+  session: Session,
+  label: string,
+  resolvePath: Context["resolvePath"],
+  checksUrls = false,
+): Promise<PrivateCopies | null> {
+  const own = await session.ownGenerator();
+  if (own === null) return null;
   const { PrivateCopies } = await import("../../../core/references/private-copies.ts");
   const { referencesFolder } = await import("../../../client/service-in-effect.ts");
-  const files = await readFiles(images, context);
-  const folder = referencesFolder(folders.state, generator);
-  return {
-    references: new PrivateCopies({ files, folder, checksUrls, label: FLAG_LABELS.image }),
-    warnings: [],
-  };
+  const folder = referencesFolder(session.folders.state, own.spec.name);
+  return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }
 
 /** @throws UsageError if one cannot be used */

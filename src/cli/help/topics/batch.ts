@@ -12,6 +12,7 @@ export const TOPIC: Topic = [
   ["-", "JSON lines, or plain prompts, from standard input"],
   "",
   `Columns or keys: ${MANIFEST_COLUMNS.join(" ")}, in any case. Only the prompt is needed. Flags are defaults for rows that do not set a value.`,
+  "image is a URL or, with a generator of your own, a file: a relative path is one from the manifest's folder, or from the current one for standard input.",
   "",
   "Cost:",
   "  The whole manifest is checked before anything is sent, and the cost is shown. Above confirmAbove credits imggen asks; without a terminal it needs --yes or --max-credits. --max-credits is the budget of the whole batch, earlier runs included.",
