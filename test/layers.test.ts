@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
 import type TypeScript from "typescript";
 import { describe, expect, it } from "vitest";
+import { ts } from "./support/typescript.ts";
 
 const SOURCE = path.resolve(import.meta.dirname, "../src");
-// To import it would take Node half a second more, which it needs to find what nine megabytes export.
-const ts: typeof TypeScript = createRequire(import.meta.url)("typescript");
 
 interface Import {
   /** Path below src/ for files of ours, else the module's name. */

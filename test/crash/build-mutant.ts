@@ -2,7 +2,7 @@ import { cp } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { type InputOptions, type Plugin, rolldown } from "rolldown";
-import { type Edit, edited } from "./mutant.ts";
+import { type Edit, edited } from "./operators.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
@@ -15,7 +15,7 @@ export async function buildMutant(edits: readonly Edit[], folder: string): Promi
   const mutate = {
     name: "mutate",
     transform(code: string, id: string) {
-      if (!id.startsWith(path.join(ROOT, "src"))) return null;
+      if (!id.startsWith(path.join(ROOT, "src")) || !id.endsWith(".ts")) return null;
       let changed = code;
       for (const [index, edit] of edits.entries()) {
         const { code: next, places } = edited(changed, edit);

@@ -1,34 +1,84 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BUILT } from "./build-mutant.ts";
-import { edited } from "./mutant.ts";
 import { BATCH_MUTANTS } from "./mutants-batch.ts";
 import { GENERATOR_MUTANTS } from "./mutants-generator.ts";
 import { LEDGER_MUTANTS } from "./mutants-ledger.ts";
 import { SAVING_MUTANTS } from "./mutants-saving.ts";
 import { SUBMITTING_MUTANTS } from "./mutants-submitting.ts";
+import {
+  before,
+  type Edit,
+  edited,
+  functionsOf,
+  instead,
+  never,
+  placesIn,
+  returns,
+  swapped,
+  without,
+} from "./operators.ts";
 
+const MUTANTS = [
+  ...LEDGER_MUTANTS,
+  ...SUBMITTING_MUTANTS,
+  ...SAVING_MUTANTS,
+  ...BATCH_MUTANTS,
+  ...GENERATOR_MUTANTS,
+];
 const SRC = path.join(BUILT, "src");
-const CODES = readdirSync(SRC, { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts"))
-  .map((name) => readFileSync(path.join(SRC, name), "utf8"));
 
 // Many are tried by `npm run crash` alone; that they can be planted is known sooner.
-it.for([...LEDGER_MUTANTS, ...SUBMITTING_MUTANTS, ...SAVING_MUTANTS, ...BATCH_MUTANTS, ...GENERATOR_MUTANTS])(
-  "there is a place, and one only, for this bug: $bug",
-  ({ edits }) => {
-    for (const edit of edits) {
-      const places = CODES.reduce((sum, code) => sum + edited(code, edit).places, 0);
-      expect(places, edit.find).toBe(1);
-    }
-  },
-);
+it("there is a place, and one only, for each planted bug", () => {
+  const edits = MUTANTS.flatMap((mutant) => mutant.edits);
+  const places = new Map(edits.map((edit): [Edit, string[]] => [edit, []]));
+  const names = readdirSync(SRC, { recursive: true, encoding: "utf8" });
+  for (const name of names.filter((each) => each.endsWith(".ts"))) {
+    const functions = functionsOf(readFileSync(path.join(SRC, name), "utf8"));
+    for (const [edit, files] of places) files.push(...placesIn(functions, edit).map(() => name));
+  }
+  const misfits = MUTANTS.flatMap(({ bug, edits }) =>
+    edits
+      .map((edit) => ({ bug, inside: edit.inside, operator: edit.operator, places: places.get(edit) }))
+      .filter((edit) => edit.places?.length !== 1),
+  );
+  expect(misfits).toEqual([]);
+});
 
-it("a bug's place is found however the code is indented and broken into lines", () => {
-  const code = "if (x) {\n  await write(\n    { type: 'a' },\n    id,\n  );\n}\n";
-  const done = edited(code, { find: "await write({ type: 'a' }, id);\n", replace: "" });
-  expect(done).toEqual({ code: "if (x) {\n  \n}\n", places: 1 });
-  expect(edited(code, { find: "await rewrite", replace: "" })).toEqual({ code, places: 0 });
-  expect(edited(code, { find: "{", replace: "[" }).places).toBe(2);
+describe("an edit", () => {
+  const CODE = `class Disk {
+  async save(text: string) {
+    await this.#file?.write(text);
+    if (this.isOpen) await sync();
+  }
+}
+function erase() { write(); }
+function save() { write(); }
+const size = (disk: Disk) => disk.size;
+`;
+
+  it.for([
+    ["leaves out a call", without("Disk.save", "#file.write"), "this.#file?.write(text);", "undefined;"],
+    ["puts code around a call", instead("save", "sync", "$.then($)"), "sync()", "(sync().then(sync()))"],
+    ["decides a condition", never("save", "isOpen"), "this.isOpen", "(false)"],
+    ["adds code", before("erase", "go();"), "{ write(); }", "{ go(); { write(); } }"],
+    ["decides a result", returns("size", "0"), "disk.size;", "{ return 0; { return (disk.size); } };"],
+  ] as const)("%s", ([, edit, from, to]) => {
+    expect(edited(CODE, edit)).toEqual({ code: CODE.replace(from, () => to), places: 1 });
+  });
+
+  it("swaps two statements of one block", () => {
+    const code = "function f() { await write(1); show(2); if (x) { show(3); } }";
+    const changed = "function f() { show(2); await write(1); if (x) { show(3); } }";
+    expect(edited(code, swapped("f", "write", "show"))).toEqual({ code: changed, places: 1 });
+  });
+
+  it.for([
+    ["several places", without("save", "write"), 2],
+    ["no call of that name", without("save", "isOpen"), 0],
+    ["no such function", without("Tape.save", "write"), 0],
+  ] as const)("is not made where there is %s", ([, edit, places]) => {
+    expect(edited(CODE, edit)).toEqual({ code: CODE, places });
+  });
 });
