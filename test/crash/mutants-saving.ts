@@ -13,8 +13,9 @@ export const SAVING_MUTANTS: Mutant[] = [
   {
     bug: "an image is published before it was checked",
     edits: [
-      returns(
-        "ArrivingImage.inspect",
+      instead(
+        "check",
+        "inspectImage",
         `{ ok: true, image: { type: "png", mediaType: "image/png", extension: "png", width: 1, height: 1 } }`,
       ),
     ],
