@@ -1,5 +1,5 @@
 import { VERSION } from "../lib/version.ts";
-import { type ConnectOptions, type Connector, connector, type EarlyConnection } from "./connect.ts";
+import { type ConnectOptions, type Connector, connector } from "./connect.ts";
 import { decoded } from "./decode.ts";
 import { SingleConnections } from "./single-connections.ts";
 import {
@@ -12,8 +12,6 @@ import {
 } from "./transport.ts";
 
 export interface HttpClientOptions extends ConnectOptions {
-  /** Used by the first request with a connection of its own. None where that goes through a proxy. */
-  early?: EarlyConnection | null;
   /** Called for every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
@@ -38,9 +36,9 @@ export class HttpClient {
   readonly #broken = new Set<string>();
   readonly #onExchange: HttpClientOptions["onExchange"];
 
-  constructor({ early, onExchange, ...options }: HttpClientOptions = {}) {
+  constructor({ onExchange, ...options }: HttpClientOptions = {}) {
     this.#connect = connector(options);
-    this.#single = new SingleConnections(early?.connector(this.#connect) ?? this.#connect);
+    this.#single = new SingleConnections(this.#connect);
     this.#onExchange = onExchange;
   }
 

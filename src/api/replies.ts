@@ -1,22 +1,16 @@
 import type { ImggenError } from "../lib/error-types.ts";
+import { KEY_MASK } from "../lib/redact.ts";
 import type { HttpReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { pausedQueue, refusedPoll, refusedSubmit } from "./errors.ts";
 import { excerptOf } from "./excerpt.ts";
 import { parseRetryAfter } from "./retry.ts";
-import {
-  type Envelope,
-  type PolledState,
-  parseEnvelope,
-  parsePolledState,
-  parseTaskId,
-  type QueueFacts,
-} from "./schema.ts";
+import { type Envelope, type PolledState, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
 import type { TransportError } from "./transport.ts";
 
 /** What reading a reply needs. */
 export interface ReplyContext {
-  /** Masks the API key if the service repeats it: all text from a reply goes through this before it leaves this file. */
+  /** Masks the API key if the service repeats it, in every text of a reply. */
   maskKey: (text: string) => string;
   nowMs: number;
   /** Whether the embedded service before the user's own generator answers, which says more than the document. */
@@ -85,8 +79,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
   if (envelope.kind === "invalid") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
   // An id that contains the key could not be stored, and with the key masked it could not be polled.
-  if (taskId === null || reading.maskKey(taskId) !== taskId)
-    return unknown("the reply holds no usable task id");
+  if (taskId === null || taskId.includes(KEY_MASK)) return unknown("the reply holds no usable task id");
   return { outcome: "accepted", taskId };
 }
 
@@ -112,46 +105,11 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   const task = envelope.kind === "success" ? parsePolledState(envelope.data, reading.ofGenerator) : null;
   if (task === null)
     return retry(envelope.kind === "invalid" ? envelope.why : "a reply without a task in it");
-  return { outcome: "state", task: maskedState(task, reading) };
+  return { outcome: "state", task };
 }
 
 /** What only the embedded service says beside the document is not read from any other. */
 function readEnvelope(body: string, { maskKey, ofGenerator = false }: ReplyContext): Envelope {
-  const envelope = parseEnvelope(body);
-  if (envelope.kind !== "error") return envelope;
-  const { key, detail, sent = false } = envelope;
-  return {
-    kind: "error",
-    key: maskKey(key),
-    ...(ofGenerator && detail && { detail: maskKey(detail), sent }),
-  };
-}
-
-/** Result URLs are kept whole except for the key. */
-function maskedState(task: PolledState, { maskKey }: ReplyContext): PolledState {
-  switch (task.status) {
-    case "running":
-      return { ...task, word: task.word === null ? null : maskKey(task.word), ...maskedQueue(task, maskKey) };
-    case "completed":
-      return { ...task, urls: task.urls.map(maskKey), ...maskedWhy(task, maskKey) };
-    case "failed": {
-      const why = maskedWhy(task, maskKey);
-      return { ...task, errorCode: task.errorCode === null ? null : maskKey(task.errorCode), ...why };
-    }
-    case "lost":
-      return { ...task, why: maskKey(task.why) };
-  }
-}
-
-function maskedWhy({ why }: { why?: string }, maskKey: (text: string) => string): { why?: string } {
-  return why === undefined ? {} : { why: maskKey(why) };
-}
-
-function maskedQueue(
-  { queue }: Extract<PolledState, { status: "running" }>,
-  maskKey: (text: string) => string,
-): { queue?: QueueFacts } {
-  return queue === undefined
-    ? {}
-    : { queue: { ...queue, why: queue.why === null ? null : maskKey(queue.why) } };
+  const envelope = parseEnvelope(body, maskKey);
+  return envelope.kind === "error" && !ofGenerator ? { kind: "error", key: envelope.key } : envelope;
 }

@@ -12,12 +12,17 @@ export type Envelope =
   /** Not an envelope at all, or one that the document does not know. */
   | { kind: "invalid"; why: string };
 
-/** Reads a reply's body: `code` first; 0 is success, any negative value an error with the key in `message`. */
-export function parseEnvelope(body: string): Envelope {
+/**
+ * Reads a reply's body: `code` first; 0 is success, any negative value an error with the key in `message`.
+ * @param maskKey is applied to every text in it
+ */
+export function parseEnvelope(body: string, maskKey = (text: string) => text): Envelope {
   let json: unknown;
   try {
     // Some servers begin JSON with a byte-order mark.
-    json = JSON.parse(body.replace(/^\uFEFF/, ""));
+    json = JSON.parse(body.replace(/^\uFEFF/, ""), (_name, value) =>
+      typeof value === "string" ? maskKey(value) : value,
+    );
   } catch {
     return { kind: "invalid", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }

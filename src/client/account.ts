@@ -1,11 +1,8 @@
 import { isLoopbackHost } from "../api/address.ts";
-import { EarlyConnection } from "../api/connect.ts";
 import { AuthRequiredError } from "../api/errors.ts";
-import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
-import type { ClientSession } from "./session.ts";
 
 /** The key as it goes into the Authorization header. @throws UsageError if it cannot be one (section 5) */
 export function checkApiKey(key: string, label: string): string {
@@ -106,19 +103,4 @@ export async function apiKeyFor(
 /** A base URL in the form in which two are compared. */
 function withoutSlash(baseUrl: string): string {
   return (URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl).replace(/\/+$/, "");
-}
-
-/**
- * Begins to connect to the configured service, for a request that is checked. None where there is nothing to reach
- * (the sandbox, the user's own generator), or a proxy makes the connections. @throws what `configuredService` throws
- */
-export async function openEarly({
-  settings,
-  context,
-  isSandbox,
-}: Pick<ClientSession, "settings" | "context" | "isSandbox">): Promise<EarlyConnection | null> {
-  if (isSandbox || settings.generator() !== undefined) return null;
-  const { baseUrl } = await configuredService({ settings });
-  if (proxiesFromEnvironment(context.env)) return null;
-  return new EarlyConnection(new URL(baseUrl));
 }

@@ -1,6 +1,5 @@
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
-import type { EarlyConnection } from "../api/connect.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { HttpImageService, type ServiceOptions } from "../api/service.ts";
 import type { Connection } from "../core/deps.ts";
@@ -39,8 +38,6 @@ async function configuredAccount(session: ClientSession): Promise<Account> {
 export interface ConnectionsOptions {
   /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */
   requestTimeoutMs: number | undefined;
-  /** What the first submit to the configured service goes over; closed with the others. */
-  early: EarlyConnection | null;
 }
 
 /**
@@ -50,7 +47,6 @@ export interface ConnectionsOptions {
 export class Connections {
   readonly #session: ClientSession;
   readonly #options: ConnectionsOptions;
-  #early: EarlyConnection | null;
   readonly #closers: (() => Promise<void>)[] = [];
   #sandbox: Promise<Connection> | undefined;
   /** By whether their queues only look, and the names of the generators. */
@@ -58,11 +54,8 @@ export class Connections {
   readonly #accounts = new Map<string, Connection>();
 
   constructor(session: ClientSession, options: ConnectionsOptions) {
-    const { early } = options;
     this.#session = session;
     this.#options = options;
-    this.#early = early;
-    if (early) this.#closers.push(async () => early.close());
   }
 
   /** The current account: the embedded sandbox under `--sandbox`, else the user's own generator, or the configured service. */
@@ -99,9 +92,7 @@ export class Connections {
 
   /** Asked for again each time: a login or a key may have changed, or come, since. */
   async #configuredConnection(): Promise<Connection> {
-    const connection = this.#connectionTo(await configuredAccount(this.#session), this.#early);
-    this.#early = null;
-    return connection;
+    return this.#connectionTo(await configuredAccount(this.#session));
   }
 
   /** To the account of another profile; null if no profile has it. */
@@ -110,14 +101,12 @@ export class Connections {
     return account && this.#connectionTo({ ...account, identity });
   }
 
-  #connectionTo(account: Account, early: EarlyConnection | null = null): Connection {
+  #connectionTo(account: Account): Connection {
     const key = `${account.identity.baseUrl} ${account.identity.keyId}`;
     const known = this.#accounts.get(key);
     if (known) return known;
-    const connection = this.#connect(account, {
-      proxies: proxiesFromEnvironment(this.#session.context.env),
-      early,
-    });
+    const proxies = proxiesFromEnvironment(this.#session.context.env);
+    const connection = this.#connect(account, { proxies });
     this.#accounts.set(key, connection);
     return connection;
   }
@@ -195,7 +184,7 @@ export class Connections {
     const { onExchange } = this.#session;
     const http = new HttpClient({ ...options, onExchange });
     const lookup = guardedLookup(serviceUrl.hostname);
-    const downloads = new HttpClient({ ...options, onExchange, early: null, lookup });
+    const downloads = new HttpClient({ ...options, onExchange, lookup });
     this.#closers.push(
       () => http.close(),
       () => downloads.close(),

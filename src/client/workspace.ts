@@ -1,5 +1,4 @@
 import { setMaxListeners } from "node:events";
-import type { EarlyConnection } from "../api/connect.ts";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { PollingSchedules } from "../core/polling/schedules.ts";
@@ -11,8 +10,6 @@ import { type ClientSession, openLedger } from "./session.ts";
 export interface WorkspaceOptions {
   /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */
   requestTimeoutMs?: number | undefined;
-  /** A connection that is already open, for the first submit to the configured service. */
-  early?: EarlyConnection | null;
 }
 
 /** Whether nothing is paid for: in the sandbox, and at a generator of the user's own. */
@@ -35,11 +32,11 @@ export class Workspace {
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
-  constructor(session: ClientSession, { requestTimeoutMs, early = null }: WorkspaceOptions = {}) {
+  constructor(session: ClientSession, { requestTimeoutMs }: WorkspaceOptions = {}) {
     this.ledger = openLedger(session);
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
-    this.#connections = new Connections(session, { requestTimeoutMs, early });
+    this.#connections = new Connections(session, { requestTimeoutMs });
   }
 
   /**

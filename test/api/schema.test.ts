@@ -57,6 +57,18 @@ describe("an envelope", () => {
     expect(parseEnvelope(body)).toEqual({ kind: "invalid", why });
   });
 
+  it("has the key masked in every text, however deep it is and however JSON spells it", () => {
+    const mask = (text: string) => text.replaceAll("sk-secret", "sk-…");
+    const body =
+      '{"code":0,"data":{"resultUrl":["https://x/?k=sk-secret"],"usage":{"by":"\\u0073k-secret"}}}';
+    expect(parseEnvelope(body, mask)).toEqual({
+      kind: "success",
+      data: { resultUrl: ["https://x/?k=sk-…"], usage: { by: "sk-…" } },
+    });
+    const refused = parseEnvelope('{"code":-1,"message":"no sk-secret","detail":"\\\\sk-secret"}', mask);
+    expect(refused).toEqual({ kind: "error", key: "no sk-…", detail: "\\sk-…" });
+  });
+
   it("does not take a prototype's fields for its own", () => {
     parseEnvelope('{"code":0,"__proto__":{"polluted":1},"data":{"__proto__":{"polluted":1}}}');
     expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);

@@ -45,10 +45,6 @@ export async function runRequest(
   if (flags.dryRun) await requireFree(destination);
   for (const warning of checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(checked, references, flags, session);
-  const { openEarly } = await import("../../../client/account.ts");
-  const mayBeSent = !flags.reuse && (checked.credits ?? 0) <= (maxCredits ?? Number.POSITIVE_INFINITY);
-  // An upload may take longer than the service keeps a connection that asks nothing.
-  const early = references === null && mayBeSent ? await openEarly(session) : null;
   const { submitShown } = await import("./submit-shown.ts");
   const spec = {
     checked,
@@ -63,12 +59,7 @@ export async function runRequest(
   };
   // Where the user wants the images, unless that is an exact path, or nowhere.
   const folder = flags.output !== undefined && destination.kind === "folder" ? destination.folder : null;
-  return submitShown(
-    spec,
-    { requestTimeoutMs, early },
-    { viewing, folder, isImageOut: toStandardOutput },
-    session,
-  );
+  return submitShown(spec, { requestTimeoutMs }, { viewing, folder, isImageOut: toStandardOutput }, session);
 }
 
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
