@@ -15,7 +15,9 @@ Examples:
   $ imggen config list
   $ imggen config set model gamma-image-2
   $ imggen config get model
-  $ imggen config unset model`;
+  $ imggen config unset model
+
+All settings and their meaning: imggen help environment`;
 
 export function register(command: Command, runWith: RunWith): void {
   command.addHelpText("after", EXAMPLES);

@@ -39,12 +39,12 @@ export function exitCodeTable(): ExitCode[] {
 }
 
 export const TOPIC: Topic = [
-  "Every command ends with one of these. The words in brackets are the error.type of --json.",
+  "Every command ends with one of these. In brackets: error.type in --json output.",
   "",
   ...exitCodeTable().map(
     ({ code, types, meaning }) =>
       [String(code), types.length > 0 ? `${meaning} (${types.join(", ")})` : meaning] as const,
   ),
   "",
-  "status and resume with several tasks end with the code of the worst.",
+  "With several tasks, status and resume end with the code of the task that went worst.",
 ];

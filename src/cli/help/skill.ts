@@ -15,8 +15,8 @@ export function skillText(): string {
 
 # Generate images with imggen
 
-imggen submits a prompt to a paid service, waits, and saves the image. A request is never charged twice by itself, and
-a charged image is never lost.
+imggen submits a prompt to a paid service, waits, and saves the image. It never submits a request twice by itself, and
+never loses a charged image.
 
 ## Rules
 

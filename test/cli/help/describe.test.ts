@@ -49,6 +49,12 @@ describe("imggen --help --json", () => {
     }
   });
 
+  it("says defaults as the help does", async () => {
+    const { command } = await description("serve", "--help", "--json");
+    expect(command.options.find(({ long }) => long === "--grace")?.default).toBe("30s");
+    expect((await run("serve", "--help")).stdout).toContain("(default: 30s)");
+  });
+
   it("gives every command examples that name it", async () => {
     const { command } = await description("--help", "--json");
     for (const { name, examples } of command.commands.filter((each) => !/help|version/.test(each.name)))

@@ -49,7 +49,7 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .description(
-      `${command.description()}\nColumns or keys of a manifest: ${MANIFEST_COLUMNS.join(" ")}.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
+      `${command.description()}\nColumns or keys of a manifest, in any case: ${MANIFEST_COLUMNS.join(" ")}. Only the prompt is required.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
     )
     .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
   addRequestOptions(command)

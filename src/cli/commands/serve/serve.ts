@@ -13,7 +13,7 @@ import { eventLine, eventPaint } from "./log-lines.ts";
 
 interface ServeFlags {
   port?: string;
-  grace: string;
+  grace?: string;
 }
 
 const EXAMPLES = `
@@ -36,7 +36,7 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .option("--port <n>", "port on 127.0.0.1 (default: any free one)")
-    .option("--grace <duration>", "how long running tasks may take after Ctrl-C or SIGTERM", "30s")
+    .option("--grace <duration>", "how long running tasks may take after Ctrl-C or SIGTERM (default: 30s)")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runServe));
 }
@@ -48,13 +48,14 @@ async function runServe(session: Session, flags: ServeFlags): Promise<number> {
       hint: "Name yours: imggen serve --generator http://localhost:1234\nSee imggen help generators.",
     });
   }
-  const graceMs = durationOption("--grace", flags.grace);
+  const { grace = "30s" } = flags;
+  const graceMs = durationOption("--grace", grace);
   const options = { ...own.options, model: await defaultModel(own, session) };
   const service = await start(session, { ...own, options }, flags);
   try {
     return await serveUntilSignal(session, service, `Serving ${own.spec.name}`);
   } finally {
-    await service.close((count) => sayWaiting(session, count, flags.grace), graceMs);
+    await service.close((count) => sayWaiting(session, count, grace), graceMs);
   }
 }
 

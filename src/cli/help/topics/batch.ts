@@ -1,18 +1,16 @@
-import { MANIFEST_COLUMNS } from "../../../core/manifest/columns.ts";
 import type { Topic } from "../topic-names.ts";
 
 export const TOPIC: Topic = [
   "Manifests:",
-  [".txt", "a prompt a line; blank lines and # lines are skipped"],
-  [".jsonl, .ndjson", "an object a line"],
+  [".txt", "one prompt per line; blank lines and # lines are skipped"],
+  [".jsonl, .ndjson", "one object per line"],
   [
     ".csv",
     "a header, then rows, separated by commas, semicolons or tabs; several image URLs in a cell are separated by spaces",
   ],
   ["-", "JSON lines, or plain prompts, from standard input"],
   "",
-  `Columns or keys: ${MANIFEST_COLUMNS.join(" ")}, in any case. Only the prompt is needed. Flags are defaults for rows that do not set a value.`,
-  "image is a URL or, with a generator of your own, a file: a relative path is one from the manifest's folder, or from the current one for standard input.",
+  "image is a URL or, with your own generator, a file. A relative path starts at the manifest's folder, or at the current one if the manifest is standard input.",
   "",
   "Cost:",
   "  The whole manifest is checked before anything is sent, and the cost is shown. Above confirmAbove credits imggen asks; without a terminal it needs --yes or --max-credits. --max-credits is the budget of the whole batch, earlier runs included.",

@@ -144,7 +144,7 @@ export const TOPIC: Topic = [
   "        generator=torch.Generator().manual_seed(int(seed))).images[0]",
   "    image.save(output)",
   "",
-  "ImageMagick: a card with the prompt on it. What it would act on in the text is escaped.",
+  "ImageMagick: a card with the prompt on it. Characters that ImageMagick would act on are escaped.",
   "    #!/bin/sh",
   "    set -e",
   `    text=$(sed -e 's/[\\\\%]/&&/g' -e '1s/^@/\\\\@/' "$1")`,

@@ -1,7 +1,7 @@
 import type { Topic } from "../topic-names.ts";
 
 export const TOPIC: Topic = [
-  "With --json, standard output is exactly one JSON document, whatever happens. batch prints one a line, and so does status with several ids.",
+  "With --json, standard output is exactly one JSON document, whatever happens. batch prints one per line, and so does status with several ids.",
   "",
   "Success:",
   '    {"ok": true, "taskId": "…", "status": "completed",',
@@ -22,8 +22,11 @@ export const TOPIC: Topic = [
   ["credits", "the documented cost; null where the service's document gives none"],
   ["charged", "yes, no or unknown, never a guess"],
   ["status", "completed, submitted (--no-wait), running, failed or unknown"],
-  ["originalSha256", "of a file that was converted to the type its name says: the service's own bytes"],
-  ["usage", "what your own generator says of cost and tokens; absent where it says nothing"],
+  [
+    "originalSha256",
+    "of a file that was converted to the type its name says: the sha256 of what the service sent",
+  ],
+  ["usage", "cost and tokens as your own generator reports them; absent where it reports none"],
   ["error.type", "one word to branch on, see imggen help exit-codes"],
   ["error.key", "the service's own error key, or null"],
   ["resume", "the command that resumes the task, or null"],
@@ -35,7 +38,7 @@ export const TOPIC: Topic = [
   ["history", "an array of tasks, newest first"],
   [
     "batch",
-    'the object of generate for each row as it ends, with row and line; then {"type": "summary", "rows": …, "saved": …, "failed": …, "unknown": …, "skipped": …, "credits": …}',
+    'the object of generate for each row as it ends, one per line, with row and line; then {"type": "summary", "rows": …, "saved": …, "failed": …, "unknown": …, "skipped": …, "credits": …}',
   ],
   [
     "doctor",
@@ -49,7 +52,7 @@ export const TOPIC: Topic = [
   '      "ratios": ["1:1", "16:9"], "qualities": ["1K", "2K"],',
   '      "credits": {"1K": 2, "2K": 4}}]',
   "",
-  ["kinds", "text-to-image, edit; here and below, null is what is not known"],
+  ["kinds", "text-to-image, edit; null, here and below: not known"],
   ["ratios", "each is width:height, or auto"],
   ["defaultRatio", "of a request without one; of an added model: 1:1"],
   ["qualities", "basic, high, 1K, 2K, 4K; empty for none"],
@@ -77,5 +80,5 @@ export const TOPIC: Topic = [
   ["row", "a row of a batch has ended: row, line, taskId or null, status"],
   ["paused, unpaused", "all rows wait for the service: message"],
   ["stopping", "Ctrl-C: the ids of requests under way are waited for: waitMs"],
-  ["note, warning, error", "what a person would have been told: message"],
+  ["note, warning, error", "a message that is otherwise printed as text: message"],
 ];
