@@ -9,8 +9,8 @@ import { errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { Matrix } from "../models/matrix.ts";
-import { CollectedImages } from "./generator/collected.ts";
 import { serveFile } from "./generator/files.ts";
+import { CollectedImages, removeOldReferences } from "./generator/kept-files.ts";
 import { poll } from "./generator/poll.ts";
 import type { GeneratorService } from "./generator/service.ts";
 import { submit } from "./generator/submit.ts";
@@ -135,8 +135,8 @@ async function openQueue(options: GeneratorServiceOptions) {
   const { folder, spec, clock, processes, adoptsAll = false, onEvent = () => {} } = options;
   const { concurrency, timeoutMs } = options.options;
   const within = (name: string) => path.join(folder, name);
-  const folders = ["claims", "collected", "slots", "waiting", "references"].map(within);
-  await Promise.all(folders.map((each) => makeFolder(each, 0o700)));
+  const folders = ["claims", "collected", "slots", "waiting"].map(within);
+  await Promise.all([...folders, referencesFolder(folder)].map((each) => makeFolder(each, 0o700)));
   if (!isPresent(within("spec"))) await createWhole(within("spec"), `${spec.name}\n`, 0o600);
   const tasks = await QueuedTasks.at(within("tasks"));
   const pause = new SharedPause(folder, processes);
@@ -153,7 +153,10 @@ async function openQueue(options: GeneratorServiceOptions) {
   const claims = within("claims");
   const collected = new CollectedImages(within("collected"), clock);
   // What stays for longer does no harm.
-  if (options.runs) await collected.removeOld(tasks).catch(() => {});
+  if (options.runs) {
+    await collected.removeOld(tasks).catch(() => {});
+    await removeOldReferences(referencesFolder(folder), tasks, clock).catch(() => {});
+  }
   await sweepClaims(claims, readdirSync(claims), async (id) => tasks.isOpen(id), processes);
   const [apiKey, secret] = await Promise.all([
     loadSecret(within("key"), "sk-"),

@@ -7,6 +7,7 @@ import { MAX_IMAGES, type Matrix } from "../../models/matrix.ts";
 import { areSentFields, type SentFields } from "../../task/request-fields.ts";
 import { invalidRequest, refusal, type SandboxReply } from "../reply.ts";
 import { brokenRule } from "../rules.ts";
+import { noteUse } from "./kept-files.ts";
 
 /** A request with a prompt, whose fields have the right types. */
 export type RequestBody = SentFields & { prompt: string };
@@ -53,7 +54,9 @@ function readReference(url: string, folder: string | null): Reference | null {
   if (pathToFileURL(file).href !== url) return null;
   try {
     const inspection = inspectFileAt(file);
-    return inspection.ok ? { file, mediaType: inspection.image.mediaType } : null;
+    if (!inspection.ok) return null;
+    noteUse(file);
+    return { file, mediaType: inspection.image.mediaType };
   } catch {
     return null;
   }

@@ -3,7 +3,7 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { AdoptDeps } from "../queue/adopt.ts";
 import type { SharedPause } from "../queue/pause.ts";
 import type { GeneratorSlots } from "../queue/slots.ts";
-import type { CollectedImages } from "./collected.ts";
+import type { CollectedImages } from "./kept-files.ts";
 
 /** What the handlers of a service with a generator share. */
 export interface GeneratorService extends AdoptDeps {

@@ -6,6 +6,9 @@ import { newTaskId } from "../task-id.ts";
 import { readBody, readReferences } from "./read-request.ts";
 import type { GeneratorService } from "./service.ts";
 
+const NO_REFERENCE =
+  "A reference image is no URL, or the copy of its file is no longer kept: name the file again.";
+
 /** POST /generate-image (section 4.1). A task is on disk, and in a queue, before its id is returned. */
 export async function submit(request: Request, service: GeneratorService): Promise<SandboxReply> {
   const { runs, clock, options, tasks } = service;
@@ -19,7 +22,7 @@ export async function submit(request: Request, service: GeneratorService): Promi
   if ("refused" in read) return read.refused;
   const { prompt, model = options.model, ratio, quality, maxImages: imageCount = 1 } = read.valid;
   const references = readReferences(read.valid, service.references);
-  if (references === null) return invalidRequest("a reference image is not a URL");
+  if (references === null) return invalidRequest(NO_REFERENCE, { detail: NO_REFERENCE });
   const taskId = newTaskId();
   await tasks.add({
     taskId,

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import path from "node:path";
@@ -8,11 +9,15 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import { model } from "../../../src/models/matrix.ts";
 import { buildPng } from "../../lib/image/builders.ts";
 import { png } from "../../support/images.ts";
-import { drawn, scriptedGenerator } from "../../support/scripted-generator.ts";
+import { drawn, endless, scriptedGenerator } from "../../support/scripted-generator.ts";
 import { clientOf, temporaryFolder } from "../live.ts";
 import { dataOf, liveGenerator } from "./live-generator.ts";
 
 const INVALID = "image_generation.error.invalid_request";
+
+/** A clock that is so much later than the system's. */
+const later = (ms: number) => ({ ...systemClock, now: () => systemClock.now() + ms });
+const MONTH_MS = 30 * 24 * 3_600_000;
 
 describe("a request", () => {
   it("needs this service's own key, which only its user can read", async () => {
@@ -40,7 +45,7 @@ describe("a request", () => {
     const matrix = [model("known", { ratios: ["1:1"], promptLimit: 5 })];
     const generator = scriptedGenerator();
     const { submit } = await liveGenerator({ matrix, generator });
-    expect((await submit(body)).body).toEqual({ code: -1, message: key });
+    expect((await submit(body)).body).toMatchObject({ code: -1, message: key });
     expect(generator.jobs).toEqual([]);
   });
 
@@ -73,6 +78,30 @@ describe("a request", () => {
     for (const file of [text, outside, path.join(copies, "none.png")]) {
       expect((await submit({ prompt: "a fox", image: url(file) })).body.message).toBe(INVALID);
     }
+  });
+
+  it("keeps the copies that an unfinished task needs, and all others for a month", async () => {
+    const folder = await temporaryFolder();
+    const generator = scriptedGenerator((_job, deps) => endless(deps));
+    const first = await liveGenerator({ folder, generator });
+    const copies = ["a.png", "b.png"].map((name) => path.join(folder, "references", name));
+    for (const copy of copies) await writeFile(copy, png());
+    const [needed = "", other = ""] = copies;
+    await first.accepted({ prompt: "a fox", image: pathToFileURL(needed).href });
+    await first.close();
+    for (const [afterMs, kept] of [
+      [MONTH_MS - 60_000, [needed, other]],
+      [MONTH_MS + 60_000, [needed]],
+    ] as const) {
+      const next = await liveGenerator({ folder, generator, clock: later(afterMs) });
+      expect(copies.filter((copy) => existsSync(copy))).toEqual(kept);
+      await next.close();
+    }
+    const last = await liveGenerator({ folder, clock: later(3 * MONTH_MS) });
+    for (const taskId of await readdir(path.join(folder, "tasks", "open"))) await last.ended(taskId);
+    await last.close();
+    await liveGenerator({ folder, clock: later(3 * MONTH_MS) });
+    expect(copies.filter((copy) => existsSync(copy))).toEqual([]);
   });
 
   it("of another program may name no file at all", async () => {
@@ -151,10 +180,6 @@ describe("an image", () => {
 });
 
 describe("an image that a client has", () => {
-  /** A clock that is so much later than the system's. */
-  const later = (ms: number) => ({ ...systemClock, now: () => systemClock.now() + ms });
-  const MONTH_MS = 30 * 24 * 3_600_000;
-
   it("is removed by a service that starts a month later; one that nobody has fetched is kept", async () => {
     const folder = await temporaryFolder();
     const first = await liveGenerator({ folder });

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
@@ -6,7 +6,10 @@ import { removeIfPossible } from "../../lib/durable.ts";
 import { randomDigits } from "../../lib/random-digits.ts";
 import type { QueuedTasks } from "../queue/task-folder.ts";
 
-/** For how long an image is kept once a client has all of it, in case it could not save it. */
+/**
+ * For how long files are kept that are no longer needed: an image that a client has all of, in case it could not save
+ * it, and a reference image, in case its request is submitted again.
+ */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** At one start of a service, which is to be quick. */
 const MOST_REMOVED = 200;
@@ -57,4 +60,26 @@ export class CollectedImages {
       removeIfPossible(path.join(this.#folder, name));
     }
   }
+}
+
+/** Keeps a private copy of a reference image for longer. @throws the disk's error */
+export function noteUse(file: string): void {
+  utimesSync(file, new Date(), new Date());
+}
+
+/** Removes copies of reference images that no unfinished task needs, and no other has for long. @throws the disk's error */
+export async function removeOldReferences(
+  folder: string,
+  tasks: QueuedTasks,
+  { now }: Pick<Clock, "now">,
+): Promise<void> {
+  const isOld = (file: string) => statSync(file).mtimeMs <= now() - KEPT_MS;
+  const old = readdirSync(folder)
+    .map((name) => path.join(folder, name))
+    .filter(isOld);
+  if (old.length === 0) return;
+  const open = await Promise.all(tasks.openIds().map((taskId) => tasks.find(taskId)));
+  const references = open.flatMap((found) => found?.task.references ?? []);
+  const needed = new Set(references.map((reference) => ("file" in reference ? reference.file : null)));
+  for (const file of old) if (!needed.has(file)) removeIfPossible(file);
 }
