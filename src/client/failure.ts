@@ -1,7 +1,5 @@
 import { OutcomeUnknownError } from "../api/errors.ts";
-import type { ManifestProblem } from "../core/batch/check-rows.ts";
-import { ManifestError } from "../core/batch/manifest-error.ts";
-import { InterruptedError } from "../core/errors.ts";
+import { InterruptedError, ManifestError, type ManifestProblem } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";

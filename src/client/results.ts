@@ -1,4 +1,4 @@
-import type { ManifestProblem } from "../core/batch/check-rows.ts";
+import type { ManifestProblem } from "../core/errors.ts";
 import type { ReportStatus } from "../core/task/report.ts";
 import type { Charged, ErrorType } from "../lib/error-types.ts";
 import type { Usage } from "../task/lifecycle.ts";

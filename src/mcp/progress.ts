@@ -1,6 +1,5 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
-import type { OnTaskProgress, TaskProgressEvent } from "../core/task/progress-events.ts";
-import { progressText } from "../core/task/progress-text.ts";
+import { type OnTaskProgress, progressText, type TaskProgressEvent } from "../core/task/progress-events.ts";
 import type { Clock } from "../lib/clock.ts";
 
 /** Many clients give a call up that has said nothing for a minute. */

@@ -1,5 +1,4 @@
-import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
-import { percent, tasksAhead } from "../../core/task/progress-text.ts";
+import { percent, type TaskProgressEvent, tasksAhead } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";

@@ -4,6 +4,7 @@ import { checkRequest, type GeneratorTerms } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
+import type { ManifestProblem } from "../errors.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import { columnOf } from "../manifest/columns.ts";
 import {
@@ -36,12 +37,6 @@ export interface RowDefaults {
   /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
   template?: string | undefined;
   name?: string | undefined;
-}
-
-/** A problem in the manifest; with any, nothing of the batch is sent. */
-export interface ManifestProblem {
-  line: number;
-  message: string;
 }
 
 /** How messages name a value that the row itself sets. */

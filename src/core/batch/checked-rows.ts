@@ -1,7 +1,7 @@
+import { ManifestError, type ManifestProblem } from "../errors.ts";
 import type { ManifestEntry } from "../manifest/entry.ts";
 import type { CheckedRow } from "./batch-row.ts";
-import { checkRows, isRow, type ManifestProblem, type RowDefaults } from "./check-rows.ts";
-import { ManifestError } from "./manifest-error.ts";
+import { checkRows, isRow, type RowDefaults } from "./check-rows.ts";
 
 /** At most this many unused columns are named in a message. */
 const MOST_NAMED = 10;

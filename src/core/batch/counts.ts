@@ -1,9 +1,9 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskReport } from "../task/report.ts";
+import type { RowState } from "./attempts.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { add, noCost, type PlannedRow, type TotalCost } from "./plan.ts";
 import type { RowResult } from "./row-result.ts";
-import type { RowState } from "./row-state.ts";
 
 /** Errors of one kind, with the rows that they concern. */
 export interface ErrorGroup {

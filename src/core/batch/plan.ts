@@ -3,9 +3,15 @@ import type { BatchClaims } from "../../store/batch-claims.ts";
 import { attemptName } from "../../store/claim-reader.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeCharged } from "../../task/record.ts";
-import { type Attempt, type Attempted, readAttempt, readReplacement } from "./attempts.ts";
+import {
+  type Attempt,
+  type Attempted,
+  type RowState,
+  readAttempt,
+  readReplacement,
+  rowStateOf,
+} from "./attempts.ts";
 import { type CheckedRow, underKnownKeys } from "./batch-row.ts";
-import { type RowState, rowStateOf } from "./row-state.ts";
 
 /** A row with its state after earlier runs. */
 export interface PlannedRow extends CheckedRow, Attempted {

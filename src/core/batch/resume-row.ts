@@ -14,8 +14,7 @@ import { finishOwned, type ResumeSpec, resumeFound } from "../task/resume.ts";
 import { destinationOf, folderOf, movedDestination } from "./batch-row.ts";
 import type { PlannedRow } from "./plan.ts";
 import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";
-import type { BatchContext, Step } from "./run-context.ts";
-import { submitRow } from "./submit-row.ts";
+import { type BatchContext, type Step, submitRow } from "./submit-row.ts";
 
 /** Continues a row that has a task, from the task's state. */
 export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {

@@ -6,10 +6,10 @@ import { UsageError } from "../../lib/error-types.ts";
 import { isBelow } from "../../lib/is-below.ts";
 import { worded } from "../../lib/wording.ts";
 import type { SaveOptions } from "../../task/intent.ts";
+import type { ManifestProblem } from "../errors.ts";
 import { DEFAULT_TEMPLATE, templateProblem } from "../images/file-name.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CheckedRow, destinationOf, type OutputFolder } from "./batch-row.ts";
-import type { ManifestProblem } from "./check-rows.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
 const FILES_AT_ONCE = 32;

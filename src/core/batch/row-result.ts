@@ -1,13 +1,12 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
 import type { Wording } from "../../lib/wording.ts";
+import { ratioShape } from "../../models/ratio.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { ClaimedError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
-import type { Attempt } from "./attempts.ts";
+import { type Attempt, type RowState, rowStateAfter } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
-import { mismatchWarnings } from "./result-mismatch.ts";
-import { type RowState, rowStateAfter } from "./row-state.ts";
 
 /** How a row ended. */
 export interface RowResult {
@@ -113,4 +112,24 @@ export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | n
   const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
   const hint = entry?.kind === "lost" ? AGAIN : undefined;
   return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint }));
+}
+
+/** Image sides are multiples of a block, so no image has its ratio exactly. A difference of natural logarithms: about 5 %. */
+const TOLERANCE = 0.05;
+
+/** Warnings where the result differs from the request: another aspect ratio, or another number of images. */
+export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" | "files">): string[] {
+  if (request === null || files.length === 0) return [];
+  const { ratio, maxImages } = request;
+  const warnings: string[] = [];
+  if (maxImages !== undefined && maxImages !== files.length)
+    warnings.push(
+      `requested ${maxImages} ${maxImages === 1 ? "image" : "images"}, received ${files.length}.`,
+    );
+  const asked = ratio === undefined ? null : ratioShape(ratio);
+  for (const { width, height } of asked === null ? [] : files) {
+    if (Math.abs(Math.log(width / height) - (asked ?? 0)) > TOLERANCE)
+      warnings.push(`requested ${ratio}, received ${width}×${height}.`);
+  }
+  return warnings;
 }

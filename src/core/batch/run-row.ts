@@ -4,13 +4,11 @@ import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { reportOf } from "../task/report.ts";
-import { readAttempt } from "./attempts.ts";
+import { readAttempt, rowStateOf } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
 import { resumeRow } from "./resume-row.ts";
 import { endedWithout, type RowResult, resultOf, unreadable } from "./row-result.ts";
-import { rowStateOf } from "./row-state.ts";
-import type { BatchContext, Step } from "./run-context.ts";
-import { submitRow } from "./submit-row.ts";
+import { type BatchContext, type Step, submitRow } from "./submit-row.ts";
 
 /** Errors of the account or its limits: every further row would fail in the same way. */
 const STOPS: ReadonlySet<ErrorType> = new Set([

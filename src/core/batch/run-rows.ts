@@ -1,8 +1,8 @@
 import type { TaskDeps } from "../deps.ts";
 import type { PlannedRow } from "./plan.ts";
 import { type RowResult, rowClaimedElsewhere } from "./row-result.ts";
-import type { BatchContext } from "./run-context.ts";
 import { runRow } from "./run-row.ts";
+import type { BatchContext } from "./submit-row.ts";
 
 export interface RunRowsSpec {
   /** Rows under way at once. */

@@ -1,12 +1,33 @@
+import type { ImggenError } from "../../lib/error-types.ts";
+import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import type { Intent } from "../../task/intent.ts";
+import type { TaskDeps } from "../deps.ts";
 import { TakenOverError } from "../errors.ts";
+import type { Admission } from "../limits/admission.ts";
+import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskReport } from "../task/report.ts";
 import { firstAttemptMs, intentOf, submitAndFinish } from "../task/submit-and-finish.ts";
-import { destinationOf } from "./batch-row.ts";
+import { destinationOf, type OutputFolder } from "./batch-row.ts";
+import type { BudgetWatch } from "./budget-watch.ts";
 import type { PlannedRow } from "./plan.ts";
-import { notSent, resultOf } from "./row-result.ts";
-import type { BatchContext, Step } from "./run-context.ts";
+import { notSent, type RowResult, resultOf } from "./row-result.ts";
+
+/** What all rows of a run share. */
+export interface BatchContext {
+  output: OutputFolder;
+  wait: WaitSettings;
+  claims: BatchClaims;
+  admission: Admission;
+  deps: TaskDeps;
+  /** null if there is none to watch. */
+  budget: Pick<BudgetWatch, "exceeded"> | null;
+  /** The last error that kept a submit from being sent. */
+  outage: { error: ImggenError | null };
+}
+
+/** `elsewhere`: another process is working on the row. `again`: the row changed, so its next step is decided again. */
+export type Step = RowResult | "elsewhere" | "again";
 
 /**
  * Submits a row once admission lets it through.

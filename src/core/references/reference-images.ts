@@ -2,9 +2,8 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { UploadCache, UploadKey } from "../../store/uploads.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
-import { checkUrls } from "./check-urls.ts";
+import { checkUrls, isSignedTemporarily, signedUntilMs } from "./check-urls.ts";
 import { isUnchanged, type ReferenceFile } from "./reference-file.ts";
-import { isSignedTemporarily, signedUntilMs } from "./signed-until.ts";
 import type { UploadCommand } from "./upload-command.ts";
 import { uploadFile } from "./upload-file.ts";
 

@@ -1,3 +1,4 @@
+import { mapConcurrent } from "../../lib/concurrency.ts";
 import { BatchClaims } from "../../store/batch-claims.ts";
 import { BatchFolders } from "../../store/batch-folders.ts";
 import { agreeOnCosts, folderAgreement } from "../batch/agreement.ts";
@@ -6,17 +7,16 @@ import { batchId } from "../batch/batch-row.ts";
 import { type BatchEvents, type BatchResult, type BatchSpec, budgetedKeys } from "../batch/batch-spec.ts";
 import { BudgetWatch } from "../batch/budget-watch.ts";
 import { BatchCounts } from "../batch/counts.ts";
-import { noteEarlierImages } from "../batch/earlier-images.ts";
-import { ManifestError } from "../batch/manifest-error.ts";
 import type { BatchPlan, PlannedRow } from "../batch/plan.ts";
 import { planWithFiles, prepareFolders } from "../batch/row-files.ts";
 import type { RowResult } from "../batch/row-result.ts";
-import type { BatchContext } from "../batch/run-context.ts";
 import { runRows } from "../batch/run-rows.ts";
+import type { BatchContext } from "../batch/submit-row.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruptedError } from "../errors.ts";
+import { interruptedError, ManifestError } from "../errors.ts";
 import { Admission } from "../limits/admission.ts";
 import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
+import { reportOf } from "../task/report.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
 const PATIENCE_WITH_OTHERS_MS = 600_000;
@@ -94,4 +94,22 @@ async function runPlanned(
   const run = { output, wait, claims, budget, admission, deps, outage: { error: null } };
   for (const row of await runRows(plan.rows, options, run)) counts.leave(row);
   return result();
+}
+
+const TASKS_AT_ONCE = 16;
+
+/**
+ * Collects the names of all images that earlier runs of a batch saved, including those of rows since removed from the
+ * manifest: --overwrite must not replace them, because the same batch was charged for them.
+ */
+async function noteEarlierImages(
+  claims: Pick<BatchClaims, "load">,
+  { ledger, published }: Pick<TaskDeps, "ledger" | "published">,
+): Promise<void> {
+  const ids = [...(await claims.load()).values()].flat();
+  await mapConcurrent(ids, TASKS_AT_ONCE, async (id) => {
+    const entry = await ledger.read(id);
+    const files = entry?.kind === "task" ? reportOf(entry.record).files : [];
+    for (const { path } of files) if (path !== null) await published.addEarlier(path);
+  });
 }

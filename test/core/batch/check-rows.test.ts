@@ -1,12 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
-import {
-  checkRows,
-  isRow,
-  type ManifestProblem,
-  type RowDefaults,
-} from "../../../src/core/batch/check-rows.ts";
+import { checkRows, isRow, type RowDefaults } from "../../../src/core/batch/check-rows.ts";
 import { parseShard } from "../../../src/core/batch/shard.ts";
+import type { ManifestProblem } from "../../../src/core/errors.ts";
 import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
 import { FLAG_NAMES } from "../../../src/lib/wording.ts";
 import { MODELS } from "../../../src/models/matrix.ts";

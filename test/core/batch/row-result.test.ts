@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mismatchWarnings } from "../../../src/core/batch/result-mismatch.ts";
+import { mismatchWarnings } from "../../../src/core/batch/row-result.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rowStateOf } from "../../../src/core/batch/row-state.ts";
+import { rowStateOf } from "../../../src/core/batch/attempts.ts";
 import type { LedgerEntry } from "../../../src/store/ledger-entry.ts";
 import { readTaskLines } from "../../../src/store/task-lines.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";

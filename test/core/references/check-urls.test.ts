@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isSignedTemporarily, signedUntilMs } from "../../../src/core/references/signed-until.ts";
+import { isSignedTemporarily, signedUntilMs } from "../../../src/core/references/check-urls.ts";
 
 const HOST = "https://bucket.example/fox.png";
 
