@@ -23,20 +23,20 @@ export async function runShown(
   session: Session,
   onEnd: (end: RowResult) => Promise<void>,
 ): Promise<BatchResult> {
-  const { nameOf, cap, matrix, requestTimeoutMs, onCutOff } = spec;
+  const { matrix, requestTimeoutMs, onCutOff } = spec;
   const { console, context } = session;
-  const progress = await createBatchProgress(session, nameOf);
+  const progress = await createBatchProgress(session, spec);
   const usual = context.onSecondSignal;
   const events: BatchEvents = {
     confirm: canAsk(session) ? (doubt) => agreed(doubt, session) : undefined,
     onWarning: (message) => console.note(`warning: ${message}`),
     async onPlan(plan) {
-      progress.plan(plan, cap);
+      progress.plan(plan);
       const estimate = estimateText(plan.toSubmit, matrix);
       await console.note(`${planText(plan)}.${estimate && ` ${estimate}`}`);
     },
-    onOutage: progress.showOutage,
-    onPause: progress.showPause,
+    onOutage: progress.onOutage,
+    onPause: progress.onPause,
     onRun(cutOff) {
       if (onCutOff !== null) context.onSecondSignal = () => console.finish(() => onCutOff(cutOff()));
     },

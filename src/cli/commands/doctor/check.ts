@@ -22,20 +22,22 @@ export interface CheckResult {
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
-/** The result of asking the service. */
+/** The result of asking what requests go to. */
 export type Asked =
   /** Not asked: the embedded sandbox is not running, and starting it would create files. */
   | { kind: "sandbox" }
-  /** The user's own generator was asked for its models; null where it has no list. */
-  | {
-      kind: "generator";
-      own: OwnGenerator;
-      models: string[] | null;
-      error: ImggenError | null;
-      elapsedMs: number;
-    }
+  | AskedGenerator
   | { kind: "unreachable"; url: URL; cause: TransportError }
   | ({ kind: "answered"; url: URL; label: string } & ProbeReply);
+
+/** The user's own generator was asked for its models; null where it has no list. */
+export interface AskedGenerator {
+  kind: "generator";
+  own: OwnGenerator;
+  models: string[] | null;
+  error: ImggenError | null;
+  elapsedMs: number;
+}
 
 /** One check. An ImggenError that it throws is its result: failed. */
 export interface Check {
@@ -79,7 +81,7 @@ const LONGEST_CHECK_MS = 5_500;
 
 /** Makes a check. Everything but a bug in imggen is a result. @throws InterruptedError on a signal */
 export async function make(
-  { run, next }: Check,
+  { run, next = "Fix that, then run imggen doctor again." }: Check,
   session: Session,
   asked: Promise<Asked>,
 ): Promise<CheckResult> {
@@ -94,15 +96,11 @@ export async function make(
     return await Promise.race([result(), timeUp.then(late)]);
   } catch (error) {
     signal.throwIfAborted();
-    return resultOf(error, next ?? "Fix that, then run imggen doctor again.");
+    if (error instanceof NotChecked) return skipped(error.message);
+    if (error instanceof ImggenError) return failed(error.message, error.hint ?? next);
+    if (errorCode(error) === undefined) throw error;
+    return failed(`It cannot be checked: ${errorText(error)}.`, next);
   } finally {
     ended.abort();
   }
-}
-
-function resultOf(error: unknown, next: string): CheckResult {
-  if (error instanceof NotChecked) return skipped(error.message);
-  if (error instanceof ImggenError) return failed(error.message, error.hint ?? next);
-  if (errorCode(error) === undefined) throw error;
-  return failed(`It cannot be checked: ${errorText(error)}.`, next);
 }

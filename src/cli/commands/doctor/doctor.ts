@@ -60,7 +60,7 @@ async function runDoctor(session: Session): Promise<number> {
   const asked = askService(session);
   // The checks report it.
   asked.catch(() => {});
-  const lines = await createLines(session, CHECKS);
+  const show = await createLines(session);
   const status = await createStatusLine(console, context);
   status.set("Checking");
   const results = CHECKS.map(async (check) => ({
@@ -69,13 +69,16 @@ async function runDoctor(session: Session): Promise<number> {
   }));
   try {
     const made = await inOrder(results, async (result) => {
-      if (!options.json) await lines.show(result);
+      if (!options.json) await show(result);
       return result;
     });
     context.signal.throwIfAborted();
-    if (options.json) await session.json(doctorJson(made));
-    else await console.result(summaryOf(made));
-    return count(made, "failed") > 0 ? EXIT_CODES.usage : 0;
+    const names = (status: CheckStatus) =>
+      made.filter((each) => each.status === status).map(({ name }) => name);
+    const failed = names("failed");
+    if (options.json) await session.json({ ...documentOf(failed), checks: made });
+    else await console.result(summaryOf(failed.length, names("warning").length));
+    return failed.length > 0 ? EXIT_CODES.usage : 0;
   } finally {
     status.stop();
   }
@@ -92,21 +95,19 @@ const STATUSES: Readonly<Record<CheckStatus, { symbol: string; style: TextStyleN
 };
 const LONGEST_STATUS = Math.max(...Object.keys(STATUSES).map(({ length }) => length));
 
-/** Shows the results of checks: a line each, continued below its text where a terminal is too narrow. */
-export async function createLines({ console, context }: Session, checks: readonly { name: string }[]) {
+/** Shows the result of a check: a line, continued below its text where a terminal is too narrow. */
+async function createLines({ console, context }: Session): Promise<(result: NamedResult) => Promise<void>> {
   const { stdout, env } = context;
   const style = await console.style("stdout");
   const hasMarks = stdout.isTTY === true && hasSymbols(env);
-  const longestName = Math.max(...checks.map(({ name }) => name.length));
-  return {
-    async show({ name, status, message, hint }: NamedResult): Promise<void> {
-      const mark = hasMarks ? STATUSES[status].symbol : status;
-      const head = `${mark.padEnd(hasMarks ? 1 : LONGEST_STATUS)} ${name.padEnd(longestName)}`;
-      const paint: Paint = (line, at) =>
-        at === 0 ? style(STATUSES[status].style, mark) + line.slice(mark.length) : line;
-      const parts = [message, ...(hint?.split("\n") ?? [])];
-      await console.result(linesOf(head, parts, roomOn(stdout)), paint);
-    },
+  const longestName = Math.max(...CHECKS.map(({ name }) => name.length));
+  return async ({ name, status, message, hint }) => {
+    const mark = hasMarks ? STATUSES[status].symbol : status;
+    const head = `${mark.padEnd(hasMarks ? 1 : LONGEST_STATUS)} ${name.padEnd(longestName)}`;
+    const paint: Paint = (line, at) =>
+      at === 0 ? style(STATUSES[status].style, mark) + line.slice(mark.length) : line;
+    const parts = [message, ...(hint?.split("\n") ?? [])];
+    await console.result(linesOf(head, parts, roomOn(stdout)), paint);
   };
 }
 
@@ -123,24 +124,18 @@ function ended(sentence: string): string {
   return sentence.endsWith(".") ? sentence : `${sentence}.`;
 }
 
-/** Where something must be fixed, the document is also that of a failure. */
-export function doctorJson(checks: readonly NamedResult[]): object {
-  const names = checks.filter(({ status }) => status === "failed").map(({ name }) => name);
-  if (names.length === 0) return { ok: true, checks };
+/** Where something must be fixed, the document is that of a failure. */
+function documentOf(failed: readonly string[]): object {
+  if (failed.length === 0) return { ok: true };
   const hint = "The hint of each check says what to do.";
-  const error = new UsageError(`Something must be fixed: ${names.join(", ")}.`, { hint });
-  return { ...failureJson(describeFailure(error, FLAG_NAMES)), checks };
+  const error = new UsageError(`Something must be fixed: ${failed.join(", ")}.`, { hint });
+  return failureJson(describeFailure(error, FLAG_NAMES));
 }
 
-export function summaryOf(checks: readonly NamedResult[]): string {
-  const [failures, warnings] = [count(checks, "failed"), count(checks, "warning")];
+function summaryOf(failures: number, warnings: number): string {
   const counts = [
-    failures > 0 && `${failures} to fix`,
-    warnings > 0 && (warnings === 1 ? "1 warning" : `${warnings} warnings`),
-  ].filter((part) => part !== false);
+    ...(failures > 0 ? [`${failures} to fix`] : []),
+    ...(warnings > 0 ? [warnings === 1 ? "1 warning" : `${warnings} warnings`] : []),
+  ];
   return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;
-}
-
-export function count(checks: readonly NamedResult[], status: CheckStatus): number {
-  return checks.filter((check) => check.status === status).length;
 }

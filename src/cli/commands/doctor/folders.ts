@@ -38,13 +38,10 @@ export async function checkState(session: Session): Promise<CheckResult> {
     throw new StateFolderError(folder, unusable, { hint });
   }
   const free = freeBytes === null ? null : bytesText(freeBytes);
-  if (freeBytes !== null && freeBytes < LITTLE_FREE_BYTES) {
-    const message = `The disk of ${folder} has only ${free} left.`;
-    const hint = "Nothing can be submitted. Free some space, or set IMGGEN_HOME to another folder.";
-    return freeBytes < LEAST_FREE_BYTES
-      ? failed(message, hint, facts)
-      : warning(message, "Free some space.", facts);
-  }
+  const little = `The disk of ${folder} has only ${free} left.`;
+  const elsewhere = "Nothing can be submitted. Free some space, or set IMGGEN_HOME to another folder.";
+  if (freeBytes !== null && freeBytes < LEAST_FREE_BYTES) return failed(little, elsewhere, facts);
+  if (freeBytes !== null && freeBytes < LITTLE_FREE_BYTES) return warning(little, "Free some space.", facts);
   if (((bits ?? 0) & WRITABLE_BY_OTHERS) !== 0)
     return warning(
       `Other users can write to ${folder} (mode ${mode}).`,

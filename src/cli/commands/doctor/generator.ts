@@ -4,28 +4,18 @@ import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey, withoutQuery } from "../../../lib/redact.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import type { Session } from "../../session/session.ts";
-import { type Asked, type CheckResult, failed, needed, ok, skipped, warning } from "./check.ts";
-
-type AskedGenerator = Extract<Asked, { kind: "generator" }>;
-
-/** The user's own generator, where one takes the place of a service. @throws NotChecked if the settings cannot be read */
-export async function generatorOf(session: Session): Promise<OwnGenerator | null> {
-  // Read from the config only where the environment does not name the service.
-  await needed("the settings cannot be read", () => session.settings.find("baseUrl"));
-  return session.ownGenerator();
-}
+import { type AskedGenerator, type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 
 /** Asks a generator for its models, which costs nothing. */
 export async function askGenerator(own: OwnGenerator, session: Session): Promise<AskedGenerator> {
   const { modelNames } = await import("../../../client/generator-terms.ts");
   const start = performance.now();
-  try {
-    const models = await modelNames(own, session.context);
-    return { kind: "generator", own, models, error: null, elapsedMs: performance.now() - start };
-  } catch (error) {
-    if (!(error instanceof ImggenError)) throw error;
-    return { kind: "generator", own, models: null, error, elapsedMs: performance.now() - start };
-  }
+  const answer = await modelNames(own, session.context).catch((error: unknown) => {
+    if (error instanceof ImggenError) return error;
+    throw error;
+  });
+  const [models, error] = answer instanceof ImggenError ? [null, answer] : [answer, null];
+  return { kind: "generator", own, models, error, elapsedMs: performance.now() - start };
 }
 
 /** Whether the generator can be reached, and has the model that is set. */
@@ -46,12 +36,8 @@ export async function checkReachable(asked: AskedGenerator, session: Session): P
   if (error?.type === "service_error")
     return warning(`It answers, but: ${error.message}`, LIST_MODELS, facts);
   const { model } = own.options;
-  if (model !== null && models !== null && !models.includes(model))
-    return warning(
-      `It answers, and does not list the model ${model}.`,
-      "To see those that it has: imggen models",
-      facts,
-    );
+  if (model !== null && models?.includes(model) === false)
+    return warning(`It answers, and does not list the model ${model}.`, SEE_MODELS, facts);
   return ok(`${name} answers in ${formatDuration(elapsedMs)}, ${cost}${modelsText(models)}`, facts);
 }
 
@@ -61,6 +47,7 @@ function modelsText(models: readonly string[] | null): string {
 }
 
 const FIX_COMMAND = "Use the program's full path, and make it executable.";
+const SEE_MODELS = "To see those that it has: imggen models";
 const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
 
 /** Whether the generator takes the key. */

@@ -11,18 +11,12 @@ export const OLDEST_NODE = "20.19";
 
 export function checkNode({ context: { nodeVersion: version } }: Session): CheckResult {
   const facts = { version, required: OLDEST_NODE };
-  if (isAtLeast(version, OLDEST_NODE)) return ok(version, facts);
+  if (version.localeCompare(OLDEST_NODE, "en", { numeric: true }) >= 0) return ok(version, facts);
   return failed(
     `Node ${version} is too old for imggen.`,
     `Install Node ${OLDEST_NODE} or later: https://nodejs.org`,
     facts,
   );
-}
-
-function isAtLeast(version: string, oldest: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [oldestMajor = 0, oldestMinor = 0] = oldest.split(".").map(Number);
-  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }
 
 /** The optional dependencies. They are loaded, because one that is installed may still lack its native code. */

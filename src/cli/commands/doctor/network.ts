@@ -6,16 +6,15 @@ import { errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, NotChecked, ok, warning } from "./check.ts";
-import { generatorOf } from "./generator.ts";
-import { settingOf } from "./settings.ts";
+import { serviceOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
 export async function checkProxy(session: Session): Promise<CheckResult> {
-  if (session.options.sandbox) return ok("none for the embedded sandbox", { url: null });
+  if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   if (proxiesFromEnvironment(session.context.env) === undefined) return ok("none", { url: null });
-  const own = await generatorOf(session);
+  const { own, baseUrl } = await serviceOf(session);
   if (own?.spec.kind === "command") return ok("none for a command", { url: null });
-  const address = own?.spec.url ?? (await settingOf("baseUrl", session))?.value;
+  const address = own?.spec.url ?? baseUrl?.value;
   if (address === undefined || !URL.canParse(address))
     throw new NotChecked("there is no base URL to reach through it");
   const url = new URL(address);

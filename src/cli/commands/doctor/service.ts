@@ -8,9 +8,9 @@ import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
 import { type Asked, type CheckResult, failed, NotChecked, ok, skipped, warning } from "./check.ts";
-import { askGenerator, checkGeneratorKey, checkReachable, generatorOf } from "./generator.ts";
+import { askGenerator, checkGeneratorKey, checkReachable } from "./generator.ts";
 import { checkLoopback, lookupIfAnswered, proxyInUse } from "./network.ts";
-import { settingOf, storeKey } from "./settings.ts";
+import { serviceOf, settingOf, storeKey } from "./settings.ts";
 
 /** A third of a poll's: the user is waiting for the result. */
 const TIMEOUT_MS = 5_000;
@@ -21,10 +21,9 @@ const TIMEOUT_MS = 5_000;
  */
 export async function askService(session: Session): Promise<Asked> {
   if (session.isSandbox) return { kind: "sandbox" };
-  const own = await generatorOf(session);
+  const { own, baseUrl: setting } = await serviceOf(session);
   if (own !== null) return askGenerator(own, session);
   const { env, signal } = session.context;
-  const setting = await settingOf("baseUrl", session);
   const baseUrl = requireBaseUrl(setting);
   const label = setting?.label ?? "";
   const apiKey = await keyFor({ value: baseUrl, label }, session).catch((error: unknown) => {
@@ -53,9 +52,8 @@ export async function checkService(session: Session, asked: Promise<Asked>): Pro
   const answer = await asked;
   if (answer.kind === "sandbox") return checkLoopback();
   if (answer.kind === "generator") return checkReachable(answer, session);
-  const { url } = answer;
-  if (answer.kind === "unreachable") return unreachable(url, answer.cause, session);
-  const { label, status, elapsedMs } = answer;
+  if (answer.kind === "unreachable") return unreachable(answer.url, answer.cause, session);
+  const { url, label, status, elapsedMs } = answer;
   const facts = { baseUrl: url.href, elapsedMs: Math.round(elapsedMs) };
   const verdict = verdictOf(answer);
   if (verdict === "busy") return warning(`${url.host} answers HTTP ${status}.`, "Try again later.", facts);
@@ -82,17 +80,14 @@ function unreachable(url: URL, cause: TransportError, session: Session): CheckRe
 /** Whether the service takes the key. The service refuses a bad one also where the request costs nothing. */
 export async function checkKey(session: Session, asked: Promise<Asked>): Promise<CheckResult> {
   if (session.isSandbox) return ok("the sandbox's own", { key: null });
-  if ((await generatorOf(session)) !== null) {
-    const answer = await asked;
-    if (answer.kind === "generator") return checkGeneratorKey(answer);
-  }
+  const { own, baseUrl } = await serviceOf(session);
+  const answer = await (own === null ? asked.catch(() => null) : asked);
+  if (answer?.kind === "generator") return checkGeneratorKey(answer);
   const setting = await settingOf("apiKey", session);
   const key = maskKey(requireApiKey(setting));
   const from = setting?.label ?? "";
   const source = setting?.source ?? "default";
-  const baseUrl = await settingOf("baseUrl", session);
   if (baseUrl) await keyFor(baseUrl, session);
-  const answer = await asked.catch(() => null);
   const verdict = answer?.kind === "answered" ? verdictOf(answer) : "busy";
   if (verdict === "busy" || verdict === "foreign")
     return skipped(`${key} (${from}), which the service could not be asked about`, { key, source });

@@ -2,6 +2,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 import type { Effective } from "../../../client/effective-settings.ts";
 import { withoutMatrixFile } from "../../../client/matrix-in-effect.ts";
+import type { OwnGenerator } from "../../../client/own-generator.ts";
 import { checkSetting } from "../../../client/setting-checks.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
@@ -93,6 +94,17 @@ export async function checkModels(session: Session): Promise<CheckResult> {
     const hint = setting && `File format: imggen help json\n${withoutMatrixFile(setting, session.profile)}`;
     return failed(error.message, hint ?? error.hint, { file });
   }
+}
+
+/**
+ * What requests go to: the user's own generator, or the service at a base URL.
+ * @throws NotChecked if the settings cannot be read, ImggenError if those of the generator are wrong
+ */
+export async function serviceOf(
+  session: Session,
+): Promise<{ own: OwnGenerator | null; baseUrl: Effective | undefined }> {
+  const baseUrl = await settingOf("baseUrl", session);
+  return { own: await session.ownGenerator(), baseUrl };
 }
 
 /** The value that applies. @throws NotChecked if the settings cannot be read */
