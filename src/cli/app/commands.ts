@@ -92,7 +92,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
     group: "Servers",
     summary: "serve the whole API on this machine with your own generator",
     refuses: ["sandbox"],
-    load: () => import("../commands/serve/serve.ts"),
+    load: () => import("../commands/serve.ts"),
   },
   mcp: {
     group: "Agents",

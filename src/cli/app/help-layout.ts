@@ -1,6 +1,5 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
-import { OPTION_GROUPS } from "../flags/option-groups.ts";
-import { wordsOf } from "../session/command.ts";
+import { OPTION_GROUPS, wordsOf } from "../session/command.ts";
 import { wrapWords } from "../text/fit.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 import { refusedGlobals } from "./commands.ts";

@@ -1,9 +1,8 @@
 import { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
-import { collect } from "../flags/option-groups.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
-import { describeBriefly, plainWords, type RunWith, wordsOf } from "../session/command.ts";
+import { collect, describeBriefly, plainWords, type RunWith, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import { GENERATOR_FLAGS, longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";

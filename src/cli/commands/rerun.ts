@@ -14,7 +14,6 @@ import {
   addViewOptions,
   type GenerateFlags,
 } from "../flags/generate-flags.ts";
-import { OPTION_GROUPS } from "../flags/option-groups.ts";
 import {
   addRequestOptions,
   canUpload,
@@ -22,7 +21,7 @@ import {
   type RequestFlags,
   valuesOf,
 } from "../flags/request-flags.ts";
-import type { RunWith } from "../session/command.ts";
+import { OPTION_GROUPS, type RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { runRequest } from "./generate/run-request.ts";
 

@@ -28,10 +28,10 @@ import {
 } from "../flags/view-flags.ts";
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
+import { withTasksShown } from "../output/task-progress.ts";
 import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import { withTasksShown } from "../session/with-tasks.ts";
 
 interface ResumeFlags extends WaitFlags, ViewFlags {
   output?: string;

@@ -5,7 +5,7 @@ import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import { serveUntilSignal, showRequest, startOnPort } from "./serving.ts";
+import { logRequest, serveUntilSignal, startOnPort } from "./serving.ts";
 
 interface SandboxFlags {
   port?: string;
@@ -53,7 +53,7 @@ async function start(session: Session, { port: flag, latency, credits }: Sandbox
         matrix,
         ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
         ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
-        onRequest: (request) => showRequest(session, request),
+        onRequest: (request) => logRequest(request, session),
       }),
     ),
   );

@@ -10,7 +10,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import type { RequestLine } from "../../sandbox/server.ts";
 import type { Session } from "../session/session.ts";
-import type { Paint, TextStyle } from "../text/colors.ts";
+import type { TextStyle, TextStyleName } from "../text/colors.ts";
 
 /** Where a server is, and with which key. */
 interface Address {
@@ -67,27 +67,28 @@ export function settingLines(
   });
 }
 
+/** A line of a server's log: what it is of, how that ended, and what more there is to say. */
+export interface LogLine {
+  before: string;
+  end: string;
+  meaning: TextStyleName;
+  after: string;
+}
+
+/** Shows a line with the time before it, which is dimmed, and the end coloured. */
+export function log({ before, end, meaning, after }: LogLine, { console, context }: Session): void {
+  const time = new Date(context.clock.now()).toTimeString().slice(0, 8);
+  const head = `${time} ${before}${end}`;
+  const painted = (style: TextStyle) => `${style("detail", time)} ${before}${style(meaning, end)}`;
+  void console.note(head + after, (style) => (line) => line.replace(head, () => painted(style)));
+}
+
 /** Shows a request: `14:30:05 POST /api/generate-image 200 task_3f9c gamma-image-2 "a fox", cost 2, 998 left`. */
-export function showRequest({ console, context }: Session, request: RequestLine): void {
-  const { method, path, status, note } = request;
-  const line = [clockTime(context.clock.now()), method, path, status === 0 ? "-" : status, note ?? ""];
-  void console.note(line.join(" ").trimEnd(), requestPaint(request));
-}
-
-/** `14:30:05` */
-export function clockTime(nowMs: number): string {
-  return new Date(nowMs).toTimeString().slice(0, 8);
-}
-
-/** The time dimmed, and the status coloured: served, refused, or failed (no answer, or HTTP 5xx). */
-function requestPaint({ status, isRefused }: RequestLine): (style: TextStyle) => Paint {
+export function logRequest({ method, path, status, isRefused, note }: RequestLine, session: Session): void {
+  // No answer, or HTTP 5xx: failed.
   const meaning = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
-  return (style) => (line) =>
-    line.replace(
-      /^(\S+)( \S+ \S+ )(\S+)/,
-      (_all, time: string, request: string, code: string) =>
-        style("detail", time) + request + style(meaning, code),
-    );
+  const end = status === 0 ? "-" : String(status);
+  log({ before: `${method} ${path} `, end, meaning, after: note === undefined ? "" : ` ${note}` }, session);
 }
 
 /** Being stopped is how a server ends; the code says by what. */

@@ -4,9 +4,9 @@ import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../cor
 import { type GivenFolder, outputFolder } from "../../core/batch/row-files.ts";
 import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
+import { OPTION_GROUPS } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { SIDECAR_HELP } from "./generate-flags.ts";
-import { OPTION_GROUPS } from "./option-groups.ts";
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
 
 /** Flags of every command that submits many requests. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
-import { OPTION_GROUPS } from "./option-groups.ts";
+import { OPTION_GROUPS } from "../session/command.ts";
 import { addOpenOption, addPreviewOption, type ViewFlags } from "./view-flags.ts";
 import { addWaitOptions, type WaitFlags } from "./wait-flags.ts";
 

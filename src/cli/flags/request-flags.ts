@@ -13,8 +13,8 @@ import {
   isFieldName,
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
+import { collect, OPTION_GROUPS } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import { collect, OPTION_GROUPS } from "./option-groups.ts";
 
 type FlagName = Exclude<FieldName, "prompt">;
 

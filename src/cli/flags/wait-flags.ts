@@ -3,8 +3,8 @@ import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../../core/polling/fix
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import { durationOption, timeoutOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { OPTION_GROUPS } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import { OPTION_GROUPS } from "./option-groups.ts";
 
 /** Flags of every command that waits. */
 export interface WaitFlags {

@@ -1,7 +1,6 @@
 import { type Argument, type Command, Help, type Option } from "commander";
 import { VERSION } from "../../lib/version.ts";
-import { collect } from "../flags/option-groups.ts";
-import { wordsOf } from "../session/command.ts";
+import { collect, wordsOf } from "../session/command.ts";
 import { environmentTable, type Variable } from "./environment.ts";
 import { type ExitCode, exitCodeTable } from "./exit-code-table.ts";
 import { ARGUMENT_VALUES, FLAG_VALUES, type ValueKind, type ValueType } from "./value-types.ts";

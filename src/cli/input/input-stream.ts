@@ -1,6 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import type { InputStream } from "../session/context.ts";
+import type { Context, InputStream } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 
 /** An input that stays open where its reader stops before the end. */
@@ -55,6 +55,13 @@ export async function readLine({ stdin, signal }: Input): Promise<string> {
     if (text.includes("\n") || text.length > LONGEST_LINE) break;
   }
   return text.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
+}
+
+/** A secret: typed at the terminal without being shown, or a line of standard input. @throws as `readLine` */
+export async function readSecret(question: string, context: Context): Promise<string> {
+  const text = context.stdin.isTTY ? await context.askHidden(question) : await readLine(context);
+  context.signal.throwIfAborted();
+  return text.trim();
 }
 
 /** Whether there is a person at a terminal who can be asked. */

@@ -1,7 +1,10 @@
 import { resumeCommand } from "../../client/failure.ts";
+import { Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
+import type { UseCaseDeps } from "../../core/deps.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Context } from "../session/context.ts";
+import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { claimedText, continuingText } from "../text/phrases.ts";
 import { eventProgress } from "./event-lines.ts";
@@ -124,5 +127,32 @@ class TaskNotes {
     if (!this.#isLive || this.#isIdShown || this.#taskId === null) return null;
     this.#isIdShown = true;
     return `Task ${this.#taskId}: ${why}. Still waiting.`;
+  }
+}
+
+/**
+ * Runs tasks, each at its own account, shows their progress, and closes everything afterwards.
+ * @param options.onlyLooks whether a queue before the user's own generator is to say how tasks stand, and run none
+ */
+export async function withTasksShown<Result>(
+  session: Session,
+  { onlyLooks, ...options }: WorkspaceOptions & { onlyLooks?: boolean },
+  progress: Progress,
+  work: (deps: UseCaseDeps) => Promise<Result>,
+): Promise<Result> {
+  const workspace = new Workspace(session, options);
+  try {
+    const deps = workspace.depsFor(
+      {
+        signal: session.context.signal,
+        onProgress: (event) => progress.show(event),
+        writeOut: (bytes) => session.console.imageBytes(bytes),
+      },
+      onlyLooks,
+    );
+    return await work(deps);
+  } finally {
+    progress.stop();
+    await workspace.close();
   }
 }

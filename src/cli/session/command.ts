@@ -17,6 +17,20 @@ export function wordsOf(command: Command): string[] {
   return command.parent === null ? [] : [...wordsOf(command.parent), command.name()];
 }
 
+/** Headings that options stand under in help, in the order of the help. */
+export const OPTION_GROUPS = {
+  request: "Prompt and model:",
+  output: "Output:",
+  cost: "Cost:",
+  waiting: "Waiting:",
+  advanced: "Advanced:",
+} as const;
+
+/** For a flag that may be repeated: its values in order. */
+export function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value];
+}
+
 /** Wraps a command's run function: hands it a session, and keeps the exit code it returns. */
 export type RunWith = <Arguments extends unknown[]>(
   run: (session: Session, ...args: Arguments) => Promise<number>,

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { eventLine, eventPaint } from "../../../src/cli/commands/serve/log-lines.ts";
+import { eventLine } from "../../../src/cli/commands/serve.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { ServiceEvent } from "../../../src/sandbox/generator-service.ts";
@@ -147,12 +147,11 @@ it.each<[ServiceEvent, string]>([
     "task_1 [error]outcome unknown[/], sdxl, 8.1 s, 3 waiting: HTTP 524.",
   ],
   [{ kind: "paused", key: "login_required", detail: "Set a key." }, "[warning]waiting[/]: Set a key."],
-  [{ kind: "dropped", taskId: "task_1", why: "the disk is full" }, "task_1 left to others: the disk is full"],
+  [
+    { kind: "dropped", taskId: "task_1", why: "the disk is full" },
+    "task_1 [warning]left to others[/]: the disk is full",
+  ],
 ])("the line of %j is what happened", (event, expected) => {
-  const line = eventLine(event, Date.UTC(2026, 0, 31, 12));
-  const painted = eventPaint(event)((style, text) => (style === "detail" ? text : `[${style}]${text}[/]`))(
-    line,
-    0,
-  );
-  expect(painted.replace(/^\d\d:\d\d:\d\d /, "")).toBe(expected);
+  const { before, end, meaning, after } = eventLine(event);
+  expect(`${before}[${meaning}]${end}[/]${after}`).toBe(expected);
 });

@@ -2,8 +2,8 @@ import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/b
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { batch } from "../../../core/use-cases/batch.ts";
 import { canAsk, confirmed } from "../../input/input-stream.ts";
+import { withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
-import { withTasksShown } from "../../session/with-tasks.ts";
 import { createBatchProgress } from "./batch-progress.ts";
 import { estimateText, planText, questionOf } from "./costs.ts";
 

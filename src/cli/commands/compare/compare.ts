@@ -17,10 +17,9 @@ import {
   type BatchTerms,
   batchTerms,
 } from "../../flags/batch-flags.ts";
-import { collect, OPTION_GROUPS } from "../../flags/option-groups.ts";
 import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
 import { readPrompt } from "../../input/prompt.ts";
-import type { RunWith } from "../../session/command.ts";
+import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable } from "../../text/table.ts";
 import { costText } from "../batch/costs.ts";

@@ -7,7 +7,6 @@ import {
   addViewOptions,
   type GenerateFlags,
 } from "../../flags/generate-flags.ts";
-import { OPTION_GROUPS } from "../../flags/option-groups.ts";
 import {
   addRequestOptions,
   canUpload,
@@ -17,7 +16,7 @@ import {
 } from "../../flags/request-flags.ts";
 import { canAsk } from "../../input/input-stream.ts";
 import { editPrompt, readPrompt } from "../../input/prompt.ts";
-import type { RunWith } from "../../session/command.ts";
+import { OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { runRequest } from "./run-request.ts";
 

@@ -6,9 +6,8 @@ import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { openImages, previewImages, type Viewing } from "../../flags/view-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
-import { createProgress } from "../../output/task-progress.ts";
+import { createProgress, withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
-import { withTasksShown } from "../../session/with-tasks.ts";
 
 interface Showing {
   viewing: Viewing;

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { historyEntry } from "../../../client/report-json.ts";
 import { openLedger } from "../../../client/session.ts";
-import { reportOf } from "../../../core/task/report.ts";
-import { chargedTasks, recentOf } from "../../../core/use-cases/history.ts";
+import { chargedTasks } from "../../../core/use-cases/history.ts";
 import {
   HISTORY_LIMIT,
   type HistoryFilter,
@@ -13,8 +12,8 @@ import {
 import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
-import type { Ledger } from "../../../store/ledger.ts";
 import { describeUnreadable } from "../../../store/ledger-entry.ts";
+import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 
@@ -42,58 +41,72 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runHistory(session: Session, flags: HistoryFlags): Promise<number> {
   const limit = limitOf(flags);
-  const filter = await filterOf(flags, session);
-  if (flags.summary) {
-    const { showSummary } = await import("./tables.ts");
-    const { tasks, elsewhere } = await showSummary(filter, session);
-    if (tasks === 0) await showNone(elsewhere, flags, session);
-    return 0;
-  }
-  const ledger = openLedger(session);
-  if (session.options.json) return listJson(ledger, limit, filter, flags, session);
-  const { showTasks, taskRow } = await import("./tables.ts");
-  const { records, unreadable, elsewhere, matching } = await recentOf(
-    ledger,
-    limit,
-    filter,
-    MOST_COUNTED + 1,
-    (record) => taskRow(reportOf(record), record.intent.service, session.context),
-  );
-  for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
-  if (records.length === 0) await showNone(elsewhere, flags, session);
-  else await showTasks(records, session);
-  if (matching > records.length) {
-    const all = matching > MOST_COUNTED ? `more than ${MOST_COUNTED}` : matching;
-    await session.console.note(`${records.length} of ${all}, --all shows the rest`);
-  }
+  const reading = { filter: await filterOf(flags, session), elsewhere: 0, isCounting: false };
+  const tasks = tasksFrom(reading, session);
+  const shown = await (flags.summary
+    ? (await import("./tables.ts")).showSummary(tasks, session)
+    : session.options.json
+      ? listJson(tasks, limit, session)
+      : listTable(tasks, limit, reading, session));
+  if (shown === 0) await showNone(reading.elsewhere, flags, session);
   return 0;
+}
+
+interface Reading {
+  filter: HistoryFilter;
+  /** How many tasks were passed over because they are at another service. */
+  elsewhere: number;
+  /** Whether tasks are only counted: what cannot be read is no more said. */
+  isCounting: boolean;
+}
+
+/** The tasks that match, newest first, each read only when it is asked for: there may be any number of them. */
+async function* tasksFrom(reading: Reading, session: Session): AsyncGenerator<TaskRecord> {
+  for await (const found of chargedTasks(openLedger(session), reading.filter)) {
+    if (found === "elsewhere") reading.elsewhere += 1;
+    else if (!("kind" in found)) yield found;
+    else if (!reading.isCounting) await session.console.warn(describeUnreadable(found));
+  }
 }
 
 /** A ledger may hold a hundred thousand tasks; to say that there are more, not all of them are read. */
 const MOST_COUNTED = 1000;
 
-/** The tasks as one JSON document, each read only when it is written: there may be any number of them. */
-async function listJson(
-  ledger: Ledger,
+/** @returns how many are shown */
+async function listTable(
+  tasks: AsyncIterable<TaskRecord>,
   limit: number,
-  filter: HistoryFilter,
-  flags: HistoryFlags,
+  reading: Reading,
   session: Session,
 ): Promise<number> {
-  let [listed, elsewhere] = [0, 0];
+  const { showTasks, taskRow } = await import("./tables.ts");
+  const rows: ReturnType<typeof taskRow>[] = [];
+  let matching = 0;
+  for await (const task of tasks) {
+    matching += 1;
+    if (matching <= limit) rows.push(taskRow(task, session.context));
+    reading.isCounting = matching >= limit;
+    if (matching > Math.max(limit - 1, MOST_COUNTED)) break;
+  }
+  if (rows.length > 0) await showTasks(rows, session);
+  if (matching > rows.length) {
+    const all = matching > MOST_COUNTED ? `more than ${MOST_COUNTED}` : matching;
+    await session.console.note(`${rows.length} of ${all}, --all shows the rest`);
+  }
+  return rows.length;
+}
+
+/** The tasks as one JSON document. @returns how many are shown */
+async function listJson(tasks: AsyncIterable<TaskRecord>, limit: number, session: Session): Promise<number> {
+  let listed = 0;
   async function* entries() {
-    for await (const found of chargedTasks(ledger, filter)) {
-      if (found === "elsewhere") elsewhere += 1;
-      else if ("kind" in found) await session.console.warn(describeUnreadable(found));
-      else {
-        yield historyEntry(found);
-        if (++listed >= limit) return;
-      }
+    for await (const task of tasks) {
+      yield historyEntry(task);
+      if (++listed >= limit) return;
     }
   }
   await session.console.jsonList(entries());
-  if (listed === 0) await showNone(elsewhere, flags, session);
-  return 0;
+  return listed;
 }
 
 /** How many tasks to show at most. @throws UsageError */

@@ -1,11 +1,9 @@
-import { openLedger } from "../../../client/session.ts";
-import type { TaskReport } from "../../../core/task/report.ts";
-import { chargedTasks } from "../../../core/use-cases/history.ts";
-import { type HistoryFilter, historyStatus } from "../../../core/use-cases/history-filter.ts";
+import { reportOf, type TaskReport } from "../../../core/task/report.ts";
+import { historyStatus } from "../../../core/use-cases/history-filter.ts";
 import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
-import { describeUnreadable } from "../../../store/ledger-entry.ts";
-import { GENERATOR_KEY_ID, type ServiceIdentity } from "../../../task/intent.ts";
+import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
+import type { TaskRecord } from "../../../task/record.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../session/session.ts";
 import type { TextStyleName } from "../../text/colors.ts";
@@ -37,12 +35,10 @@ interface TaskRow {
   file: TableCell;
 }
 
-export function taskRow(
-  report: TaskReport,
-  { keyId, baseUrl }: ServiceIdentity,
-  context: Session["context"],
-): TaskRow {
+export function taskRow(record: TaskRecord, context: Session["context"]): TaskRow {
+  const report = reportOf(record);
   const { submittedAt, taskId, ledgerId, state, credits, request } = report;
+  const { keyId, baseUrl } = record.intent.service;
   return {
     submittedAt,
     id: taskId ?? ledgerId ?? "",
@@ -111,21 +107,10 @@ const DAY_COLUMNS: readonly TableColumn[] = [
   { heading: "CREDITS", keep: true },
 ];
 
-/**
- * Shows what tasks made and cost, by day and model.
- * @returns how many tasks were passed over because they are at another service, and how many were counted
- */
-export async function showSummary(
-  filter: HistoryFilter,
-  session: Session,
-): Promise<{ tasks: number; elsewhere: number }> {
+/** Shows what tasks made and cost, by day and model. @returns how many there are */
+export async function showSummary(tasks: AsyncIterable<TaskRecord>, session: Session): Promise<number> {
   const summary = new HistorySummary();
-  let elsewhere = 0;
-  for await (const found of chargedTasks(openLedger(session), filter)) {
-    if (found === "elsewhere") elsewhere += 1;
-    else if ("kind" in found) await session.console.warn(describeUnreadable(found));
-    else summary.add(found);
-  }
+  for await (const task of tasks) summary.add(task);
   const { days, total } = summary;
   if (session.options.json) await session.json({ ok: true, days, total });
   else if (total.tasks > 0) {
@@ -133,7 +118,7 @@ export async function showSummary(
     await showTable(DAY_COLUMNS, [...rows, ["total", "", ...figures(total)]], session);
     if (total.usage) await session.console.result(["", usageLine(total.usage)]);
   }
-  return { tasks: total.tasks, elsewhere };
+  return total.tasks;
 }
 
 /** What the user's own generators said, as they name it. */

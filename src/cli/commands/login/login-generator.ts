@@ -4,7 +4,7 @@ import { generatorNamed, type KeyHolder, keyHolder } from "../../../client/own-g
 import { UsageError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import type { Settings } from "../../../store/settings-file.ts";
-import { readLine } from "../../input/input-stream.ts";
+import { readSecret } from "../../input/input-stream.ts";
 import type { Session } from "../../session/session.ts";
 
 /**
@@ -46,10 +46,7 @@ export async function loginGenerator(given: string, verify: boolean, session: Se
 
 /** @returns null where none is needed @throws UsageError for one that cannot be sent */
 async function askKey({ host, mayCarryKey }: KeyHolder, { context }: Session): Promise<string | null> {
-  const question = `Key for ${host}, empty for none: `;
-  const isTyped = context.stdin.isTTY === true;
-  const key = (isTyped ? await context.askHidden(question) : await readLine(context)).trim();
-  context.signal.throwIfAborted();
+  const key = await readSecret(`Key for ${host}, empty for none: `, context);
   if (key === "") return null;
   if (!mayCarryKey)
     throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {

@@ -6,7 +6,7 @@ import { maskKey } from "../../../lib/redact.ts";
 import { costRange } from "../../../models/cost.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { DEFAULT_MODEL, MODELS } from "../../../models/matrix.ts";
-import { canAsk, readLine } from "../../input/input-stream.ts";
+import { canAsk, readSecret } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 
@@ -63,13 +63,7 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   const changes = isNew && baseUrl !== null ? { baseUrl } : {};
   await store.update({ apiKey, apiKeyBaseUrl: baseUrl ?? undefined, ...changes });
   if (session.options.json) {
-    await session.json({
-      ok: true,
-      apiKey: maskKey(apiKey),
-      baseUrl,
-      verified,
-      file: store.file,
-    });
+    await session.json({ ok: true, apiKey: maskKey(apiKey), baseUrl, verified, file: store.file });
   } else {
     await session.console.note(`Stored ${maskKey(apiKey)} in ${store.file}`);
     await showNextStep(settings, session);
@@ -135,14 +129,12 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
   const { context, console } = session;
   const question = baseUrl === null ? "API key: " : `API key for ${new URL(baseUrl).host}: `;
   for (let attempt = 1; ; attempt++) {
-    const isTyped = context.stdin.isTTY === true;
-    const key = (isTyped ? await context.askHidden(question) : await readLine(context)).trim();
-    context.signal.throwIfAborted();
+    const key = await readSecret(question, context);
     if (key === "") throw new UsageError("No key was given.", { hint: "Nothing was stored." });
     try {
       return checkApiKey(key, "This");
     } catch (error) {
-      if (!isTyped || attempt === ATTEMPTS || !(error instanceof UsageError)) throw error;
+      if (!context.stdin.isTTY || attempt === ATTEMPTS || !(error instanceof UsageError)) throw error;
       await console.warn(`${error.message} Try again, or press Enter to stop.`);
     }
   }

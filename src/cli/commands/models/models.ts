@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { UsageError } from "../../../lib/error-types.ts";
+import type { OwnGenerator } from "../../../client/own-generator.ts";
+import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
@@ -42,8 +43,7 @@ async function runModels(
 ): Promise<number> {
   const own = await session.ownGenerator();
   const known = await session.matrix();
-  const matrix =
-    own === null ? known : await (await import("./own-models.ts")).withOwnModels(known, own, session);
+  const matrix = own === null ? known : [...known, ...(await othersOf(own, known, session))];
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
   const models = chosen ? matching.filter(({ id }) => id === chosen.id) : matching;
@@ -59,6 +59,18 @@ async function runModels(
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
   return 0;
+}
+
+/** The models that the user's own generator lists and nothing else is known of. @throws ImggenError */
+async function othersOf(own: OwnGenerator, known: Matrix, session: Session): Promise<Model[]> {
+  const { modelNames } = await import("../../../client/generator-terms.ts");
+  const names = await modelNames(own, session.context).catch(async (error) => {
+    if (!(error instanceof ImggenError) || known.length === 0) throw error;
+    await session.console.warn(`Its own list is left out. ${error.message}`);
+    return null;
+  });
+  const { unknownToUs } = await import("../../../models/check.ts");
+  return (names ?? []).filter((name) => !known.some(({ id }) => id === name)).map(unknownToUs);
 }
 
 const NO_LIST = "This generator has no list of models: a name that is given with --model is handed on to it.";

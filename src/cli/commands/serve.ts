@@ -1,15 +1,14 @@
 import type { Command } from "commander";
-import { termsAsked } from "../../../client/generator-terms.ts";
-import type { OwnGenerator } from "../../../client/own-generator.ts";
-import { startGenerator } from "../../../client/start-generator.ts";
-import { durationOption } from "../../../lib/duration.ts";
-import { UsageError } from "../../../lib/error-types.ts";
-import type { ServiceEvent } from "../../../sandbox/generator-service.ts";
-import { ANY_MODEL } from "../../../task/request.ts";
-import type { RunWith } from "../../session/command.ts";
-import type { Session } from "../../session/session.ts";
-import { serveUntilSignal, showRequest, startOnPort } from "../serving.ts";
-import { eventLine, eventPaint } from "./log-lines.ts";
+import { termsAsked } from "../../client/generator-terms.ts";
+import type { OwnGenerator } from "../../client/own-generator.ts";
+import { startGenerator } from "../../client/start-generator.ts";
+import { durationOption, formatDuration } from "../../lib/duration.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import type { ServiceEvent } from "../../sandbox/generator-service.ts";
+import { ANY_MODEL } from "../../task/request.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { type LogLine, log, logRequest, serveUntilSignal, startOnPort } from "./serving.ts";
 
 interface ServeFlags {
   port?: string;
@@ -66,15 +65,13 @@ async function defaultModel(own: OwnGenerator, session: Session): Promise<string
 }
 
 function start(session: Session, own: OwnGenerator, { port: flag }: ServeFlags) {
-  const show = (event: ServiceEvent) =>
-    void session.console.note(eventLine(event, session.context.clock.now()), eventPaint(event));
   return startOnPort(flag, (port) =>
     startGenerator(own, session, {
       runs: true,
       adoptsAll: true,
       port,
-      onEvent: show,
-      ...(session.options.verbose && { onRequest: (request) => showRequest(session, request) }),
+      onEvent: (event) => log(eventLine(event), session),
+      ...(session.options.verbose && { onRequest: (request) => logRequest(request, session) }),
     }),
   );
 }
@@ -82,4 +79,40 @@ function start(session: Session, own: OwnGenerator, { port: flag }: ServeFlags) 
 function sayWaiting({ console }: Session, count: number, grace: string): void {
   const tasks = count === 1 ? "1 task runs" : `${count} tasks run`;
   void console.note(`${tasks}, and may take up to ${grace} more. A second signal ends at once.`);
+}
+
+/** What happens in the queue: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
+export function eventLine(event: ServiceEvent): LogLine {
+  switch (event.kind) {
+    case "ended":
+      return { before: `${event.task.taskId} `, ...endOf(event) };
+    case "paused":
+      return { before: "", end: "waiting", meaning: "warning", after: `: ${event.detail}` };
+    case "dropped":
+      return {
+        before: `${event.taskId} `,
+        end: "left to others",
+        meaning: "warning",
+        after: `: ${event.why}`,
+      };
+  }
+}
+
+function endOf({
+  task,
+  state,
+  ms,
+  waiting,
+}: Extract<ServiceEvent, { kind: "ended" }>): Omit<LogLine, "before"> {
+  const images = state.name === "failed" ? [] : state.images;
+  const sizes = images.map(({ width, height }) => `${width}x${height}`).join(" ");
+  const facts = [task.model, sizes, formatDuration(ms), `${waiting} waiting`].filter(Boolean).join(", ");
+  if (state.name === "failed") {
+    const { outcome, detail } = state.failure;
+    const end = outcome === "unknown" ? "outcome unknown" : "failed";
+    return { end, meaning: "error", after: `, ${facts}: ${detail}` };
+  }
+  const failures = state.failures.map(({ detail }) => detail);
+  if (failures.length === 0) return { end: "completed", meaning: "saved", after: `, ${facts}` };
+  return { end: "completed", meaning: "error", after: ` in part, ${facts}: ${failures.join(" ")}` };
 }
