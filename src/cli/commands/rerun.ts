@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { checkBaseUrl } from "../../client/account.ts";
 import { openLedger } from "../../client/session.ts";
 import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -71,20 +70,12 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   return runRequest(checked, { ...flags, again: true }, session, repeated);
 }
 
-/** How tasks name the service in effect; undefined where none is set. */
-async function serviceName(session: Session): Promise<string | undefined> {
-  const own = await session.ownGenerator();
-  if (own !== null) return own.spec.name;
-  const setting = await session.settings.get("baseUrl");
-  return setting && checkBaseUrl(setting.value, setting.label);
-}
-
 /**
  * A request belongs to the service that it was charged at: one that was free at the sandbox must not be charged at
  * another service without a warning. @throws UsageError if another is configured
  */
 async function requireSameService({ service: own, record }: ImageOrigin, session: Session): Promise<void> {
-  const configured = await serviceName(session);
+  const configured = await session.serviceName();
   if (configured === undefined || configured === own) return;
   const other = `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
   if (own === SANDBOX_SERVICE) {

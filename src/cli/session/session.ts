@@ -11,6 +11,7 @@ import type { GeneratorTerms } from "../../models/check.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
+import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { Context } from "../session/context.ts";
 import { Console } from "../text/console.ts";
 import { type GeneratorOptions, generatorSettings } from "./generator-flags.ts";
@@ -92,6 +93,16 @@ export class Session implements ClientSession {
     if (!this.#hasGenerator()) return null;
     const { generatorInEffect } = await import("../../client/service-in-effect.ts");
     return generatorInEffect(this);
+  }
+
+  /** How tasks name the service in effect; undefined where none is configured. @throws UsageError */
+  async serviceName(): Promise<string | undefined> {
+    if (this.isSandbox) return SANDBOX_SERVICE;
+    const own = await this.ownGenerator();
+    if (own !== null) return own.spec.name;
+    const { checkBaseUrl } = await import("../../client/account.ts");
+    const setting = await this.settings.get("baseUrl");
+    return setting && checkBaseUrl(setting.value, setting.label);
   }
 
   /**

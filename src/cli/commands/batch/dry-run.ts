@@ -1,4 +1,3 @@
-import { checkBaseUrl } from "../../../client/account.ts";
 import { openLedger } from "../../../client/session.ts";
 import { findBatch } from "../../../core/batch/batch-folder.ts";
 import { batchId, type CheckedRow } from "../../../core/batch/batch-row.ts";
@@ -14,7 +13,6 @@ import {
 import { checkBatchBudget } from "../../../core/limits/budget.ts";
 import { BatchClaims } from "../../../store/batch-claims.ts";
 import { BatchFolders } from "../../../store/batch-folders.ts";
-import { SANDBOX_SERVICE } from "../../../task/intent.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable } from "../../text/table.ts";
@@ -58,21 +56,12 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
 /** What earlier runs have done at the service that is configured; where none is, there were none. */
 async function planWithoutKey(spec: BatchSpec, session: Session): Promise<BatchPlan> {
   const { context } = session;
-  const service = await serviceName(session);
+  const service = (await session.serviceName()) ?? "";
   const ledger = openLedger(session);
   const { origin } = await findBatch(spec.output.folder, new BatchFolders(ledger.folder));
   const id = batchId(service, origin);
   const claims = new BatchClaims(ledger.folder, id, context.clock);
   return planBatch(spec.rows, { ...spec, claims, ledger, countsKey: budgetedKeys(spec) });
-}
-
-/** How the tasks of the service in effect name it; empty where none is configured. */
-async function serviceName(session: Session): Promise<string> {
-  if (session.isSandbox) return SANDBOX_SERVICE;
-  const own = await session.ownGenerator();
-  if (own !== null) return own.spec.name;
-  const setting = await session.settings.get("baseUrl");
-  return setting ? checkBaseUrl(setting.value, setting.label) : "";
 }
 
 /** Rows of one model and quality: all of them cost the same. */

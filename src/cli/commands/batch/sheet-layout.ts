@@ -69,16 +69,10 @@ function gridOf(entries: readonly SheetEntry[], differing: readonly Fact[]): She
 }
 
 function cellOf(entry: SheetEntry, differing: readonly Fact[]): SheetRow["cells"][number] {
-  const prompt = listed(
-    entry,
-    differing.filter((fact) => fact === "prompt"),
-  );
-  const settings = listed(
-    entry,
-    differing.filter((fact) => fact !== "prompt"),
-  );
-  const facts = [settings, entry.end].filter((text) => text !== "").join(" · ");
-  const label = [shortened(prompt, LONGEST_LABEL), facts].filter((text) => text !== "").join("\n");
+  const prompt = shortened(differing.includes("prompt") ? (entry.prompt ?? "") : "", LONGEST_LABEL);
+  const settings = differing.filter((fact) => fact !== "prompt");
+  const facts = [listed(entry, settings), entry.end].filter((text) => text !== "").join(" · ");
+  const label = [prompt, facts].filter((text) => text !== "").join("\n");
   return { image: entry.image, label };
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
+import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
 import { add, noCost } from "../../../core/batch/plan.ts";
@@ -25,7 +26,7 @@ import { showTable } from "../../text/table.ts";
 import { costText } from "../batch/costs.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
-import { COLUMNS, cellLabel, comparedRows, PLAN_COLUMNS, plannedRows, skippedLines } from "./view.ts";
+import { COLUMNS, comparedRows, labelOf, PLAN_COLUMNS, plannedRows, skippedLines } from "./view.ts";
 
 interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
   model?: string[];
@@ -85,7 +86,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
     shard: null,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,
-    nameOf: cellLabel,
+    nameOf: ({ checked }: CheckedRow) => labelOf(checked.request),
     // One document, and only of the whole.
     onCutOff: null,
   };

@@ -3,7 +3,6 @@ import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare.
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
-import type { GenerationRequest } from "../../../task/request.ts";
 import type { Session } from "../../session/session.ts";
 import type { TableCell, TableColumn } from "../../text/table.ts";
 import { rowWord } from "../batch/row-notes.ts";
@@ -23,40 +22,32 @@ export const COLUMNS: readonly TableColumn[] = [
 ];
 
 /** A cell as its row is spoken of. */
-export function cellLabel({ checked: { request } }: Pick<CheckedRow, "checked">): string {
-  return [request.model, request.ratio, request.quality].filter(Boolean).join(" ");
-}
-
-/** The result of each cell. */
-export function comparedRows(ends: readonly RowResult[]): TableCell[][] {
-  return ends.map(endedCells);
+export function labelOf({ model, ratio, quality }: Partial<Cell>): string {
+  return [model, ratio, quality].filter(Boolean).join(" ");
 }
 
 /** What each cell would cost. */
 export function plannedRows({ rows }: Comparison): string[][] {
-  return rows.map(({ checked: { request, credits } }) => [...axesOf(request), String(credits ?? "?")]);
+  return rows.map(costCells);
 }
 
-function endedCells(end: RowResult): TableCell[] {
-  const { row, report } = end;
-  const { request, credits } = row.checked;
-  const [file] = report?.files ?? [];
-  const elapsedMs = report?.elapsedMs ?? null;
-  return [
-    ...axesOf(request),
-    String(credits ?? "?"),
-    elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
-    file ? `${file.width}×${file.height}` : "-",
-    fileCell(file?.path ?? null, end),
-  ];
+/** The result of each cell. */
+export function comparedRows(ends: readonly RowResult[]): TableCell[][] {
+  return ends.map((end) => {
+    const elapsedMs = end.report?.elapsedMs ?? null;
+    const file = end.report?.files[0];
+    return [
+      ...costCells(end.row),
+      elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
+      file ? `${file.width}×${file.height}` : "-",
+      file?.path ? { path: file.path } : `${rowWord(end)}: ${end.error?.message ?? ""}`,
+    ];
+  });
 }
 
-function fileCell(path: string | null, end: RowResult): TableCell {
-  return path === null ? `${rowWord(end)}: ${end.error?.message ?? ""}` : { path };
-}
-
-function axesOf({ model, ratio = "-", quality = "-" }: GenerationRequest): string[] {
-  return [model, ratio, quality];
+function costCells({ checked: { request, credits } }: CheckedRow): string[] {
+  const { model, ratio = "-", quality = "-" } = request;
+  return [model, ratio, quality, String(credits ?? "?")];
 }
 
 /** Up to this many are listed one by one. */
@@ -67,29 +58,18 @@ const MOST_LINES = 3;
 /** Which cells the matrix rules out, and why: each on a line, but many by their models, in four lines. */
 export function skippedLines({ rows, skipped }: Comparison, session: Session): string[] {
   if (skipped.length <= MOST_LISTED)
-    return skipped.map(({ cell, reason }) => `${nameOf(cell)}: skipped: ${reason}`);
+    return skipped.map(({ cell, reason }) => `${labelOf(cell) || "The default model"}: skipped: ${reason}`);
   const models = [...byModel(skipped)];
   const shown = models.length > MOST_LINES ? models.slice(0, MOST_LINES - 1) : models;
   const others = models.slice(shown.length);
-  return [
+  const lines = [
     `${skipped.length} of ${rows.length + skipped.length} combinations are skipped:`,
     ...shown.map(([name, { cells, reasons }]) => `  ${cells} of ${name}: ${[...reasons].join("; ")}.`),
-    ...(others.length === 0
-      ? []
-      : othersLines(
-          others.map(([, model]) => model),
-          session,
-        )),
   ];
-}
-
-function othersLines(others: readonly SkippedModel[], session: Session): string[] {
-  const all = session.commandLine("--dry-run", ["--json"]);
-  return [`  ${cellsOf(others)} more of ${others.length} other models. To list all: ${all} --json`];
-}
-
-function cellsOf(models: readonly SkippedModel[]): number {
-  return models.reduce((all, { cells }) => all + cells, 0);
+  if (others.length === 0) return lines;
+  const cells = others.reduce((all, [, model]) => all + model.cells, 0);
+  const command = `${session.commandLine("--dry-run", ["--json"])} --json`;
+  return [...lines, `  ${cells} more of ${others.length} other models. To list all: ${command}`];
 }
 
 interface SkippedModel {
@@ -115,8 +95,4 @@ const PLURALS = { ratio: "ratios", quality: "qualities" } as const;
 /** `qualities 1K, 2K only`; `no quality`. */
 function limitText({ field, allowed }: Limit): string {
   return allowed.length === 0 ? `no ${field}` : `${PLURALS[field]} ${allowed.join(", ")} only`;
-}
-
-function nameOf({ model, ratio, quality }: Cell): string {
-  return [model, ratio, quality].filter(Boolean).join(" ") || "The default model";
 }
