@@ -80,7 +80,7 @@ const BY_KEY: Record<string, readonly [ErrorClass, string]> = {
 const BY_STATUS: Record<number, readonly [ErrorClass, string]> = {
   400: [RejectedRequestError, "The service rejected the request (HTTP 400)."],
   401: [AuthRequiredError, "The service refused the API key (HTTP 401)."],
-  404: [RejectedRequestError, "The service does not know this address (HTTP 404)."],
+  404: [RejectedRequestError, "The service rejected the request (HTTP 404)."],
   413: [RejectedRequestError, "The service found the request too large (HTTP 413)."],
   422: [RejectedRequestError, "The service rejected the request (HTTP 422)."],
 };
@@ -114,6 +114,7 @@ export function refusedSubmit(
   charged: Charged,
   detail?: string,
 ): ImggenError {
+  if (key === null && status === 404) return addressUnknown(charged);
   const facts = key === null ? { charged } : { key, charged };
   const known = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
   if (known) {
@@ -122,4 +123,12 @@ export function refusedSubmit(
   }
   const said = key === null ? `HTTP ${status}` : `the error "${key}"`;
   return new ServiceError(detail ?? `The service refused with ${said}.`, facts);
+}
+
+/** Without an error key it is not the service that answers 404, but whatever else is at the base URL. */
+function addressUnknown(charged: Charged): ImggenError {
+  return new RejectedRequestError("The service does not know this address (HTTP 404).", {
+    charged,
+    hint: "Nothing was charged. Is the base URL right? It includes the service's /api.",
+  });
 }

@@ -88,7 +88,7 @@ async function charge(
     const unknown = unknownSubject(directives.prompt);
     if (unknown !== null) service.onUnknownSubject(unknown);
   }
-  const what = `${task.taskId} ${task.model} ${JSON.stringify(valid.prompt)}`;
+  const what = `${task.taskId} ${task.model} ${JSON.stringify(shown(valid.prompt))}`;
   const note = `${what}, cost ${valid.credits}, ${left} left`;
   if (directives.faults.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
   const unread = directives.hasUnknown ? ", with an unknown directive in its prompt" : "";
@@ -125,4 +125,11 @@ function fingerprint(references: readonly string[]): string {
 
 function tooFewCredits(credits: number): SandboxReply {
   return refusal("my_credits.no_credits_description", { why: `it costs ${credits}` });
+}
+
+/** A prompt has up to 20,000 characters, which would flood the log. */
+function shown(prompt: string): string {
+  const most = 100;
+  const characters = [...prompt];
+  return characters.length > most ? `${characters.slice(0, most).join("")}…` : prompt;
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { refusedSubmit } from "../../src/api/errors.ts";
+import { describeFailure } from "../../src/client/failure.ts";
+import { FLAG_NAMES } from "../../src/lib/wording.ts";
 
 describe("the service's refusal", () => {
   it.each([
@@ -45,6 +47,14 @@ describe("the service's refusal", () => {
     ["some.new.key", 403, "service_error"],
   ])("with the key %s and HTTP %i is %s: a known key counts first", (key, status, type) => {
     expect(refusedSubmit(key, status, "no")).toMatchObject({ type, key });
+  });
+
+  it("with HTTP 404 asks for the base URL only where no error key shows that the service itself answered", () => {
+    const asked = /Is the base URL right/;
+    expect(describeFailure(refusedSubmit(null, 404, "no"), FLAG_NAMES).hint).toMatch(asked);
+    const refused = describeFailure(refusedSubmit("some.new.key", 404, "no"), FLAG_NAMES);
+    expect(refused.message).not.toContain("address");
+    expect(refused.hint).not.toMatch(asked);
   });
 
   it("carries what the caller knows of its cost", () => {

@@ -164,4 +164,11 @@ describe("the log", () => {
       .poll(() => lines.at(-1))
       .toEqual({ method: "GET", path: new URL(url).pathname, status: 200, note: null });
   });
+
+  it("shows the beginning of a long prompt", async () => {
+    const notes: (string | null)[] = [];
+    const { accepted } = await liveSandbox({ onRequest: ({ note }) => notes.push(note) });
+    await accepted({ prompt: "🦊".repeat(1000) });
+    expect(notes[0]).toContain(`"${"🦊".repeat(100)}…", cost `);
+  });
 });
