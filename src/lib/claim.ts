@@ -8,8 +8,8 @@ import { errorCode } from "./error-code.ts";
 import { jsonOrNull } from "./json.ts";
 import { isSameMachine, type Processes, type ProcessIdentity } from "./processes.ts";
 import { publishOnce, readPublished } from "./publish.ts";
-import { randomDigits } from "./random-digits.ts";
 import { isFolder } from "./read-file.ts";
+import { randomDigits } from "./write-whole.ts";
 
 /** The process that has the resource, or the claim that this process now has on it. */
 export type ClaimResult = { isTaken: true; by: ClaimOwner } | { isTaken: false; claim: Claim };
@@ -107,8 +107,7 @@ export function isAtWork(
 }
 
 async function isOnlyClaim(folder: string, id: string, own: string, processes: Processes): Promise<boolean> {
-  const claims = readdirSync(folder).filter((name) => isClaimOn(id, name));
-  const others = claims.map((name) => path.join(folder, name)).filter((file) => file !== own);
+  const others = claimsOn(id, folder).filter((file) => file !== own);
   const owners = await Promise.all(others.map((file) => livingOwnerOf(file, processes)));
   // Whoever releases a claim removes all others first.
   return isPresent(own) && owners.every((owner) => owner === null);
@@ -119,8 +118,7 @@ async function isOnlyClaim(folder: string, id: string, own: string, processes: P
  * They are removed first: a process that finds their numbers free takes the resource as released.
  */
 async function releaseClaim(folder: string, id: string, own: string): Promise<void> {
-  const claims = readdirSync(folder).filter((name) => isClaimOn(id, name));
-  for (const name of claims) if (path.join(folder, name) !== own) removeIfPresent(path.join(folder, name));
+  for (const file of claimsOn(id, folder)) if (file !== own) removeIfPresent(file);
   removeIfPresent(own);
 }
 
@@ -146,26 +144,27 @@ export async function sweepClaims(
 
 /** Removes what is left of a finished task's claims. */
 export async function removeClaims(folder: string, id: string): Promise<void> {
-  const names = readdirSync(folder);
-  const claims = names.filter((name) => name.startsWith(`${id}.claim-`));
+  const claims = readdirSync(folder).filter((name) => name.startsWith(`${id}.claim-`));
   for (const name of claims) removeIfPresent(path.join(folder, name));
 }
 
 /** Whether a living process has a claim on a resource. */
 export async function isClaimed(folder: string, id: string, processes: Processes): Promise<boolean> {
-  const claims = readdirSync(folder).filter((name) => isClaimOn(id, name));
-  const owners = await Promise.all(claims.map((name) => livingOwnerOf(path.join(folder, name), processes)));
+  const owners = await Promise.all(claimsOn(id, folder).map((file) => livingOwnerOf(file, processes)));
   return owners.some((owner) => owner !== null && owner !== "gone");
 }
 
 /** Whether a resource was claimed after its first owner. */
 export function hasClaims(folder: string, id: string): boolean {
-  return readdirSync(folder).some((name) => isClaimOn(id, name));
+  return claimsOn(id, folder).length > 0;
 }
 
-function isClaimOn(id: string, name: string): boolean {
+/** The files of all claims on a resource. */
+function claimsOn(id: string, folder: string): string[] {
   const mark = `${id}.claim-`;
-  return name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length));
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length)))
+    .map((name) => path.join(folder, name));
 }
 
 /** Creates a claim with its owner in it, or none at all. */

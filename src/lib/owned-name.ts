@@ -3,7 +3,7 @@ import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { removeIfPossible } from "./durable.ts";
 import type { Processes, ProcessIdentity } from "./processes.ts";
-import { randomDigits } from "./random-digits.ts";
+import { randomDigits } from "./write-whole.ts";
 
 /** Much longer than any download takes. */
 const ABANDONED_AFTER_MS = 24 * 3600 * 1000;

@@ -1,10 +1,15 @@
+import { randomBytes } from "node:crypto";
 import { promises, renameSync } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "./disk-file.ts";
 import { removeIfPossible, removeIfPresent, syncFolder } from "./durable.ts";
 import { publishOnce } from "./publish.ts";
-import { randomDigits } from "./random-digits.ts";
 import { whileInUse } from "./while-in-use.ts";
+
+/** Eight random hexadecimal digits, different in every process. */
+export function randomDigits(): string {
+  return randomBytes(4).toString("hex");
+}
 
 /** The name of a draft; the group is the name of its file. */
 const DRAFT = /^\.(.+)\.[0-9a-f]{8}$/;

@@ -43,8 +43,8 @@ export class DoneTasks {
    * @param since an id: none that is older; then `wanted` is true of tasks' names alone
    */
   async *newestFirst(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
-    for (const day of listFolder(this.#folder).reverse()) {
-      for await (const { folder, name } of this.#namesOf(day)) {
+    for (const folder of this.#minutes()) {
+      for (const name of listFolder(folder).reverse()) {
         if (!wanted(name)) continue;
         if (name < since) return;
         const entry = await readEntry(folder, name);
@@ -101,32 +101,32 @@ export class DoneTasks {
   async recent(tag: string, most: number, folders: number): Promise<LedgerEntry[]> {
     const found: LedgerEntry[] = [];
     let left = folders;
-    for (const day of listFolder(this.#folder).reverse()) {
-      for (const minute of listFolder(path.join(this.#folder, day)).reverse()) {
-        const folder = path.join(this.#folder, day, minute);
-        const names = listFolder(folder)
-          .filter((name) => hasTag(name, tag))
-          .reverse();
-        for (const name of names.slice(0, most - found.length)) {
-          const entry = await readEntry(folder, name);
-          if (entry) found.push(entry);
-        }
-        left -= 1;
-        if (found.length >= most || left === 0) return found;
+    for (const folder of this.#minutes()) {
+      const names = listFolder(folder).filter((name) => hasTag(name, tag));
+      for (const name of names.reverse().slice(0, most - found.length)) {
+        const entry = await readEntry(folder, name);
+        if (entry) found.push(entry);
       }
+      left -= 1;
+      if (found.length >= most || left === 0) break;
     }
     return found;
   }
 
   /** The names of the tasks that were begun in the minute of an id, or later, in no order. */
   *namesSince(id: string): Generator<string> {
-    const from = doneFolder(id);
-    for (const day of namesIn(this.#folder)) {
-      if (day < path.dirname(from)) continue;
-      for (const minute of namesIn(path.join(this.#folder, day))) {
-        const folder = path.join(day, minute);
-        if (folder >= from) yield* namesIn(path.join(this.#folder, folder));
-      }
+    const first = path.join(this.#folder, doneFolder(id));
+    for (const folder of this.#minutes()) {
+      if (folder < first) return;
+      yield* namesIn(folder);
+    }
+  }
+
+  /** The folders of the minutes in which tasks were begun, the latest first. */
+  *#minutes(): Generator<string> {
+    for (const day of listFolder(this.#folder).reverse()) {
+      const folder = path.join(this.#folder, day);
+      for (const minute of listFolder(folder).reverse()) yield path.join(folder, minute);
     }
   }
 
@@ -134,12 +134,5 @@ export class DoneTasks {
     const names = new Map(listFolder(folder).map((name) => [name.slice(0, ID_LENGTH), name]));
     this.#listed.set(folder, names);
     return names;
-  }
-
-  async *#namesOf(day: string): AsyncGenerator<{ folder: string; name: string }> {
-    for (const minute of listFolder(path.join(this.#folder, day)).reverse()) {
-      const folder = path.join(this.#folder, day, minute);
-      for (const name of listFolder(folder).reverse()) yield { folder, name };
-    }
   }
 }

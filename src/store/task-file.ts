@@ -3,7 +3,7 @@ import { removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
 import { noteTask } from "../lib/error-types.ts";
 import { publishOnce } from "../lib/publish.ts";
-import { randomDigits } from "../lib/random-digits.ts";
+import { randomDigits } from "../lib/write-whole.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import { DRAFT_MARK } from "./ledger-name.ts";
 

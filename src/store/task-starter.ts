@@ -4,7 +4,7 @@ import { isoTime } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible, removeIfPresent, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-code.ts";
-import { randomDigits } from "../lib/random-digits.ts";
+import { randomDigits } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -115,13 +115,11 @@ export class TaskStarter extends LedgerReader {
 const RESERVE_BYTES = 64 * 1024;
 
 const NAME = ".reserve";
-/** How earlier releases named it. */
-const OLD_NAME = ".ballast";
 
 /** Reserves disk space, so that a task id can still be recorded if the disk fills up. */
 function keepReserve(folder: string): void {
   const reserve = path.join(folder, NAME);
-  if (isPresent(reserve) || isPresent(path.join(folder, OLD_NAME))) return;
+  if (isPresent(reserve)) return;
   try {
     const file = DiskFile.createExclusive(reserve, 0o600);
     try {
@@ -140,5 +138,5 @@ function keepReserve(folder: string): void {
 
 /** Releases the reserved space. */
 function releaseReserve(folder: string): void {
-  for (const name of [NAME, OLD_NAME]) removeIfPresent(path.join(folder, name));
+  removeIfPresent(path.join(folder, NAME));
 }

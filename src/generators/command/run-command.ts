@@ -1,7 +1,6 @@
 import { errorCode } from "../../lib/error-code.ts";
-import { environmentWithout } from "../../lib/program-environment.ts";
 import { programFailure } from "../../lib/program-failure.ts";
-import { type ProgramEnd, runProgram } from "../../lib/run-program.ts";
+import { environmentWithout, type ProgramEnd, runProgram } from "../../lib/run-program.ts";
 import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../generator.ts";
 
 /** The keys that imggen reads, and everything else of its own. */

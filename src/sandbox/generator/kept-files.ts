@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
-import { randomDigits } from "../../lib/random-digits.ts";
+import { randomDigits } from "../../lib/write-whole.ts";
 import type { QueuedTasks } from "../queue/task-folder.ts";
 
 /**

@@ -9,7 +9,7 @@ import { UndecodableError } from "../../../graphics/decoder.ts";
 import { removeIfPossible } from "../../../lib/durable.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { publish } from "../../../lib/publish.ts";
-import { randomDigits } from "../../../lib/random-digits.ts";
+import { randomDigits } from "../../../lib/write-whole.ts";
 import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";

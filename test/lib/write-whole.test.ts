@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { randomDigits } from "../../src/lib/random-digits.ts";
+import { randomDigits } from "../../src/lib/write-whole.ts";
 
 it("draws eight hexadecimal digits, others every time", () => {
   const drawn = Array.from({ length: 2000 }, randomDigits);
