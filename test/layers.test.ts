@@ -171,7 +171,6 @@ const OWNERS: Record<string, string[]> = {
   "supports-terminal-graphics": ["cli/input/query-terminal.ts"],
   "zod/v4": ["mcp/"],
   "@modelcontextprotocol/server": ["mcp/"],
-  "csv-parse": ["core/manifest/csv.ts"],
   hono: ["sandbox/http.ts"],
   "@hono/node-server": ["sandbox/http.ts"],
 };

@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { finished } from "node:stream/promises";
-import type { CsvError, Options, Parser } from "csv-parse";
 import type { LineProblem } from "./entry.ts";
 import { LONGEST_LINE_BYTES, type ManifestLine } from "./lines.ts";
 
@@ -10,167 +7,116 @@ export interface CsvRecord {
   cells: string[];
 }
 
-/** Each takes time in proportion to its record, so a hostile file could keep the parser busy for hours. */
-const MOST_BROKEN_QUOTES = 100;
-
-/** Thrown to end parsing inside the library; never leaves this file. */
-const STOP = new Error("the parsing stops here");
-
 /**
- * The records of a CSV manifest (RFC 4180), parsed strictly: a misplaced quote is a problem, and its record is left
- * out. Cells may span lines, whose line ends become LF. Blank lines between records are skipped.
+ * The records of a CSV manifest (RFC 4180), read strictly: a misplaced quote is a problem, and its record is left out.
+ * Cells may span lines, whose line ends become LF. Blank lines between records are skipped.
  */
 export async function* readRecords(
   lines: AsyncIterable<ManifestLine>,
   separator: string,
 ): AsyncGenerator<CsvRecord | LineProblem> {
-  const { parse } = await import("csv-parse");
-  const pending = new PendingLines();
-  const found: (CsvRecord | LineProblem)[] = [];
-  const parser = parse({ ...strictly(pending, found), delimiter: separator }).on("error", () => {
-    // Ends the loop below that waits for the parser.
-  });
+  let record: RecordReader | null = null;
   for await (const line of lines) {
-    pending.add(line);
+    if (record === null && line.text === "" && line.problem === null) continue;
+    record ??= new RecordReader(line.number, separator);
+    record.add(line);
+    if (record.isOpen) continue;
+    yield* record.found();
     // Without the text of one line it is not known which quotes open and which close.
-    if (line.cut) pending.stop();
-    else await write(parser, line.text, pending);
-    for (const each of found.splice(0)) yield each;
-    if (pending.stopped) break;
+    if (line.cut || record.isTooLong) return;
+    record = null;
   }
-  await end(parser);
-  yield* found;
-  yield* pending.rest();
+  if (record === null) return;
+  record.blame(NOT_CLOSED);
+  yield* record.found();
 }
 
-/** Feeds the parser lines that end in LF. Its own line numbers are not used: it counts CRLF inside quotes twice. */
-async function write(parser: Parser, text: string, pending: PendingLines): Promise<void> {
-  const goesOn = parser.write(`${text}\n`);
-  if (!goesOn && !pending.stopped) await once(parser, "drain");
-}
+const INSIDE = 'a quote out of place; inside a quoted cell a quote is written twice ("")';
+const OUTSIDE =
+  'a quote out of place; a cell that holds one is put in quotes, and the quote written twice ("")';
+const NOT_CLOSED = "a quote that opens here is not closed";
+const NO_MORE = "nothing below is read";
 
-async function end(parser: Parser): Promise<void> {
-  parser.end();
-  await finished(parser, { readable: false }).catch((error) => {
-    if (error !== STOP) throw error;
-  });
-}
+/** Reads the lines of one record. */
+class RecordReader {
+  /** Whether the next line belongs to it too. */
+  isOpen = false;
+  isTooLong = false;
+  readonly #line: number;
+  readonly #separator: string;
+  readonly #cells: string[] = [];
+  readonly #problems: LineProblem[] = [];
+  /** A quoted cell that is not closed yet, and the line where its quote opens. */
+  #quoted: { text: string; line: number } | null = null;
+  #length = 0;
 
-function strictly(pending: PendingLines, found: (CsvRecord | LineProblem)[]): Options {
-  return {
-    record_delimiter: "\n",
-    // csv-rows.ts compares the number of cells with the header.
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    max_record_size: LONGEST_LINE_BYTES,
-    on_record: (cells: string[], { bytes }) => {
-      const { line, problems } = pending.take(bytes, heightOf(cells));
-      found.push(...problems);
-      if (line !== null) found.push({ line, cells });
-      return null;
-    },
-    on_skip: (error) => {
-      if (error !== undefined) blame(error, pending);
-      return undefined;
-    },
-  };
-}
-
-/** How many lines a record spans. */
-function heightOf(cells: readonly string[]): number {
-  let height = 1;
-  for (const cell of cells)
-    for (let at = cell.indexOf("\n"); at !== -1; at = cell.indexOf("\n", at + 1)) height += 1;
-  return height;
-}
-
-/** Records a problem at its line. @throws STOP if the rest cannot be parsed */
-function blame(error: CsvError, pending: PendingLines): void {
-  const [cell, bytes] = [Number(error.column) + 1, Number(error.bytes)];
-  if (error.code === "CSV_MAX_RECORD_SIZE") {
-    pending.stop("a record longer than 1 MiB (is a quote not closed?)", bytes);
-    throw STOP;
-  }
-  pending.blame(`cell ${cell}: ${QUOTE_PROBLEMS[error.code] ?? error.message}`, bytes);
-  if (pending.blamed < MOST_BROKEN_QUOTES) return;
-  pending.stop("too many quotes out of place", bytes);
-  throw STOP;
-}
-
-const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
-  CSV_INVALID_CLOSING_QUOTE: 'a quote out of place; inside a quoted cell a quote is written twice ("")',
-  INVALID_OPENING_QUOTE:
-    'a quote out of place; a cell that holds one is put in quotes, and the quote written twice ("")',
-  CSV_QUOTE_NOT_CLOSED: "a quote that opens here is not closed",
-};
-
-interface PendingLine {
-  number: number;
-  /** Offset of the line's end, after its LF, in the bytes fed to the parser. */
-  end: number;
-  blank: boolean;
-  problem: string | null;
-}
-
-/**
- * The lines that were fed to the CSV parser and are not in a record yet. The parser reports offsets in bytes; this maps
- * them to lines, and keeps problems in the order of records.
- */
-class PendingLines {
-  #lines: PendingLine[] = [];
-  #fed = 0;
-  /** How many problems the parser has reported. */
-  blamed = 0;
-  /** Whether reading has stopped. */
-  stopped = false;
-
-  /** Adds a line that is about to be fed to the parser with an LF. */
-  add({ number, text, problem }: ManifestLine): void {
-    this.#fed += Buffer.byteLength(text) + 1;
-    this.#lines.push({ number, end: this.#fed, blank: text === "", problem });
+  /** @param line where it starts */
+  constructor(line: number, separator: string) {
+    this.#line = line;
+    this.#separator = separator;
   }
 
-  /** Records a problem at an offset, in bytes fed. A line keeps its first problem. */
-  blame(problem: string, place: number): void {
-    this.blamed += 1;
-    // After reading stopped early, a further problem is only a consequence of that.
-    if (this.stopped) return;
-    const line = this.#lineAt(place);
-    if (line !== undefined) line.problem ??= problem;
+  add({ number, text, problem, cut }: ManifestLine): void {
+    if (problem !== null) this.#tell(number, cut ? `${problem}; ${NO_MORE}` : problem);
+    this.#length += text.length + 1;
+    for (let at = 0; at <= text.length; ) at = this.#readCell(number, text, at);
+    this.isTooLong = this.#quoted !== null && this.#length > LONGEST_LINE_BYTES;
+    if (this.isTooLong)
+      this.#tell(
+        this.#quoted?.line ?? number,
+        `a record longer than 1 MiB (is a quote not closed?); ${NO_MORE}`,
+      );
+    this.isOpen = this.#quoted !== null && !this.isTooLong && !cut;
   }
 
-  /** Records that reading stops at an offset, or at the last line, and why. */
-  stop(why?: string, place = this.#fed - 1): void {
-    this.stopped = true;
-    const line = this.#lineAt(place);
-    if (line === undefined) return;
-    const problems = [line.problem, why, "nothing below is read"];
-    line.problem = problems.filter((problem) => typeof problem === "string").join("; ");
+  /** Its problems, or its cells if there are none. */
+  found(): (CsvRecord | LineProblem)[] {
+    return this.#problems.length > 0 ? this.#problems : [{ line: this.#line, cells: this.#cells }];
   }
 
-  #lineAt(place: number): PendingLine | undefined {
-    return this.#lines.find(({ end, blank }) => end > place && !blank) ?? this.#lines.at(-1);
+  /** Notes what is wrong with the next cell, by default on the line where its quote opens. */
+  blame(problem: string, line = this.#quoted?.line ?? this.#line): void {
+    this.#tell(line, `cell ${this.#cells.length + 1}: ${problem}`);
+    this.#quoted = null;
   }
 
-  /**
-   * Removes the lines up to the end of a record; the last `height` of them are the record's own.
-   * @returns the problems of all removed lines, and the record's first line; null if one of its own is unusable
-   */
-  take(end: number, height: number): { line: number | null; problems: LineProblem[] } {
-    const after = this.#lines.findIndex((line) => line.end > end);
-    const lines = this.#lines.splice(0, after === -1 ? this.#lines.length : after);
-    const own = lines.slice(-height);
-    const usable = own.every(({ problem }) => problem === null);
-    return { line: usable ? (own[0]?.number ?? null) : null, problems: lines.flatMap(problemOf) };
+  /** A line has one problem, the first. */
+  #tell(line: number, message: string): void {
+    if (!this.#problems.some((problem) => problem.line === line)) this.#problems.push({ line, message });
   }
 
-  /** The problems of lines that are part of no record. */
-  rest(): LineProblem[] {
-    return this.#lines.splice(0).flatMap(problemOf);
+  /** Reads from an offset in a line to the end of a cell, or of a part of one. @returns the next offset; past the line's end at its end */
+  #readCell(line: number, text: string, from: number): number {
+    if (this.#quoted === null && text[from] !== '"') {
+      const next = text.indexOf(this.#separator, from);
+      const end = next === -1 ? text.length : next;
+      const cell = text.slice(from, end);
+      if (cell.includes('"')) return this.#skip(line, text, OUTSIDE);
+      this.#cells.push(cell);
+      return end + 1;
+    }
+    const start = this.#quoted === null ? from + 1 : from;
+    this.#quoted ??= { text: "", line };
+    const quoted = this.#quoted;
+    const end = text.indexOf('"', start);
+    if (end === -1) {
+      quoted.text += `${text.slice(start)}\n`;
+      return text.length + 1;
+    }
+    quoted.text += text.slice(start, end);
+    if (text[end + 1] === '"') {
+      quoted.text += '"';
+      return end + 2;
+    }
+    if (end + 1 < text.length && text[end + 1] !== this.#separator) return this.#skip(line, text, INSIDE);
+    this.#cells.push(quoted.text);
+    this.#quoted = null;
+    return end + 2;
   }
-}
 
-function problemOf({ number, problem }: PendingLine): LineProblem[] {
-  return problem === null ? [] : [{ line: number, message: problem }];
+  /** Leaves out the rest of a line. */
+  #skip(line: number, text: string, problem: string): number {
+    this.blame(problem, line);
+    return text.length + 1;
+  }
 }
