@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { noteTask } from "../lib/error-types.ts";
 import { keyMasker } from "../lib/redact.ts";
+import { REQUEST_ID_HEADER } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import { type HttpClient, type HttpReply, wholeReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
@@ -38,8 +39,16 @@ export interface ImageService {
    * @returns null if it may be sent; otherwise the reply to use in place of the submit's
    */
   turn?(signal: AbortSignal): Promise<SubmitReply | null>;
-  /** Submits a task: this is what costs credits. Never throws. */
-  submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply>;
+  /**
+   * Submits a task: this is what costs credits. Never throws.
+   * @param id the ledger's for the request: the queue before the user's own generator can be asked for its task by it
+   */
+  submit(
+    request: GenerationRequest,
+    signal: AbortSignal,
+    onSent?: () => void,
+    id?: string,
+  ): Promise<SubmitReply>;
   /** Polls a task once, for at most `timeoutMs`. Costs nothing. Never throws. */
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
 }
@@ -62,12 +71,19 @@ export class HttpImageService implements ImageService {
    * Submits a task: this is what costs credits. Never throws. If the request may have left and there is no valid reply,
    * the outcome is `unknown`.
    */
-  async submit(request: GenerationRequest, signal?: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
+  async submit(
+    request: GenerationRequest,
+    signal?: AbortSignal,
+    onSent?: () => void,
+    id?: string,
+  ): Promise<SubmitReply> {
+    const { ofGenerator } = this.#options;
     try {
       const reply = await this.#exchange({
         method: "POST",
         url: new URL(`${this.#options.baseUrl}/generate-image`),
         body: JSON.stringify(this.#bodyOf(request)),
+        headers: ofGenerator && id !== undefined ? { [REQUEST_ID_HEADER]: id } : {},
         timeoutMs: this.submitTimeoutMs,
         signal,
         onSent,
@@ -121,7 +137,10 @@ export class HttpImageService implements ImageService {
 
   /** @throws TransportError if not even the head of a reply arrived */
   #exchange(request: HttpRequest): Promise<HttpReply> {
-    const headers: Record<string, string> = { authorization: `Bearer ${this.#options.apiKey}` };
+    const headers: Record<string, string> = {
+      ...request.headers,
+      authorization: `Bearer ${this.#options.apiKey}`,
+    };
     if (request.body !== undefined) headers["content-type"] = "application/json";
     return wholeReply(this.#options.http, { ...request, headers });
   }

@@ -136,10 +136,10 @@ export class Connections {
     this.#closers.push(() => service.close((count) => this.#session.onPaidReplies?.(count)));
     const { spec, options } = own;
     const identity = { baseUrl: spec.name, keyId: GENERATOR_KEY_ID };
-    const { baseUrl, apiKey, hold } = service;
+    const { baseUrl, apiKey, hold, taskOf } = service;
     const connection = this.#connect({ baseUrl, apiKey, identity }, {}, { ofGenerator: true });
     const { isPaid, concurrency, timeoutMs } = options;
-    return { ...connection, generator: { name: spec.name, isPaid, concurrency, timeoutMs, hold } };
+    return { ...connection, generator: { name: spec.name, isPaid, concurrency, timeoutMs, hold, taskOf } };
   }
 
   #sandboxConnection(): Promise<Connection> {

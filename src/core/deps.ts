@@ -39,6 +39,11 @@ export interface OwnQueue {
    * @returns whether a request of it may have been sent, by whichever process
    */
   hold(taskId: string): boolean;
+  /**
+   * The task of a submit, by the ledger's id of its request; null: no submit of it has got there, undefined: not known.
+   * @throws if its record is damaged
+   */
+  taskOf(requestId: string): Promise<string | null | undefined>;
 }
 
 /** What a use case depends on: the ledger, and what the tasks of each account need. */

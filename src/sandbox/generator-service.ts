@@ -27,6 +27,7 @@ import { QueuedTasks } from "./queue/task-folder.ts";
 import { WaitQueue } from "./queue/wait-queue.ts";
 import { refusal } from "./reply.ts";
 import { loadSecret } from "./state/secret.ts";
+import { taskIdFor } from "./task-id.ts";
 
 /** How often to look for tasks whose process is gone, in milliseconds. */
 const ADOPT_MS = 2_000;
@@ -73,6 +74,11 @@ export interface RunningGeneratorService {
    */
   hold(taskId: string): boolean;
   /**
+   * The task of a submit of this user's programs, by the id that the submit carried; null if none has got here, undefined
+   * if that is not known. @throws if its record is damaged
+   */
+  taskOf(requestId: string): Promise<string | null | undefined>;
+  /**
    * Begins nothing new. Without a grace, in milliseconds, free requests are given up and paid ones are waited for; with
    * one, all are waited for so long, and then given up. Tasks that were not begun stay queued for other processes.
    * @param onWait called with the number of requests that are waited for, if there are any
@@ -94,7 +100,7 @@ export async function startGeneratorService(
   options: GeneratorServiceOptions,
 ): Promise<RunningGeneratorService> {
   const { folder, generator, matrix, runs, adoptsAll = false } = options;
-  const { apiKey, secret, queue, ...parts } = await openQueue(options);
+  const { apiKey, secret, queue, isNew, ...parts } = await openQueue(options);
   const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0);
   const references = adoptsAll ? null : referencesFolder(folder);
   const service: GeneratorService = {
@@ -116,6 +122,11 @@ export async function startGeneratorService(
     apiKey,
     port,
     hold: (taskId) => queue.hold(taskId),
+    async taskOf(requestId) {
+      const found = await parts.tasks.find(taskIdFor(requestId));
+      // Where the folder is new, those of earlier submits may have been removed.
+      return found?.task.taskId ?? (isNew ? undefined : null);
+    },
     async close(onWait, graceMs) {
       stop.abort();
       await adopting;
@@ -137,7 +148,8 @@ async function openQueue(options: GeneratorServiceOptions) {
   const within = (name: string) => path.join(folder, name);
   const folders = ["claims", "collected", "slots", "waiting"].map(within);
   await Promise.all([...folders, referencesFolder(folder)].map((each) => makeFolder(each, 0o700)));
-  if (!isPresent(within("spec"))) await createWhole(within("spec"), `${spec.name}\n`, 0o600);
+  const isNew = !isPresent(within("spec"));
+  if (isNew) await createWhole(within("spec"), `${spec.name}\n`, 0o600);
   const tasks = await QueuedTasks.at(within("tasks"));
   const pause = new SharedPause(folder, processes);
   const slotLimits = { concurrency, forMs: timeoutMs + SLOT_MARGIN_MS };
@@ -162,7 +174,7 @@ async function openQueue(options: GeneratorServiceOptions) {
     loadSecret(within("key"), "sk-"),
     loadSecret(within("secret")),
   ]);
-  return { tasks, collected, pause, slots, queue, claims, apiKey, secret };
+  return { tasks, collected, pause, slots, queue, claims, apiKey, secret, isNew };
 }
 
 function operationsOf(service: GeneratorService): Operations {

@@ -17,6 +17,9 @@ export const SANDBOX_SERVICE = "sandbox";
  */
 export const GENERATOR_KEY_ID = "b0c63f2a34c7b97f";
 
+/** Carries the ledger's id of a request to the queue before the user's own generator. */
+export const REQUEST_ID_HEADER = "x-imggen-request";
+
 /** What is about to be submitted, and everything that another process needs to finish it. */
 export interface Intent {
   request: GenerationRequest;

@@ -4,7 +4,6 @@ import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts"
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import type { GenerationRequest } from "../../task/request.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
@@ -99,13 +98,13 @@ export class AdmittedService implements ImageService {
     return this.#ticket === null ? (this.#last ?? notTried()) : null;
   }
 
-  async submit(request: GenerationRequest, signal: AbortSignal, onSent?: () => void): Promise<SubmitReply> {
+  async submit(...[request, signal, ...more]: Parameters<ImageService["submit"]>): Promise<SubmitReply> {
     const noTurn = await this.turn(signal);
     const ticket = this.#ticket;
     if (noTurn || ticket === null) return noTurn ?? notTried();
     this.#ticket = null;
     try {
-      const reply = await this.#admission.service.submit(request, signal, onSent);
+      const reply = await this.#admission.service.submit(request, signal, ...more);
       this.#last = reply;
       this.#report(reply, ticket, signal);
       return reply;

@@ -1,12 +1,13 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import { type Destination, type Intent, isSamePlace } from "../../task/intent.ts";
+import { type Destination, GENERATOR_KEY_ID, type Intent, isSamePlace } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { isWhole } from "../images/save-images.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
+import { askQueue } from "./ask-queue.ts";
 import { recordNotSent } from "./dismiss.ts";
 import { finishTask } from "./finish.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
@@ -103,6 +104,8 @@ export async function finishOwned(
   const report = reportOf(record);
   const release = () => new TaskWriter(deps.ledger, owned, () => {}).release();
   if (isUnknown(record)) {
+    if (await isSettledByQueue(owned, deps))
+      return resumeRecord((await deps.ledger.find(record.id)) ?? record, options, deps);
     await release();
     return report;
   }
@@ -141,6 +144,14 @@ function replacesNewer({ destination, keepsNewer }: ResumeSpec): boolean {
 
 function isOwnPlace({ destination }: ResumeSpec, intent: Intent): boolean {
   return destination === null || isSamePlace(destination, intent.destination);
+}
+
+async function isSettledByQueue(owned: OwnedTask, deps: UseCaseDeps): Promise<boolean> {
+  const { id, intent } = owned.record;
+  if (intent.service.keyId !== GENERATOR_KEY_ID) return false;
+  // Without its generator the outcome stays unknown.
+  const taskDeps = await deps.depsFor(intent.service, id).catch(() => null);
+  return taskDeps !== null && askQueue(owned, taskDeps);
 }
 
 /** The standard output of the original command is gone, so the image becomes a file. */

@@ -50,7 +50,7 @@ export async function submitOnce(
     // The signal may have come while its turn, or the disk, was waited for.
     if (deps.signal.aborted) continue;
     if (!noTurn) deps.onProgress({ type: "submitting" });
-    const reply = noTurn ?? (await submitWithGrace(request, deps));
+    const reply = noTurn ?? (await submitWithGrace(request, attempts.id, deps));
     if (reply.outcome === "not_sent") {
       if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
       notSent += 1;
@@ -104,7 +104,11 @@ function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenE
 }
 
 /** One submit. Once it has left, a signal does not cut it off at once: its id may be on the way. */
-async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Promise<SubmitReply> {
+async function submitWithGrace(
+  request: GenerationRequest,
+  id: string,
+  deps: SubmitDeps,
+): Promise<SubmitReply> {
   const cutOff = new AbortController();
   let sent = false;
   let stopWaiting = () => {};
@@ -120,10 +124,11 @@ async function submitWithGrace(request: GenerationRequest, deps: SubmitDeps): Pr
   };
   deps.signal.addEventListener("abort", onAbort, { once: true });
   try {
-    return await deps.connection.service.submit(request, cutOff.signal, () => {
+    const onSent = () => {
       sent = true;
       deps.onSent?.();
-    });
+    };
+    return await deps.connection.service.submit(request, cutOff.signal, onSent, id);
   } catch (error) {
     // A bug after the request was sent: it may have been charged.
     if (sent)

@@ -131,6 +131,8 @@ const OUTCOMES: Readonly<Record<Exclude<TaskState, AcceptedState>["name"], strin
  * `submit.ts` records each attempt before it is sent, and each wait before it begins.
  */
 export interface Attempts {
+  /** The ledger's id of the request. */
+  readonly id: string;
   /** An attempt is about to be sent. @returns why it must not be; null if it may */
   begin(): Promise<ImggenError | null>;
   /** The service answered 429. @param waitMs how long it may be until the next attempt */
@@ -156,6 +158,10 @@ export class RecordedAttempts implements Attempts {
     this.#writer = writer;
     this.#clock = clock;
     this.#submitMs = submitMs;
+  }
+
+  get id(): string {
+    return this.#writer.record.id;
   }
 
   /** Writes where the disk does not say yet that it may be sent now: the first attempt is covered by the intent. */

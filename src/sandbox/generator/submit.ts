@@ -1,8 +1,9 @@
+import { REQUEST_ID_HEADER } from "../../task/intent.ts";
 import { isJsonType, readBody as readJson } from "../body.ts";
 import { pictureDimensions } from "../dimensions.ts";
 import { adopt } from "../queue/adopt.ts";
 import { invalidRequest, type SandboxReply, success } from "../reply.ts";
-import { newTaskId } from "../task-id.ts";
+import { newTaskId, taskIdFor } from "../task-id.ts";
 import { readBody, readReferences } from "./read-request.ts";
 import type { GeneratorService } from "./service.ts";
 
@@ -23,7 +24,10 @@ export async function submit(request: Request, service: GeneratorService): Promi
   const { prompt, model = options.model, ratio, quality, maxImages: imageCount = 1 } = read.valid;
   const references = readReferences(read.valid, service.references);
   if (references === null) return invalidRequest(NO_REFERENCE, { detail: NO_REFERENCE });
-  const taskId = newTaskId();
+  const requestId = request.headers.get(REQUEST_ID_HEADER);
+  const taskId = requestId === null ? newTaskId() : taskIdFor(requestId);
+  if (requestId !== null && (await tasks.find(taskId)) !== null)
+    return success({ taskId }, `${taskId} again`);
   await tasks.add({
     taskId,
     submittedAt: clock.now(),

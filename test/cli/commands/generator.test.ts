@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
@@ -186,7 +186,7 @@ describe("a paid generator", () => {
     const { json } = await generatorWorld(
       inTurn(makesImage, refuses(429, "rate_limit_exceeded", "Slow down.")),
     );
-    expect(await json(["generate", "a fox", paid, "-n", "2", "--timeout", "2s"])).toMatchObject({
+    expect(await json(["generate", "a fox", paid, "-n", "2", "--timeout", "22s"])).toMatchObject({
       code: 6,
       document: { charged: "unknown", error: { message: expect.stringContaining("Slow down") } },
     });
@@ -345,6 +345,46 @@ describe("reference images that are files", () => {
     expect(code).toBe(0);
     expect(generator.submits().map(({ target }) => target)).toEqual(["/v1/images/edits", "/v1/images/edits"]);
   });
+});
+
+describe("a request whose process was killed around its submit", () => {
+  /** A world with a task in its queue, of whose submit the ledger has only what it had before the reply. */
+  async function killed() {
+    const world = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
+    const { document } = await world.json(["generate", "a fox", "--generator-paid"]);
+    const folder = path.join(world.home, "state", "tasks", "open");
+    const [name = ""] = (await openEnds(world.home)).filter((each) => each.endsWith(".jsonl"));
+    const file = path.join(folder, name);
+    const [line = ""] = (await readFile(file, "utf8")).split("\n");
+    const intent = JSON.parse(line);
+    const gone = { ...intent, owner: { ...intent.owner, pid: 4_000_000 } };
+    await writeFile(file, `${JSON.stringify(gone)}\n`);
+    const taskId = String(document.taskId);
+    const queue = (await readdir(path.join(world.home, "state", "generators")))[0] ?? "";
+    const forget = () =>
+      rm(path.join(world.home, "state", "generators", queue, "tasks", "open", taskId), { recursive: true });
+    return { ...world, taskId, forget };
+  }
+
+  it.each([["resume"], ["generate", "a fox"]])("is in the queue, and %s finishes it", async (...command) => {
+    const { json, taskId, prompts } = await killed();
+    const { code, document } = await json([...command, "--generator-paid"]);
+    const report = document.tasks?.[0] ?? document;
+    expect({ code, report }).toMatchObject({ code: 0, report: { taskId, status: "completed" } });
+    expect(prompts()).toEqual(["a fox", "a fox"]);
+  });
+
+  it.each([["resume"], ["generate", "a fox"]])(
+    "was never sent where the queue has no task of it: %s says nothing was charged, or submits it",
+    async (...command) => {
+      const { json, forget, taskId } = await killed();
+      await forget();
+      const { code, document } = await json([...command, "--generator-paid"]);
+      expect(code).toBe(0);
+      expect(JSON.stringify(document)).not.toContain(taskId);
+      expect(await json(["resume", "--generator-paid"])).toMatchObject({ code: 0, document: { tasks: [] } });
+    },
+  );
 });
 
 it("compare makes the images of several models that only the generator knows", async () => {

@@ -13,7 +13,7 @@ const ACCEPTED = success({ taskId: "task-1" });
 const BUSY = response(429, "");
 
 /** Attempts that nobody records. */
-const UNRECORDED: Attempts = { begin: async () => null, rateLimited: async () => {} };
+const UNRECORDED: Attempts = { id: "an-id", begin: async () => null, rateLimited: async () => {} };
 
 /** Submits to a service that answers each time in turn, the last answer for ever. */
 async function submitting(
@@ -225,6 +225,7 @@ describe("the record of a submit's attempts", () => {
       };
     });
     const attempts: Attempts = {
+      id: "an-id",
       begin: () => {
         steps.push("begin");
         return begin();

@@ -19,7 +19,7 @@ const untrusted = () => liveService(PICTURE, {}, certificate);
 describe("a certificate that is not accepted is no reason to try again", () => {
   it("at the submit", async () => {
     const { deps, events, clock } = await taskWorld((await untrusted()).baseUrl);
-    const attempts = { begin: async () => null, rateLimited: async () => {} };
+    const attempts = { id: "an-id", begin: async () => null, rateLimited: async () => {} };
     const result = await submitOnce({ prompt: "a fox", model: "z-image" }, 180_000, attempts, deps);
     expect(result).toMatchObject({ outcome: "not_sent", error: { type: "network" } });
     expect(events).toEqual([{ type: "submitting" }]);
