@@ -1,10 +1,13 @@
 import { afterAll, describe, it } from "vitest";
+import { isLongRun } from "../support/holds.ts";
 import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
+import { BATCH_MUTANTS } from "./mutants-batch.ts";
 import { LEDGER_MUTANTS } from "./mutants-ledger.ts";
 import { SAVING_MUTANTS } from "./mutants-saving.ts";
 import { SUBMITTING_MUTANTS } from "./mutants-submitting.ts";
 import { expectCaught } from "./report.ts";
+import { tryBatchPoint } from "./try-batch.ts";
 import { tryMutant } from "./try-mutant.ts";
 import { tryPoint } from "./try-point.ts";
 
@@ -12,13 +15,18 @@ import { tryPoint } from "./try-point.ts";
 // `npm run crash` tries them all, those of `batch` too.
 const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 const mutants = [LEDGER_MUTANTS, SUBMITTING_MUTANTS, SAVING_MUTANTS].flatMap((group) =>
-  group.filter((_, at) => at % 2 === 0),
+  group.filter((_, at) => isLongRun || at % 2 === 0),
 );
+const timeout = 180_000;
 
 afterAll(() => program.recovery.close());
 
 describe.concurrent("a planted bug is caught, and the program without it passes the same case", () => {
-  it.for(mutants)("$bug", { timeout: 60_000 }, async (mutant) => {
+  it.for(mutants)("$bug", { timeout }, async (mutant) => {
     expectCaught(await tryMutant(mutant, program, tryPoint));
+  });
+
+  it.runIf(isLongRun).for(BATCH_MUTANTS)("in a batch: $bug", { timeout }, async (mutant) => {
+    expectCaught(await tryMutant(mutant, program, tryBatchPoint));
   });
 });

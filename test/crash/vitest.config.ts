@@ -13,7 +13,7 @@ export default defineConfig({
     root: fileURLToPath(new URL("../..", import.meta.url)),
     include: [
       "test/crash/*.test.ts",
-      "test/crash/everything*.ts",
+      "test/crash/everything.ts",
       "test/properties/*.test.ts",
       "test/core/manifest/{output-name,read}.test.ts",
       "test/core/batch/shard.test.ts",

@@ -7,6 +7,9 @@ const CASES = 20_000;
 /** The part of these that is tried: `npm run test:unit` tries fewer. */
 const SHARE = Number(process.env.IMGGEN_TEST_SHARE ?? 1);
 
+/** Whether this is `npm run crash`, which has the time to try everything. */
+export const isLongRun = SHARE === 1;
+
 /** A number of cases, runs or rows of which a quick run does only a part. */
 export const share = (count: number): number => Math.ceil(count * SHARE);
 
