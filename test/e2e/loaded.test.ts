@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -50,6 +50,26 @@ it("a submit loads what polls and saves only once it is sent", async () => {
   expect(await loadsIt(unreachable)).toEqual({ code: 7, polls: false, saves: false });
 });
 
+/** A text that each library is known by, in its minified form too. */
+const MARKS = { undici: "UND_ERR_", zod: "invalid_union", conf: "__internal__", ora: "[?25" };
+
+it.each(["--version", "--help", "models", "models --json", "history"])(
+  "imggen %s loads no HTTP client, schemas, settings store or spinner",
+  async (line) => {
+    const dist = path.resolve(import.meta.dirname, "../../dist");
+    const names = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith(".cjs"));
+    const all = await textsOf(names.map((name) => path.join(dist, name)));
+    const folder = await temporaryFolder();
+    const { texts } = await loaded(line.split(" "), { folder, origin: "http://127.0.0.1:1" });
+    const librariesIn = (code: string[]) =>
+      Object.entries(MARKS).flatMap(([name, mark]) => (code.join("").includes(mark) ? [name] : []));
+    expect(librariesIn(all)).toEqual(Object.keys(MARKS));
+    expect(librariesIn(texts)).toEqual([]);
+  },
+);
+
+const textsOf = (files: string[]) => Promise.all(files.map((file) => readFile(file, "utf8")));
+
 /** What a run of the program loads: the texts of its own files, and the names of Node's modules. */
 async function loaded(args: string[], { folder, origin }: { folder: string; origin: string }) {
   const env = {
@@ -61,6 +81,5 @@ async function loaded(args: string[], { folder, origin }: { folder: string; orig
   };
   const { code } = await runProgram(args, { env, cwd: folder });
   const { files, builtins } = JSON.parse(await readFile(env.IMGGEN_TEST_LOADED, "utf8"));
-  const texts: string[] = await Promise.all(files.map((file: string) => readFile(file, "utf8")));
-  return { code, texts, builtins };
+  return { code, texts: await textsOf(files), builtins };
 }

@@ -58,43 +58,45 @@ describe("imggen mcp in a pipe", () => {
   });
 
   it("ends cleanly when its client is gone, and leaves the task resumable", async () => {
-    const home = await temporaryFolder();
-    await mkdir(path.join(home, "out"));
-    const env = { IMGGEN_HOME: home };
-    const child = startProgram(["mcp", "--sandbox"], { env, cwd: home });
+    const { child, home, waits } = await generating();
     const stderr: Buffer[] = [];
     child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
-    const slow = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
-    const params = { name: "generate_image", arguments: slow, _meta: { progressToken: 1 } };
-    child.stdin?.write(`${OPENING}\n${request(1, "tools/call", params)}\n`);
-    for await (const chunk of child.stdout ?? []) if (String(chunk).includes("Waiting")) break;
+    await waits;
     child.stdout?.destroy();
     child.stdin?.write(`${request(2, "tools/list", {})}\n`);
     const [code] = await once(child, "close");
     expect([code, String(Buffer.concat(stderr))]).toEqual([0, ""]);
+    const env = { IMGGEN_HOME: home };
     const { stdout } = await runProgram(["history", "--sandbox", "--json"], { env, cwd: home });
     expect(JSON.parse(stdout)).toMatchObject([{ status: "running", charged: "yes" }]);
   });
 
   it("ends at SIGTERM, as clients send it, and leaves the task resumable", async () => {
-    const home = await temporaryFolder();
-    const env = { IMGGEN_HOME: home };
-    const child = startProgram(["mcp", "--sandbox"], { env, cwd: home });
-    const slow = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
-    const params = { name: "generate_image", arguments: slow, _meta: { progressToken: 1 } };
-    child.stdin?.write(`${OPENING}\n${request(1, "tools/call", params)}\n`);
-    let stdout = "";
-    child.stdout?.on("data", (chunk: Buffer) => {
-      stdout += chunk;
-      if (String(chunk).includes("Waiting")) child.kill("SIGTERM");
-    });
-    const [code] = await once(child, "close");
+    const { child, waits } = await generating();
+    const ended = finished(child);
+    await waits;
+    child.kill("SIGTERM");
+    const { code, stdout } = await ended;
     expect(code).toBe(143);
     const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
     expect(last.result.structuredContent).toMatchObject({ charged: "yes", error: { type: "interrupted" } });
     expect(last.result.structuredContent.next).toContain("get_task");
   });
 });
+
+/** A server that generates what takes a minute; `waits` once its task is polled for. */
+async function generating() {
+  const home = await temporaryFolder();
+  await mkdir(path.join(home, "out"));
+  const child = startProgram(["mcp", "--sandbox"], { env: { IMGGEN_HOME: home }, cwd: home });
+  const waits = new Promise<void>((resolve) => {
+    child.stdout?.on("data", (chunk: Buffer) => chunk.includes("Waiting") && resolve());
+  });
+  const slow = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
+  const params = { name: "generate_image", arguments: slow, _meta: { progressToken: 1 } };
+  child.stdin?.write(`${OPENING}\n${request(1, "tools/call", params)}\n`);
+  return { child, home, waits };
+}
 
 describe("an agent at raw pipes", () => {
   it("is refused before initialize, and answered where a line is longer than 10 MiB; then the server lives on", async () => {

@@ -169,37 +169,3 @@ it("the README and package.json name the same oldest Node", async () => {
   const oldest = /^>=(.+)$/.exec(engines.node)?.[1];
   expect(readme).toContain(`Node.js ${oldest} or later`);
 });
-
-/** A text that each library is known by, in its minified form too. */
-const MARKS = { undici: "UND_ERR_", zod: "invalid_union", conf: "__internal__", ora: "[?25" };
-
-it.each([[["--version"]], [["--help"]], [["models"]], [["models", "--json"]], [["history"]]])(
-  "imggen %j loads no HTTP client, schemas, settings store or spinner",
-  async (args) => {
-    const everything = await textOf(
-      (await readdir(DIST, { recursive: true })).map((name) => path.join(DIST, name)),
-    );
-    for (const [library, mark] of Object.entries(MARKS))
-      expect(everything.includes(mark), library).toBe(true);
-    const loaded = await loadedBy(args);
-    expect(loaded.length).toBeGreaterThan(0);
-    const text = await textOf(loaded);
-    expect(Object.entries(MARKS).filter(([, mark]) => text.includes(mark))).toEqual([]);
-  },
-);
-
-/** The files of `dist` that the program has loaded as code when it ends. */
-async function loadedBy(args: readonly string[]): Promise<string[]> {
-  const hook = path.join(await temporaryFolder(), "loaded.cjs");
-  const report = 'process.on("exit", () => process._rawDebug(Object.keys(require.cache).join("\\n")));';
-  await writeFile(hook, report);
-  const bin = path.join(ROOT, "bin/imggen.cjs");
-  const env = { PATH: process.env.PATH, IMGGEN_HOME: await temporaryFolder() };
-  const { stderr } = await run(process.execPath, ["--require", hook, bin, ...args], { env });
-  return stderr.split("\n").filter((file) => file.startsWith(DIST));
-}
-
-async function textOf(files: readonly string[]): Promise<string> {
-  const code = files.filter((file) => file.endsWith(".cjs"));
-  return (await Promise.all(code.map((file) => readFile(file, "utf8")))).join("\n");
-}

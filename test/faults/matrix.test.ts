@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { serviceWorld } from "../support/program-world.ts";
+import { NOTHING_CHARGED, serviceWorld } from "../support/program-world.ts";
 
-const REFUSED = { exit: 2, type: "usage", charged: "no", files: [], submits: 0, open: [], done: [] };
+const REFUSED = { ...NOTHING_CHARGED, exit: 2, type: "usage" };
 
 async function matrixWorld(content: string | Buffer) {
   const { world } = await serviceWorld();
@@ -26,7 +26,6 @@ it.each([
     '[{"id": "new", "credits": {"1K": -1}}]',
     'models[0].credits["1K"] must be a whole number',
   ],
-  ["an object in place of a list", '{"models": []}', "it must be a list of models"],
   ["what is not JSON", "id: new", "it is not JSON: "],
   ["nothing", "", "it is empty"],
   ["UTF-16", Buffer.from('\uFEFF[{"id": "new"}]', "utf16le"), "it is not UTF-8 at byte 0"],

@@ -7,6 +7,8 @@ import { completedAt, inTurn, late, pause, stillRunning } from "../support/scrip
 import { startedUntil, stopped } from "../support/started.ts";
 import { words } from "../support/words.ts";
 
+const ONTO_FULL_DISK = { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] };
+
 it("SIGINT while waiting, without --json: the id and the next command are on standard error within 100 ms", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
   const { program, end } = await startedUntil(world, server, 2, ["generate", "a fox", "-o", `${world.out}/`]);
@@ -61,7 +63,7 @@ it.each([[["--json"]], [[]]])(
   async (json) => {
     const { world } = await serviceWorld();
     const args = ["generate", "a fox", ...json, "-o", `${world.out}/`];
-    const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+    const run = await world.run(args, ONTO_FULL_DISK);
     expect(run.code).not.toBe(0);
     expect(await world.aftermath(run)).toMatchObject({
       files: ["a-fox-task1.png"],
@@ -80,7 +82,7 @@ it("a full disk behind the standard output of resume: the tasks that are still r
   const { server, world } = await serviceWorld({ poll });
   plantTasks(world, 3);
   const args = ["resume", "--poll-interval", "100ms"];
-  const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+  const run = await world.run(args, ONTO_FULL_DISK);
   expect(run.code).toBe(8);
   expect(run.stderr).toContain("ENOSPC");
   expect(await world.ledger()).toEqual({ open: [], done: ["saved", "saved", "saved"] });
@@ -89,13 +91,13 @@ it("a full disk behind the standard output of resume: the tasks that are still r
 it("a full disk behind `-o -`: not exit 0, and resume saves the image elsewhere", async () => {
   const { world } = await serviceWorld();
   const args = ["generate", "a fox", "-o", "-"];
-  const run = await world.run(args, { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+  const run = await world.run(args, ONTO_FULL_DISK);
   expect(await world.aftermath(run)).toMatchObject({ exit: 8, files: [], open: ["completed"] });
   expect(await world.afterResume(["task-1", "-o", `${world.out}/`])).toEqual(SAVED);
 });
 
 it.each([["--version"], ["models"]])("imggen %s onto a full disk does not exit 0", async (...args) => {
   const world = await programWorld(null);
-  const run = await world.run([...args, "--json"], { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] });
+  const run = await world.run([...args, "--json"], ONTO_FULL_DISK);
   expect(run.code).not.toBe(0);
 });

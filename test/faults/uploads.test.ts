@@ -4,13 +4,12 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { finished } from "../support/program.ts";
-import { CANARY, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
+import { CANARY, NOTHING_CHARGED, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { pause } from "../support/scripts.ts";
 import { handlesSignals, stopped } from "../support/started.ts";
 import { PRINTS_URL, type Uploader, uploader } from "../support/uploader.ts";
 
-const REFUSED = { exit: 2, type: "usage", charged: "no", files: [], submits: 0, open: [], done: [] };
-const NOTHING_CHARGED = { charged: "no", files: [], submits: 0, open: [], done: [] };
+const REFUSED = { ...NOTHING_CHARGED, exit: 2, type: "usage" };
 
 /** A world whose upload command runs this shell script, and the flags for an image that it is to upload. */
 async function uploadWorld(body: string) {
@@ -122,27 +121,20 @@ describe("an upload command", () => {
   });
 });
 
-it.each([
-  ["SIGINT", 130],
-  ["SIGTERM", 143],
-  ["SIGHUP", 129],
-] as const)(
-  "%s during an upload kills the command and what it has started: nothing charged",
-  async (signal, exit) => {
-    const { world, up, flags, env } = await uploadWorld(
-      'trap "" INT TERM HUP; sleep 3600 & echo $! > "$log.pid"; wait',
-    );
-    const program = world.start(world.generateArgs(flags), { env });
-    const end = finished(program);
-    await handlesSignals(program);
-    while (!(await sleeperIsAlive(world))) await pause(20);
-    const { run, elapsedMs } = await stopped(program, end, signal);
-    expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted", ...NOTHING_CHARGED });
-    expect(elapsedMs).toBeLessThan(5_000);
-    await expect.poll(() => sleeperIsAlive(world)).toBe(false);
-    await worksAfterwards(world, flags, up);
-  },
-);
+it("SIGINT during an upload kills the command and what it has started: nothing charged", async () => {
+  const { world, up, flags, env } = await uploadWorld(
+    'trap "" INT TERM HUP; sleep 3600 & echo $! > "$log.pid"; wait',
+  );
+  const program = world.start(world.generateArgs(flags), { env });
+  const end = finished(program);
+  await handlesSignals(program);
+  while (!(await sleeperIsAlive(world))) await pause(20);
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", ...NOTHING_CHARGED });
+  expect(elapsedMs).toBeLessThan(5_000);
+  await expect.poll(() => sleeperIsAlive(world)).toBe(false);
+  await worksAfterwards(world, flags, up);
+});
 
 it("several processes that upload one file at once submit one URL, and lose nothing", async () => {
   const { world, flags, env } = await uploadWorld(`sleep 1; ${PRINTS_URL}`);

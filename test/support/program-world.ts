@@ -242,6 +242,9 @@ export const NOT_SENT: Aftermath = {
   done: ["not_sent"],
 };
 
+/** Of a run that ended before there was anything to charge, or to record. */
+export const NOTHING_CHARGED = { charged: "no", files: [], submits: 0, open: [], done: [] };
+
 /** The request may or may not have been accepted, and is never sent again. */
 export const UNKNOWN: Aftermath = {
   exit: 9,
