@@ -2,6 +2,7 @@ import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 
 /** What a generator's server says of a failure. */
 export interface ErrorBody {
+  isJson: boolean;
   /** Its own words in one line, without a full stop at the end; null if it says nothing. */
   words: string | null;
   /** Every code and type that it names, as text. */
@@ -18,13 +19,14 @@ const LONGEST_WORDS = 500;
  */
 export function readErrorBody(body: string): ErrorBody {
   const json = jsonOrNull(body.replace(/^\uFEFF/, ""));
-  if (json === null) return { words: inOneLine(ofText(body)), codes: [], field: null };
+  if (json === null) return { isJson: false, words: inOneLine(ofText(body)), codes: [], field: null };
   // Google's list of one error, too.
   const outer = [json].flat();
   const parts = [...outer, ...outer.map((each) => fieldsOf(each).error)].filter(isJsonObject);
   const codes = parts.flatMap(({ code, type, status, error }) => [code, type, status, error]);
   const field = parts.map(({ param }) => param).find((param) => typeof param === "string");
   return {
+    isJson: true,
     words: inOneLine(wordsIn(json)),
     codes: codes.filter((code) => typeof code === "string" || typeof code === "number").map(String),
     field: typeof field === "string" ? field : null,

@@ -38,12 +38,19 @@ export function failedReply(reply: FailedReply, asked: Asked): GeneratorError {
   return new GeneratorError(MESSAGES[messageOf(failure, reply.status)](asked.host, words), failure);
 }
 
-/** What a success means that has no image in it. */
+/**
+ * What a success means that has no image in it. What is no JSON is not the generator's own word, but that of a proxy or
+ * a portal before it, which cannot say that a request was not paid for.
+ */
 export function replyWithoutImage(
   body: string,
-  { host, mask }: Pick<Asked, "host" | "mask">,
+  { host, isPaid, mask }: Pick<Asked, "host" | "isPaid" | "mask">,
 ): GeneratorError {
   const said = readErrorBody(mask(body));
+  if (isPaid && !said.isJson) {
+    const words = `HTTP 200${said.words === null ? "" : `: ${said.words}`}`;
+    return new GeneratorError(MESSAGES.lost(host, words), { kind: "lost" });
+  }
   const message = `${host} answered without an image${said.words === null ? "" : `: ${said.words}`}.`;
   return new GeneratorError(message, saysNoCredit(said) ? NO_CREDIT_LEFT : { kind: "refused" });
 }

@@ -171,6 +171,22 @@ describe("an answer", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it.each([
+    ["a web page", "<html><title>Sign in</title></html>", "a page with the title “Sign in”"],
+    ["other text", "upstream is gone", "upstream is gone"],
+  ])(
+    "with %s in place of JSON may have been paid for, and is a refusal of a free server",
+    async (_form, body, said) => {
+      const answer = (_request: unknown, socket: { write: (bytes: Buffer) => unknown }) =>
+        void socket.write(response(200, body));
+      const paid = await failing((await scriptedOpenAi(answer, { isPaid: true })).generator);
+      expect(paid.failure).toEqual({ kind: "lost" });
+      expect(paid.message).toContain(said);
+      const free = await failing((await scriptedOpenAi(answer, { isPaid: false })).generator);
+      expect(free.failure).toEqual({ kind: "refused" });
+    },
+  );
+
   it("is lost where its URL cannot be downloaded", async () => {
     const { generator } = await scriptedOpenAi(({ method }, socket) => {
       socket.write(method === "POST" ? json({ data: [{ url: "/gone.png?key=1" }] }) : response(404, ""));
