@@ -31,7 +31,7 @@ import type { Context } from "../../session/context.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
 import { runShown } from "./run-shown.ts";
-import { exitCodeOfBatch, summaryLines } from "./summary.ts";
+import { exitCodeOfBatch, showSummary } from "./summary.ts";
 
 interface BatchOptions extends RequestFlags, BatchFlags {
   shard?: string;
@@ -124,8 +124,7 @@ async function showResult(
 ): Promise<void> {
   if (session.options.json)
     return session.json({ ...summaryJson(result), ...(sheet !== undefined && { sheet }) });
-  for (const line of summaryLines(result, session)) await session.console.note(line);
-  if (sheet) await (await import("./sheet.ts")).showSheet(sheet, session);
+  await showSummary(result, sheet, session);
   const { saved, skipped } = result.counts;
   if (saved + skipped === 0 || session.context.stderr.isTTY !== true) return;
   const shown = shortPath(folder, session.context) || ".";

@@ -7,8 +7,18 @@ import type { Session } from "../../session/session.ts";
 import { costText } from "./costs.ts";
 import { MOST_SHOWN } from "./row-notes.ts";
 
+/** How a batch ended, for a person. @param sheet the path of its contact sheet, if there is one */
+export async function showSummary(
+  result: BatchResult,
+  sheet: string | null | undefined,
+  session: Session,
+): Promise<void> {
+  for (const line of summaryLines(result, session)) await session.console.note(line);
+  if (sheet) await (await import("./sheet.ts")).showSheet(sheet, session);
+}
+
 /** How a batch ended, and what the user can do next. */
-export function summaryLines({ counts, rows, stopped }: BatchResult, session: Session): string[] {
+function summaryLines({ counts, rows, stopped }: BatchResult, session: Session): string[] {
   const { saved, skipped, failed, unknown, pending, waiting, notSent } = counts;
   const parts = [
     savedText(saved, skipped),

@@ -1,32 +1,23 @@
 import type { Command } from "commander";
-import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
-import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
-import { add, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { checkBatchBudget } from "../../../core/limits/budget.ts";
-import type { PrivateCopies } from "../../../core/references/private-copies.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { GivenFields } from "../../../task/request-fields.ts";
 import {
   addBatchOptions,
   addBatchOutputOptions,
   type BatchFlags,
-  type BatchTerms,
   batchTerms,
 } from "../../flags/batch-flags.ts";
 import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
 import { readPrompt } from "../../input/prompt.ts";
 import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
-import { showTable } from "../../text/table.ts";
-import { costText } from "../batch/costs.ts";
 import { runShown } from "../batch/run-shown.ts";
-import { exitCodeOfBatch, summaryLines } from "../batch/summary.ts";
-import { COLUMNS, comparedRows, labelOf, PLAN_COLUMNS, plannedRows, skippedLines } from "./view.ts";
+import { exitCodeOfBatch } from "../batch/summary.ts";
+import { labelOf, showCompared, showPlan, skippedLines } from "./view.ts";
 
 interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
   model?: string[];
@@ -69,7 +60,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(given, undefined, session.context);
   const shared: SharedFields = { image: flags.image };
-  const copies = generator && (await copiesForGenerator(session));
+  const copies = generator && (await copiesOf(session));
   const checks = { matrix, validate: flags.validate, generator, copies };
   const comparison = await compareCells(prompt, axes, shared, checks);
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
@@ -78,7 +69,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
   const skipped = skippedLines(comparison, session);
   if (skipped.length > 0 && !session.options.json) await session.console.note(skipped);
   const terms = await batchTerms(flags, session, { template: TEMPLATE });
-  if (flags.dryRun) return dryRun(comparison, terms, session);
+  if (flags.dryRun) return showPlan(comparison, terms, session);
   const spec = {
     ...terms,
     rows: comparison.rows,
@@ -100,37 +91,10 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
   return exitCodeOfBatch(result);
 }
 
-/** The files themselves, which the user's own generator takes, in place of URLs. */
-async function copiesForGenerator(session: Session): Promise<PrivateCopies | null> {
-  const references = await import("../generate/references.ts");
-  return references.copiesForGenerator(session, FLAG_LABELS.image, session.context.resolvePath);
-}
-
-interface Compared {
-  comparison: Comparison;
-  /** In the order of the cells. */
-  ends: readonly RowResult[];
-  result: BatchResult;
-  /** The contact sheet's path; null if none could be made, undefined if none was asked for. */
-  sheet: string | null | undefined;
-}
-
-/** The whole as one document for a script, or as a table for a person. */
-async function showCompared({ comparison, ends, result, sheet }: Compared, session: Session): Promise<void> {
-  if (session.options.json) {
-    const { credits } = summaryJson(result);
-    await session.json({
-      ok: result.counts.isComplete,
-      cells: ends.map((end) => rowJson(end, FLAG_NAMES)),
-      skipped: skippedJson(comparison),
-      credits,
-      ...(sheet !== undefined && { sheet }),
-    });
-  } else {
-    await showTable(COLUMNS, comparedRows(ends), session);
-    for (const line of summaryLines(result, session)) await session.console.note(line);
-    if (sheet) await (await import("../batch/sheet.ts")).showSheet(sheet, session);
-  }
+/** Copies of the reference images that are files, which the user's own generator takes. */
+async function copiesOf(session: Session) {
+  const { copiesForGenerator } = await import("../generate/references.ts");
+  return copiesForGenerator(session, FLAG_LABELS.image, session.context.resolvePath);
 }
 
 /** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */
@@ -157,33 +121,4 @@ function nothingAllowed({ skipped }: Comparison): UsageError {
   return new UsageError(`Nothing is left to compare: ${first?.reason}${more}`, {
     hint: "Nothing was sent. imggen models shows what each model takes.",
   });
-}
-
-function skippedJson({ skipped }: Comparison): object[] {
-  return skipped.map(({ cell: { model, ratio, quality }, reason }) => ({
-    model: model ?? null,
-    ratio: ratio ?? null,
-    quality: quality ?? null,
-    reason,
-  }));
-}
-
-async function dryRun(comparison: Comparison, terms: BatchTerms, session: Session): Promise<number> {
-  const toSubmit = noCost();
-  for (const { checked } of comparison.rows) add(toSubmit, checked.credits);
-  const batch = { toSubmit, charged: noCost(), chargedForOthers: noCost() };
-  if (terms.cap !== null) checkBatchBudget(batch, terms.cap, terms);
-  if (!session.options.json) {
-    await showTable(PLAN_COLUMNS, plannedRows(comparison), session);
-    await session.console.note(`${costText(toSubmit)}, nothing was sent`);
-    return 0;
-  }
-  await session.json({
-    ok: true,
-    dryRun: true,
-    cells: comparison.rows.map(({ checked: { request, credits } }) => ({ request, credits })),
-    skipped: skippedJson(comparison),
-    credits: toSubmit.undocumented > 0 ? null : toSubmit.credits,
-  });
-  return 0;
 }

@@ -1,20 +1,28 @@
+import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
+import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare.ts";
+import { add, documentedTotal, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
+import { checkBatchBudget } from "../../../core/limits/budget.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
+import type { BatchTerms } from "../../flags/batch-flags.ts";
 import type { Session } from "../../session/session.ts";
-import type { TableCell, TableColumn } from "../../text/table.ts";
+import { showTable, type TableCell, type TableColumn } from "../../text/table.ts";
+import { costText } from "../batch/costs.ts";
 import { rowWord } from "../batch/row-notes.ts";
+import { showSummary } from "../batch/summary.ts";
 
-export const PLAN_COLUMNS: readonly TableColumn[] = [
+const PLAN_COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },
   { heading: "RATIO", whole: true },
   { heading: "QUALITY", whole: true },
   { heading: "CREDITS", whole: true },
 ];
 
-export const COLUMNS: readonly TableColumn[] = [
+const COLUMNS: readonly TableColumn[] = [
   ...PLAN_COLUMNS,
   { heading: "SECONDS", spare: true, whole: true },
   { heading: "SIZE", spare: true, whole: true },
@@ -26,13 +34,67 @@ export function labelOf({ model, ratio, quality }: Partial<Cell>): string {
   return [model, ratio, quality].filter(Boolean).join(" ");
 }
 
-/** What each cell would cost. */
-export function plannedRows({ rows }: Comparison): string[][] {
-  return rows.map(costCells);
+/** What the cells would cost. Nothing is sent. @throws BudgetExceededError */
+export async function showPlan(comparison: Comparison, terms: BatchTerms, session: Session): Promise<number> {
+  const toSubmit = noCost();
+  for (const { checked } of comparison.rows) add(toSubmit, checked.credits);
+  const batch = { toSubmit, charged: noCost(), chargedForOthers: noCost() };
+  if (terms.cap !== null) checkBatchBudget(batch, terms.cap, terms);
+  if (!session.options.json) {
+    await showTable(PLAN_COLUMNS, comparison.rows.map(costCells), session);
+    await session.console.note(`${costText(toSubmit)}, nothing was sent`);
+    return 0;
+  }
+  await session.json({
+    ok: true,
+    dryRun: true,
+    cells: comparison.rows.map(({ checked: { request, credits } }) => ({ request, credits })),
+    skipped: skippedJson(comparison),
+    credits: documentedTotal(toSubmit),
+  });
+  return 0;
+}
+
+interface Compared {
+  comparison: Comparison;
+  /** In the order of the cells. */
+  ends: readonly RowResult[];
+  result: BatchResult;
+  /** The contact sheet's path; null if none could be made, undefined if none was asked for. */
+  sheet: string | null | undefined;
+}
+
+/** The whole as one document for a script, or as a table for a person. */
+export async function showCompared(
+  { comparison, ends, result, sheet }: Compared,
+  session: Session,
+): Promise<void> {
+  if (session.options.json) {
+    const { credits } = summaryJson(result);
+    await session.json({
+      ok: result.counts.isComplete,
+      cells: ends.map((end) => rowJson(end, FLAG_NAMES)),
+      skipped: skippedJson(comparison),
+      credits,
+      ...(sheet !== undefined && { sheet }),
+    });
+  } else {
+    await showTable(COLUMNS, comparedRows(ends), session);
+    await showSummary(result, sheet, session);
+  }
+}
+
+function skippedJson({ skipped }: Comparison): object[] {
+  return skipped.map(({ cell: { model, ratio, quality }, reason }) => ({
+    model: model ?? null,
+    ratio: ratio ?? null,
+    quality: quality ?? null,
+    reason,
+  }));
 }
 
 /** The result of each cell. */
-export function comparedRows(ends: readonly RowResult[]): TableCell[][] {
+function comparedRows(ends: readonly RowResult[]): TableCell[][] {
   return ends.map((end) => {
     const elapsedMs = end.report?.elapsedMs ?? null;
     const file = end.report?.files[0];
