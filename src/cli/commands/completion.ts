@@ -30,7 +30,7 @@ async function runCompletion(session: Session, name: string): Promise<number> {
     throw new UsageError(`There is no completion for ${JSON.stringify(name)}.`, { hint });
   }
   const script = SCRIPTS[shell];
-  if (session.options.json) await session.json({ ok: true, shell, script });
+  if (session.options.json) await session.console.json({ ok: true, shell, script });
   else await session.console.result(script.trimEnd().split("\n"));
   return 0;
 }

@@ -68,7 +68,7 @@ async function runList(session: Session): Promise<number> {
     })),
   ];
   if (session.options.json) {
-    await session.json(rows);
+    await session.console.json(rows);
     return 0;
   }
   const cells = rows.map(({ name, value, source }) => [name, value ?? "-", source]);
@@ -80,7 +80,7 @@ async function runGet(session: Session, text: string): Promise<number> {
   const name = settingName(text);
   const setting = await session.settings.get(name);
   const value = shown(name, setting);
-  if (session.options.json) await session.json({ name, value, source: setting?.source ?? "default" });
+  if (session.options.json) await session.console.json({ name, value, source: setting?.source ?? "default" });
   else if (value === null) await session.console.note(`${name} is not set.`);
   else await session.console.result(value);
   return 0;
@@ -100,7 +100,7 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
   const store = await session.settingsStore();
   requireOneService(name, await store.read(), session);
   await store.update({ [name]: checked });
-  if (session.options.json) await session.json({ ok: true, name, value: checked });
+  if (session.options.json) await session.console.json({ ok: true, name, value: checked });
   else await session.console.note(`${name} is now ${checked}`);
   const { apiKeyBaseUrl: own } = await store.read();
   if (name === "baseUrl" && own !== undefined && own !== checked)
@@ -125,14 +125,14 @@ async function runUnset(session: Session, text: string): Promise<number> {
   const name = settingName(text);
   session.requireProfile();
   await (await session.settingsStore()).update({ [name]: undefined });
-  if (session.options.json) await session.json({ ok: true, name, value: null });
+  if (session.options.json) await session.console.json({ ok: true, name, value: null });
   else await session.console.note(`${name} is no longer set.`);
   return 0;
 }
 
 async function runPath(session: Session): Promise<number> {
   const { file } = await session.settingsStore();
-  if (session.options.json) await session.json({ ok: true, path: file });
+  if (session.options.json) await session.console.json({ ok: true, path: file });
   else await session.console.resultLine({ path: file });
   return 0;
 }

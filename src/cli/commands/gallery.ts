@@ -33,12 +33,12 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runGallery(session: Session, dir = ".", flags: GalleryFlags): Promise<number> {
-  const { context, console } = session;
+  const { context } = session;
   if (flags.output === "-") throw new UsageError("--output - is for generate; here it takes a file.");
   const folder = context.resolvePath(dir);
   const page =
     flags.output === undefined ? path.join(folder, "gallery.html") : context.resolvePath(flags.output);
-  const line = await createStatusLine(console, context);
+  const line = await createStatusLine(session);
   const gallery = await buildGallery({
     folder,
     page,
@@ -48,7 +48,7 @@ async function runGallery(session: Session, dir = ".", flags: GalleryFlags): Pro
     signal: context.signal,
     onProgress: (done, of) => line.set(`${done} of ${of} images`),
   }).finally(() => line.stop());
-  if (session.options.json) await session.json(galleryJson(page, gallery));
+  if (session.options.json) await session.console.json(galleryJson(page, gallery));
   else await show(page, gallery, session);
   await openImages([{ path: page }], { preview: false, open: flags.open === true }, session);
   return 0;

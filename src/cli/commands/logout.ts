@@ -20,7 +20,7 @@ async function runLogout(session: Session): Promise<number> {
   const stored = (ofService ?? ofGenerator) !== undefined;
   const nothing = { apiKey: undefined, baseUrl: undefined, generator: undefined, generatorKey: undefined };
   if (stored) await store.update(nothing);
-  if (session.options.json) await session.json({ ok: true, removed: stored });
+  if (session.options.json) await session.console.json({ ok: true, removed: stored });
   else await session.console.note(removedText(ofService, ofGenerator));
   if (leftovers)
     await session.console.note("Removed what an interrupted login had left beside the settings.");

@@ -84,7 +84,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
     await session.console.note(`${record.id} dismissed. imggen history still shows it.`);
   }
   if (session.options.json)
-    await session.json({ ok: true, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)) });
+    await session.console.json({ ok: true, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)) });
   return 0;
 }
 
@@ -160,7 +160,7 @@ async function show(resumed: Resumed, ids: string[], exitCode: number, session: 
   const { reports, unreadable } = resumed;
   const [only] = reports;
   if (session.options.json) {
-    return session.json(
+    return session.console.json(
       ids.length === 1 && only ? reportJson(only, FLAG_NAMES) : resumedJson(resumed, exitCode, session),
     );
   }

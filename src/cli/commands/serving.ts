@@ -27,7 +27,7 @@ export async function serveUntilSignal(
 ): Promise<number> {
   const { console, context, options } = session;
   if (options.json) {
-    await session.json({ ok: true, baseUrl, apiKey, port });
+    await session.console.json({ ok: true, baseUrl, apiKey, port });
   } else {
     await console.result(settingLines({ IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: apiKey }, context.env));
     await console.note(`${what} until Ctrl-C. In another terminal, paste these lines to use it.`);

@@ -37,7 +37,7 @@ async function runShow(
   const { origin, paths } = await findImages(what, session);
   const files: ShownFile[] = [];
   for (const path of paths) files.push({ path, image: await readImage(path) });
-  if (session.options.json) await session.json(shownJson(files, origin));
+  if (session.options.json) await session.console.json(shownJson(files, origin));
   else if (!showsPictures(session)) for (const { path } of files) await session.console.resultLine({ path });
   await previewImages(files, { preview: !open, open }, session);
   await openImages(files, { preview: !open, open }, session);

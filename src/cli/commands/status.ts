@@ -105,7 +105,7 @@ function nameOf({ id, record }: NamedTask): string {
 }
 
 async function show(report: TaskReport, session: Session): Promise<void> {
-  if (session.options.json) return session.json(statusJson(report, FLAG_NAMES));
+  if (session.options.json) return session.console.json(statusJson(report, FLAG_NAMES));
   if (report.error) return renderReport(report, session);
   const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));

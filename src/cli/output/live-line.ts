@@ -1,6 +1,7 @@
 import type { Ora } from "ora";
 import { printable } from "../../lib/escape.ts";
 import type { Context } from "../session/context.ts";
+import type { Session } from "../session/session.ts";
 import { type Paint, PLAIN, TEXT_STYLES } from "../text/colors.ts";
 import type { Console } from "../text/console.ts";
 
@@ -27,8 +28,7 @@ export interface StatusLineOptions {
 
 /** A status line for this terminal, or for output that is not a terminal. */
 export async function createStatusLine(
-  console: Console,
-  context: Context,
+  { console, context }: Session,
   { paint = (line) => line, isBesideResults = false }: StatusLineOptions = {},
 ): Promise<StatusLine> {
   const { isTTY, columns } = context.stderr;

@@ -3,7 +3,6 @@ import { Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { Context } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { claimedText, continuingText } from "../text/phrases.ts";
@@ -19,13 +18,13 @@ export interface Progress {
 
 /** Progress of one task for this terminal, or for output that is not a terminal. @param facts null if not known */
 export async function createProgress(
-  console: Console,
-  context: Context,
-  facts: RequestFacts | null = null,
+  session: Session,
+  facts: RequestFacts | null,
   options: StatusLineOptions = {},
 ): Promise<Progress> {
+  const { console, context } = session;
   if (console.events) return eventProgress(console);
-  const line = await createStatusLine(console, context, options);
+  const line = await createStatusLine(session, options);
   const clock = () => context.clock.monotonicMs();
   const view = newView();
   const notes = new TaskNotes(console, line.isLive);
@@ -51,10 +50,14 @@ export async function createProgress(
 
 /** Says what a person should know of one of several tasks before it ends: each line names its task. */
 export function tellOfTask(event: TaskProgressEvent, console: Console): void {
-  // Even under --quiet: the screen may be the only place that has the task's id.
-  if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
+  tellLedgerWarning(event, console);
   if (event.type === "download_retry")
     void console.note(`${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`);
+}
+
+/** Even under --quiet: the screen may be the only place that has the task's id. */
+export function tellLedgerWarning(event: TaskProgressEvent, console: Console): void {
+  if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
 }
 
 const SLOW_MS = 60_000;
@@ -75,8 +78,7 @@ class TaskNotes {
 
   show(event: TaskProgressEvent): void {
     if (event.type === "accepted" || event.type === "waiting") this.#taskId = event.taskId;
-    // Even under --quiet: the screen may be the only place that has the task's id.
-    if (event.type === "ledger_warning") void this.#console.error(`warning: ${event.message}`);
+    tellLedgerWarning(event, this.#console);
     const line = this.#lineOf(event);
     if (line !== null) void this.#console.note(line);
   }

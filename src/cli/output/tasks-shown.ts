@@ -21,14 +21,13 @@ export class TasksShown implements Progress {
 
   /** Called once it is known which tasks there are. @param areAwaited whether they are polled until they are finished */
   async begin(names: readonly string[], areAwaited = true): Promise<void> {
-    const { console, context } = this.#session;
     this.#names = names;
     const options = { isBesideResults: this.areSeveral };
-    if (!this.areSeveral || !areAwaited || console.events) {
-      this.#progress = await createProgress(console, context, null, options);
+    if (!this.areSeveral || !areAwaited || this.#session.console.events) {
+      this.#progress = await createProgress(this.#session, null, options);
       return;
     }
-    const line = await createStatusLine(console, context, options);
+    const line = await createStatusLine(this.#session, options);
     const rows = new TaskRows(names);
     this.#rows = rows;
     this.#draw = () => line.set((columns) => rows.lines(columns));

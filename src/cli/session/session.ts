@@ -193,11 +193,6 @@ export class Session implements ClientSession {
       void this.console.note(`${method} ${place}: ${result}, ${formatDuration(elapsedMs)}`);
     };
   }
-
-  /** The one JSON document of a command's success. */
-  async json(value: unknown): Promise<void> {
-    await this.console.json(value);
-  }
 }
 
 /** Whether a setting is there. Without a home folder none is stored, and what only shows models needs none. */

@@ -5,7 +5,7 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { eventProgress, rowLine } from "../../output/event-lines.ts";
 import { createStatusLine } from "../../output/live-line.ts";
-import type { Progress } from "../../output/task-progress.ts";
+import { type Progress, tellLedgerWarning } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 import type { Paint, TextStyle } from "../../text/colors.ts";
 import { hasSymbols } from "../../text/colors.ts";
@@ -31,7 +31,7 @@ export async function createBatchProgress(
   const { console, context } = session;
   if (console.events) return eventLines(console);
   const paint = barPaint(await console.style("stderr"));
-  const line = await createStatusLine(console, context, { paint, isBesideResults: true });
+  const line = await createStatusLine(session, { paint, isBesideResults: true });
   const state: BatchState = { plan: null, unsaved: 0, cap, counts: new BatchCounts(nameOf), begun: 0 };
   const notes = new RowNotes();
   let startMs: number | null = null;
@@ -44,8 +44,7 @@ export async function createBatchProgress(
   let isStopping = false;
   return {
     show(event) {
-      // Even under --quiet: the screen may be the only place that has the task's id.
-      if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
+      tellLedgerWarning(event, console);
       if (event.type !== "submit_interrupted" || isStopping) return;
       isStopping = true;
       const patience = formatDuration(event.waitMs);

@@ -123,7 +123,7 @@ async function showResult(
   sheet?: string | null,
 ): Promise<void> {
   if (session.options.json)
-    return session.json({ ...summaryJson(result), ...(sheet !== undefined && { sheet }) });
+    return session.console.json({ ...summaryJson(result), ...(sheet !== undefined && { sheet }) });
   await showSummary(result, sheet, session);
   const { saved, skipped } = result.counts;
   if (saved + skipped === 0 || session.context.stderr.isTTY !== true) return;
@@ -148,7 +148,7 @@ async function readRows(
  * person at a terminal has seen them.
  */
 async function showRow(end: RowResult, session: Session): Promise<void> {
-  if (session.options.json) return session.json(rowJson(end, FLAG_NAMES));
+  if (session.options.json) return session.console.json(rowJson(end, FLAG_NAMES));
   if (end.error || (end.isSkipped && session.context.stdout.isTTY)) return;
   for (const { path } of end.report?.files ?? [])
     if (path !== null) await session.console.resultLine({ path });

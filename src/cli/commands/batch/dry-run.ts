@@ -34,9 +34,9 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
   }
   for (const { row, line, checked } of spec.rows) {
     const { request, credits } = checked;
-    await session.json({ ok: true, dryRun: true, row, line, request, credits });
+    await session.console.json({ ok: true, dryRun: true, row, line, request, credits });
   }
-  await session.json({
+  await session.console.json({
     type: "summary",
     dryRun: true,
     rows: plan.rows.length,

@@ -45,7 +45,7 @@ export async function showPlan(comparison: Comparison, terms: BatchTerms, sessio
     await session.console.note(`${costText(toSubmit)}, nothing was sent`);
     return 0;
   }
-  await session.json({
+  await session.console.json({
     ok: true,
     dryRun: true,
     cells: comparison.rows.map(({ checked: { request, credits } }) => ({ request, credits })),
@@ -71,7 +71,7 @@ export async function showCompared(
 ): Promise<void> {
   if (session.options.json) {
     const { credits } = summaryJson(result);
-    await session.json({
+    await session.console.json({
       ok: result.counts.isComplete,
       cells: ends.map((end) => rowJson(end, FLAG_NAMES)),
       skipped: skippedJson(comparison),

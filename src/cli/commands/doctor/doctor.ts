@@ -61,7 +61,7 @@ async function runDoctor(session: Session): Promise<number> {
   // The checks report it.
   asked.catch(() => {});
   const show = await createLines(session);
-  const status = await createStatusLine(console, context);
+  const status = await createStatusLine(session);
   status.set("Checking");
   const results = CHECKS.map(async (check) => ({
     name: check.name,
@@ -76,7 +76,7 @@ async function runDoctor(session: Session): Promise<number> {
     const names = (status: CheckStatus) =>
       made.filter((each) => each.status === status).map(({ name }) => name);
     const failed = names("failed");
-    if (options.json) await session.json({ ...documentOf(failed), checks: made });
+    if (options.json) await session.console.json({ ...documentOf(failed), checks: made });
     else await console.result(summaryOf(failed.length, names("warning").length));
     return failed.length > 0 ? EXIT_CODES.usage : 0;
   } finally {

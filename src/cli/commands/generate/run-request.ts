@@ -95,7 +95,7 @@ async function showDryRun(
     const said = warnings.length > 0 ? { warnings } : {};
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
     const uploading = files.length > 0 ? { uploads: files } : {};
-    await session.json({ ok: true, dryRun: true, request, credits, ...uploading, ...said });
+    await session.console.json({ ok: true, dryRun: true, request, credits, ...uploading, ...said });
     return 0;
   }
   const body = JSON.stringify(request, null, 2).split("\n");

@@ -28,7 +28,7 @@ export async function submitShown(
   showing: Showing,
   session: Session,
 ): Promise<number> {
-  const progress = await createProgress(session.console, session.context, spec.checked);
+  const progress = await createProgress(session, spec.checked);
   const report = await withTasksShown(session, options, progress, async ({ current }) =>
     generate(spec, await current(), (message) => session.console.warn(message)),
   );
@@ -58,7 +58,7 @@ async function showReport(
   session: Session,
 ): Promise<number> {
   await previewImages(report.files, viewing, session);
-  if (session.options.json) await session.json(reportJson(report, FLAG_NAMES));
+  if (session.options.json) await session.console.json(reportJson(report, FLAG_NAMES));
   else await renderReport(report, session, "", isImageOut);
   await openImages(report.files, viewing, session);
   return exitCodeOfReport(report);

@@ -112,7 +112,7 @@ export async function showSummary(tasks: AsyncIterable<TaskRecord>, session: Ses
   const summary = new HistorySummary();
   for await (const task of tasks) summary.add(task);
   const { days, total } = summary;
-  if (session.options.json) await session.json({ ok: true, days, total });
+  if (session.options.json) await session.console.json({ ok: true, days, total });
   else if (total.tasks > 0) {
     const rows = days.map((each) => [each.day, each.model, ...figures(each)]);
     await showTable(DAY_COLUMNS, [...rows, ["total", "", ...figures(total)]], session);

@@ -31,7 +31,7 @@ export async function loginGenerator(given: string, verify: boolean, session: Se
   const shownKey = key === null ? null : maskKey(key);
   if (session.options.json) {
     const { file } = store;
-    await session.json({ ok: true, generator: spec.name, generatorKey: shownKey, verified, file });
+    await session.console.json({ ok: true, generator: spec.name, generatorKey: shownKey, verified, file });
     return 0;
   }
   if (verified) await session.console.note(`${key === null ? "It answers" : "Key accepted"}.`);

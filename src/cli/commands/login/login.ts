@@ -63,7 +63,7 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   const changes = isNew && baseUrl !== null ? { baseUrl } : {};
   await store.update({ apiKey, apiKeyBaseUrl: baseUrl ?? undefined, ...changes });
   if (session.options.json) {
-    await session.json({ ok: true, apiKey: maskKey(apiKey), baseUrl, verified, file: store.file });
+    await session.console.json({ ok: true, apiKey: maskKey(apiKey), baseUrl, verified, file: store.file });
   } else {
     await session.console.note(`Stored ${maskKey(apiKey)} in ${store.file}`);
     await showNextStep(settings, session);

@@ -48,7 +48,7 @@ async function runModels(
   const chosen = name === undefined ? null : requireModel(name, matrix);
   const models = chosen ? matching.filter(({ id }) => id === chosen.id) : matching;
   if (session.options.json) {
-    await session.json(models);
+    await session.console.json(models);
     return 0;
   }
   const { showModel, showOverview } = await import("./model-table.ts");
