@@ -6,13 +6,14 @@ import { errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, NotChecked, ok, warning } from "./check.ts";
-import { serviceOf } from "./settings.ts";
+import { generatorOf, settingOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
 export async function checkProxy(session: Session): Promise<CheckResult> {
   if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   if (proxiesFromEnvironment(session.context.env) === undefined) return ok("none", { url: null });
-  const { own, baseUrl } = await serviceOf(session);
+  const baseUrl = await settingOf("baseUrl", session);
+  const own = await generatorOf(session);
   if (own?.spec.kind === "command") return ok("none for a command", { url: null });
   const address = own?.spec.url ?? baseUrl?.value;
   if (address === undefined || !URL.canParse(address))

@@ -10,7 +10,7 @@ import type { Session } from "../../session/session.ts";
 import { type Asked, type CheckResult, failed, NotChecked, ok, skipped, warning } from "./check.ts";
 import { askGenerator, checkGeneratorKey, checkReachable } from "./generator.ts";
 import { checkLoopback, lookupIfAnswered, proxyInUse } from "./network.ts";
-import { serviceOf, settingOf, storeKey } from "./settings.ts";
+import { generatorOf, settingOf, storeKey } from "./settings.ts";
 
 /** A third of a poll's: the user is waiting for the result. */
 const TIMEOUT_MS = 5_000;
@@ -21,7 +21,8 @@ const TIMEOUT_MS = 5_000;
  */
 export async function askService(session: Session): Promise<Asked> {
   if (session.isSandbox) return { kind: "sandbox" };
-  const { own, baseUrl: setting } = await serviceOf(session);
+  const setting = await settingOf("baseUrl", session);
+  const own = await session.ownGenerator();
   if (own !== null) return askGenerator(own, session);
   const { env, signal } = session.context;
   const baseUrl = requireBaseUrl(setting);
@@ -80,7 +81,8 @@ function unreachable(url: URL, cause: TransportError, session: Session): CheckRe
 /** Whether the service takes the key. The service refuses a bad one also where the request costs nothing. */
 export async function checkKey(session: Session, asked: Promise<Asked>): Promise<CheckResult> {
   if (session.isSandbox) return ok("the sandbox's own", { key: null });
-  const { own, baseUrl } = await serviceOf(session);
+  const baseUrl = await settingOf("baseUrl", session);
+  const own = await generatorOf(session);
   const answer = await (own === null ? asked.catch(() => null) : asked);
   if (answer?.kind === "generator") return checkGeneratorKey(answer);
   const setting = await settingOf("apiKey", session);

@@ -84,6 +84,7 @@ export function storeKey(session: Session): string {
 /** The models that apply; the file that changes them, if there is one, is valid. */
 export async function checkModels(session: Session): Promise<CheckResult> {
   const setting = await settingOf("matrix", session);
+  await generatorOf(session);
   const file = setting?.value ?? null;
   try {
     const { length: count } = await session.matrix();
@@ -96,15 +97,9 @@ export async function checkModels(session: Session): Promise<CheckResult> {
   }
 }
 
-/**
- * What requests go to: the user's own generator, or the service at a base URL.
- * @throws NotChecked if the settings cannot be read, ImggenError if those of the generator are wrong
- */
-export async function serviceOf(
-  session: Session,
-): Promise<{ own: OwnGenerator | null; baseUrl: Effective | undefined }> {
-  const baseUrl = await settingOf("baseUrl", session);
-  return { own: await session.ownGenerator(), baseUrl };
+/** The user's own generator, where it takes the place of a service. @throws NotChecked if its settings are wrong */
+export function generatorOf(session: Session): Promise<OwnGenerator | null> {
+  return needed("the settings of the generator are wrong", () => session.ownGenerator());
 }
 
 /** The value that applies. @throws NotChecked if the settings cannot be read */

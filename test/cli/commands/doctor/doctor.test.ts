@@ -89,6 +89,17 @@ describe("imggen doctor", () => {
     expect(await world.listing()).toEqual(["home", "work"]);
   });
 
+  it("says once what is wrong with the settings of a generator, and skips what depends on them", async () => {
+    const { code, document, check } = await examined(await healthy(), {}, ["--generator", "command:paint"]);
+    expect([code, document.error.message]).toEqual([2, "Something must be fixed: service."]);
+    expect(check("service")?.message).toContain("{output}");
+    for (const name of ["models", "key"])
+      expect(check(name)).toMatchObject({
+        status: "skipped",
+        message: "the settings of the generator are wrong",
+      });
+  });
+
   it("says in words what its marks mean where a terminal has no other characters", async () => {
     const env = { ...NO_ACCOUNT, TERM: "linux", NO_COLOR: "1" };
     const { stdout } = await (await healthy()).run(["doctor"], { env, terminal: "stdout", columns: 200 });
