@@ -1,5 +1,5 @@
 import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/batch/batch-spec.ts";
-import { checkedRows } from "../core/batch/checked-rows.ts";
+import { checkRows } from "../core/batch/check-rows.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
 import { readRows } from "../core/manifest/read.ts";
 import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed.ts";
@@ -72,7 +72,7 @@ export async function batchFrom(
     shard: null,
     refusesUnused: true,
   };
-  const { rows: checked } = await checkedRows(readRows(rows), defaults);
+  const { rows: checked } = await checkRows(readRows(rows), defaults);
   return {
     rows: checked,
     output: folder,

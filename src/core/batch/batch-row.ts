@@ -15,8 +15,6 @@ export interface CheckedRow {
   output: string | null;
   /** The file name template with the row's own columns in it; absent: the batch's. */
   template?: string;
-  /** Names of its columns that nothing uses; absent for none. */
-  unused?: readonly string[];
   /** Identifies the row by its content, not by its line; equal rows are distinguished by a count. */
   key: string;
   /**

@@ -4,7 +4,7 @@ import { checkRequest, type GeneratorTerms } from "../../models/check.ts";
 import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
-import type { ManifestProblem } from "../errors.ts";
+import { ManifestError, type ManifestProblem } from "../errors.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import { columnOf } from "../manifest/columns.ts";
 import {
@@ -37,6 +37,8 @@ export interface RowDefaults {
   /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
   template?: string | undefined;
   name?: string | undefined;
+  /** Whether a column that nothing uses is a problem. Default false. */
+  refusesUnused?: boolean;
 }
 
 /** How messages name a value that the row itself sets. */
@@ -49,71 +51,78 @@ const ROW_LABELS: Labels = {
   maxImages: "maxImages",
 };
 
+/** The rows of a manifest, and names of columns that nothing uses, the first few. */
+interface CheckedRows {
+  rows: CheckedRow[];
+  unused: string[];
+}
+
+/** At most this many unused columns are named: a file that is no manifest may have any number of them. */
+const MOST_NAMED = 10;
+
 /**
- * Checks a manifest's rows against the model matrix as they are read; only their output names are kept in memory.
- * Rows of other shards are checked too, and then left out.
+ * Checks all rows of a manifest against the model matrix. Rows of other shards are checked too, and then left out.
+ * @throws ManifestError naming every bad one
  */
-export async function* checkRows(
+export async function checkRows(
   entries: AsyncIterable<ManifestEntry>,
   defaults: RowDefaults,
-): AsyncGenerator<CheckedRow | ManifestProblem> {
+): Promise<CheckedRows> {
   const keys = new RowKeys();
   const uncutKeys = new RowKeys();
   const names = new OutputNames();
+  const rows: CheckedRow[] = [];
+  const problems: ManifestProblem[] = [];
+  const unused = new Set<string>();
   for await (const entry of entries) {
+    const { line } = entry.kind === "row" ? entry.row : entry;
+    const refuse = (message: string) => void problems.push({ line, message });
     if (entry.kind === "problem") {
-      yield { line: entry.line, message: entry.message };
+      refuse(entry.message);
       continue;
     }
-    const { row, line, values, others = NO_COLUMNS, uncut } = entry.row;
+    const { row, values, others = NO_COLUMNS, uncut } = entry.row;
     const output = values.output ?? null;
     const clash = output === null ? null : names.add(line, output);
-    if (clash !== null) yield { line, message: clash };
+    if (clash !== null) refuse(clash);
     const named = nameOfRow(others, defaults);
-    const checked = "problem" in named ? named.problem : await checkValues(values, defaults);
-    if (typeof checked === "string" || "problem" in named) {
-      yield { line, message: String(checked) };
+    const checked = typeof named === "string" ? named : await checkValues(values, defaults);
+    if (typeof named === "string" || typeof checked === "string") {
+      refuse(String(checked));
       continue;
     }
     const digest = rowDigest(checked.request, output ?? undefined);
     if (defaults.shard && !inShard(digest, defaults.shard)) continue;
-    const own = { ...named, ...unusedOf(others, defaults) };
+    const idle = unusedOf(others, defaults);
+    if (defaults.refusesUnused && idle.length > 0) refuse(`unknown keys: ${idle.join(", ")}`);
+    for (const name of idle) if (unused.size < MOST_NAMED) unused.add(name);
+    if (problems.length > 0) continue;
     const uncutRequest = uncut === undefined ? null : { ...checked.request, prompt: uncut };
     const former = uncutRequest && { uncutKey: uncutKeys.next(rowDigest(uncutRequest, output ?? undefined)) };
-    if (clash === null) yield { row, line, checked, output, ...own, key: keys.next(digest), ...former };
+    rows.push({ row, line, checked, output, ...named, key: keys.next(digest), ...former });
   }
+  if (problems.length > 0) throw new ManifestError(problems);
+  return { rows, unused: [...unused] };
 }
 
 const NO_COLUMNS: OtherColumns = new Map();
 
-/** The row's file name template, where `--name` asks for columns. */
-function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: string } | { problem: string } {
+/** The row's file name template, where `--name` asks for columns; or what is wrong, in words. */
+function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: string } | string {
   if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
   // What a name's own placeholders stand for is known only once there is an image.
   const filled = fillTemplate(name, (each) => {
     const own = columnOf(each) ?? each;
     return isPlaceholder(own) ? `{${own}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
   });
-  return "text" in filled ? { template: filled.text } : { problem: missingProblem("--name", filled.missing) };
+  return "text" in filled ? { template: filled.text } : missingProblem("--name", filled.missing);
 }
 
 const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
 
-/** The most unused columns of a row that are named: a file that is no manifest may have any number of them. */
-const MOST_UNUSED = 10;
-
-function unusedOf(
-  others: OtherColumns,
-  { template = "", name = "" }: RowDefaults,
-): Pick<CheckedRow, "unused"> {
+function unusedOf(others: OtherColumns, { template = "", name = "" }: RowDefaults): string[] {
   const used = [...placeholdersIn(template), ...placeholdersIn(name)];
-  const unused = [...others.keys()].filter((each) => !used.includes(each)).slice(0, MOST_UNUSED);
-  return unused.length > 0 ? { unused } : {};
-}
-
-/** Whether this is a row, not a problem. */
-export function isRow(each: CheckedRow | ManifestProblem): each is CheckedRow {
-  return "checked" in each;
+  return [...others.keys()].filter((each) => !used.includes(each)).slice(0, MOST_NAMED);
 }
 
 /** @returns what is wrong, in words, in place of a request */

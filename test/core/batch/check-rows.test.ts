@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
-import { checkRows, isRow, type RowDefaults } from "../../../src/core/batch/check-rows.ts";
+import { checkRows, type RowDefaults } from "../../../src/core/batch/check-rows.ts";
 import { parseShard } from "../../../src/core/batch/shard.ts";
-import type { ManifestProblem } from "../../../src/core/errors.ts";
+import { ManifestError } from "../../../src/core/errors.ts";
 import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
 import { FLAG_NAMES } from "../../../src/lib/wording.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
@@ -26,13 +25,12 @@ async function* entriesOf(values: readonly (RowValues | string)[]): AsyncGenerat
 }
 
 async function checked(values: readonly (RowValues | string)[], defaults: Partial<RowDefaults> = {}) {
-  const rows: CheckedRow[] = [];
-  const problems: ManifestProblem[] = [];
-  for await (const each of checkRows(entriesOf(values), { ...DEFAULTS, ...defaults })) {
-    if (isRow(each)) rows.push(each);
-    else problems.push(each);
+  try {
+    return { ...(await checkRows(entriesOf(values), { ...DEFAULTS, ...defaults })), problems: [] };
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error;
+    return { rows: [], problems: error.problems };
   }
-  return { rows, problems };
 }
 
 describe("a manifest's rows", () => {
@@ -56,14 +54,13 @@ describe("a manifest's rows", () => {
     expect(rows.map(({ checked: { request } }) => "image" in request)).toEqual([true, false]);
   });
 
-  it("are reported with their line where something is wrong, and the good ones are returned nevertheless", async () => {
-    const { rows, problems } = await checked([
+  it("are all reported with their lines where something is wrong", async () => {
+    const { problems } = await checked([
       "not JSON",
       { prompt: "a fox" },
       { prompt: "a hen", ratio: "21:9" },
       { prompt: "a cat", model: "zimage" },
     ]);
-    expect(rows.map(({ line }) => line)).toEqual([2]);
     expect(problems.map(({ line }) => line)).toEqual([1, 3, 4]);
     expect(problems[2]?.message).toContain("z-image");
   });
@@ -116,10 +113,10 @@ describe("a manifest's rows", () => {
       ...Array.from({ length: 20 }, (_, index) => ({ prompt: `fox ${index}` })),
       { prompt: " " },
     ];
-    const parts = await Promise.all(
-      ["1/2", "2/2"].map((text) => checked(values, { shard: parseShard(text) })),
-    );
-    for (const { problems } of parts) expect(problems.map(({ line }) => line)).toEqual([21]);
+    const inParts = (rows: readonly RowValues[]) =>
+      Promise.all(["1/2", "2/2"].map((text) => checked(rows, { shard: parseShard(text) })));
+    for (const { problems } of await inParts(values)) expect(problems.map(({ line }) => line)).toEqual([21]);
+    const parts = await inParts(values.slice(0, -1));
     const lines = parts.flatMap(({ rows }) => rows.map(({ line }) => line));
     expect(lines.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
     for (const { rows } of parts) expect(rows.length).toBeGreaterThan(0);

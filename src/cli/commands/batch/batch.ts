@@ -3,8 +3,7 @@ import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { BatchResult } from "../../../core/batch/batch-spec.ts";
-import type { RowDefaults } from "../../../core/batch/check-rows.ts";
-import { checkedRows } from "../../../core/batch/checked-rows.ts";
+import { checkRows, type RowDefaults } from "../../../core/batch/check-rows.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
@@ -137,7 +136,7 @@ async function readRows(
   defaults: RowDefaults,
   session: Session,
 ): Promise<CheckedRow[]> {
-  const { rows, unused } = await checkedRows(source, defaults);
+  const { rows, unused } = await checkRows(source, defaults);
   for (const name of unused) await session.console.warn(unknownName(name));
   for (const { checked } of rows) for (const warning of checked.warnings) await session.console.warn(warning);
   return rows;
