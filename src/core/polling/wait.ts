@@ -6,7 +6,6 @@ import type { FailedPoll, PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { OwnQueue, TaskDeps } from "../deps.ts";
-import type { TaskCompleted, TaskFailed } from "../task/report.ts";
 import type { PollingSchedule } from "./fixed.ts";
 
 export interface WaitSettings {
@@ -47,12 +46,13 @@ export interface WaitSpec {
   pollAtOnce: boolean;
 }
 
-/** How a wait ended. Only after `completed`, `failed` and `lost` has the task itself ended. */
+/** A task that has ended, as polling shows it. */
+export type EndedState = Exclude<PolledState, { status: "running" }>;
+
+/** How a wait ended. */
 export type WaitResult =
-  | ({ outcome: "completed"; seenMs: number; pendingMs: number | null } & TaskCompleted)
-  | ({ outcome: "failed" } & TaskFailed)
-  /** The task has ended, and whether it was charged is not known. */
-  | { outcome: "lost"; why: string }
+  /** The task itself has ended: at this age it was seen to, and at `pendingMs` it was last seen running. */
+  | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
   /** `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. `queue`: what its queue said of it last. */
@@ -134,24 +134,8 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
       if (reply.error.key === NOT_YET_KNOWN && ageMs < NOT_YET_KNOWN_FOR_MS) return null;
       return { outcome: "refused", error: reply.error };
     case "state":
-      return ended(reply.task, ageMs, pendingMs);
-  }
-}
-
-function ended(task: PolledState, ageMs: number, pendingMs: number | null): WaitResult | null {
-  switch (task.status) {
-    case "running":
-      return null;
-    case "completed": {
-      const { status: _, ...facts } = task;
-      return { outcome: "completed", seenMs: ageMs, pendingMs, ...facts };
-    }
-    case "failed": {
-      const { status: _, ...facts } = task;
-      return { outcome: "failed", ...facts };
-    }
-    case "lost":
-      return { outcome: "lost", why: task.why };
+      if (reply.task.status === "running") return null;
+      return { outcome: "ended", task: reply.task, seenMs: ageMs, pendingMs };
   }
 }
 

@@ -31,7 +31,12 @@ export async function copyOf(
     copies: files,
   };
   const urls = files.map(({ url }) => url);
-  const seen = { outcome: "completed", urls, seenMs: Number.POSITIVE_INFINITY, pendingMs: null } as const;
+  const seen = {
+    outcome: "ended",
+    task: { status: "completed", urls },
+    seenMs: Number.POSITIVE_INFINITY,
+    pendingMs: null,
+  } as const;
   const once = { timeoutMs: 0, schedule: null };
   const copied = await finishTask(task, report, wait ?? once, deps, areHere ? seen : null);
   const isGone = !areHere && copied.error !== null && GONE.has(copied.error.type);

@@ -9,9 +9,16 @@ import { interruptedError, PendingError } from "../errors.ts";
 import { saveImages } from "../images/save-images.ts";
 import type { SaveResult } from "../images/save-spec.ts";
 import type { SidecarFacts } from "../images/sidecar.ts";
+import type { CompletionInterval } from "../polling/estimate.ts";
 import { unseen } from "../polling/poll-once.ts";
-import { type WaitResult, type WaitSettings, waitForTask, waitTimeoutMs } from "../polling/wait.ts";
-import { elapsedMs, type TaskFailed, type TaskReport, taskFailed, taskLost } from "./report.ts";
+import {
+  type EndedState,
+  type WaitResult,
+  type WaitSettings,
+  waitForTask,
+  waitTimeoutMs,
+} from "../polling/wait.ts";
+import { elapsedMs, type TaskReport, taskFailed, taskLost } from "./report.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** A task that exists at the service, and what is known about it. */
@@ -44,14 +51,46 @@ export async function finishTask(
   seen: WaitResult | null = null,
 ): Promise<TaskReport> {
   const waited = seen ?? (await awaitTask(task, report, wait, deps));
-  if (waited.outcome === "completed") {
-    await deps.schedules.learn(report.request, waited);
-    return saveTask(task, waited, report, deps);
+  if (waited.outcome !== "ended") {
+    await task.writer?.release();
+    return leftUnfinished(task.taskId, waited, report, deps);
   }
-  if (waited.outcome === "failed") return recordFailure(task, waited, report, deps);
-  if (waited.outcome === "lost") return recordLoss(task, waited.why, report, deps);
-  await task.writer?.release();
-  return leftUnfinished(task.taskId, waited, report, deps);
+  const { task: state } = waited;
+  const ended = endedReport(task.taskId, state, report);
+  const at = isoTime(deps.clock.now());
+  switch (state.status) {
+    case "completed":
+      await deps.schedules.learn(report.request, waited);
+      return saveTask(task, { ...waited, task: state }, ended, deps);
+    case "failed": {
+      const { status: _, ...facts } = state;
+      await task.writer?.write({ type: "failed", at, ...facts });
+      await task.writer?.finish();
+      return ended;
+    }
+    case "lost":
+      await task.writer?.write({ type: "lost", at, why: state.why });
+      // Its request may have been charged. It stays among the unfinished: the user decides.
+      await task.writer?.release();
+      return ended;
+  }
+}
+
+/** The report on a task that has ended at the service. */
+export function endedReport(taskId: string, task: EndedState, report: TaskReport): TaskReport {
+  switch (task.status) {
+    case "completed": {
+      const { urls, usage, why } = task;
+      const warnings = why === undefined ? report.warnings : [...report.warnings, why];
+      return { ...report, state: "completed", charged: "yes", urls, warnings, ...(usage && { usage }) };
+    }
+    case "failed": {
+      const charged = task.charged ?? STATES.failed.charged;
+      return { ...report, state: "failed", charged, error: taskFailed(taskId, task) };
+    }
+    case "lost":
+      return { ...report, state: "lost", charged: STATES.lost.charged, error: taskLost(taskId, task.why) };
+  }
 }
 
 /** Waits for a task. Nothing is written about it. */
@@ -71,7 +110,7 @@ export async function awaitTask(
 }
 
 /** A wait that ended before the task did. */
-export type EarlyEnd = Exclude<WaitResult, { outcome: "completed" | "failed" | "lost" }>;
+export type EarlyEnd = Exclude<WaitResult, { outcome: "ended" }>;
 
 /**
  * The report on a task whose end was not seen. One that no poll saw, and that the ledger does not have as unfinished,
@@ -128,63 +167,29 @@ function unfinished(
   }
 }
 
-async function recordFailure(
-  task: AcceptedTask,
-  { errorCode, why, charged }: TaskFailed,
-  report: TaskReport,
-  deps: TaskDeps,
-): Promise<TaskReport> {
-  const facts = { errorCode, ...(why !== undefined && { why }), ...(charged && { charged }) };
-  await task.writer?.write({ type: "failed", at: isoTime(deps.clock.now()), ...facts });
-  await task.writer?.finish();
-  return failedReport(task.taskId, facts, report);
-}
-
-/** The report on a task that has failed. */
-export function failedReport(taskId: string, facts: TaskFailed, report: TaskReport): TaskReport {
-  const charged = facts.charged ?? STATES.failed.charged;
-  return { ...report, state: "failed", charged, error: taskFailed(taskId, facts) };
-}
-
-/** Its request may have been charged. It stays among the unfinished: the user decides. */
-async function recordLoss(
-  task: AcceptedTask,
-  why: string,
-  report: TaskReport,
-  deps: TaskDeps,
-): Promise<TaskReport> {
-  await task.writer?.write({ type: "lost", at: isoTime(deps.clock.now()), why });
-  await task.writer?.release();
-  return lostReport(task.taskId, why, report);
-}
-
-/** The report on a task that may have been charged, and has no image. */
-export function lostReport(taskId: string, why: string, report: TaskReport): TaskReport {
-  return { ...report, state: "lost", charged: STATES.lost.charged, error: taskLost(taskId, why) };
-}
-
 /** Saves the images of a completed task. */
 async function saveTask(
   task: AcceptedTask,
-  seen: Extract<WaitResult, { outcome: "completed" }>,
+  seen: CompletionInterval & { task: Extract<EndedState, { status: "completed" }> },
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
   // A task that was saved before, or whose saving failed, was completed then.
   const completedAt = report.completedAt ?? isoTime(deps.clock.now());
-  const { urls } = seen;
-  const spent = seen.usage && { usage: seen.usage };
+  const { urls, usage } = seen.task;
   const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
-  await task.writer?.write({ type: "completed", at: completedAt, urls, seenMs, pendingMs, ...spent });
+  await task.writer?.write({
+    type: "completed",
+    at: completedAt,
+    urls,
+    seenMs,
+    pendingMs,
+    ...(usage && { usage }),
+  });
   const completed: TaskReport = {
     ...report,
-    state: "completed",
-    charged: "yes",
     completedAt,
     elapsedMs: elapsedMs(report.submittedAt, completedAt),
-    urls,
-    warnings: seen.why === undefined ? report.warnings : [...report.warnings, seen.why],
-    ...spent,
   };
   const result: SaveResult = { files: [], warnings: [] };
   const date = new Date(task.acceptedAtMs ?? deps.clock.now());

@@ -180,16 +180,8 @@ class PastRefusal extends ImggenError {
   }
 }
 
-/** What a completed task made. */
-export interface TaskCompleted {
-  urls: string[];
-  usage?: Usage;
-  /** What the user's own generator says is not as it was asked for. */
-  why?: string;
-}
-
 /** How a task failed. */
-export interface TaskFailed {
+interface TaskFailed {
   errorCode: string | null;
   /** What the user's own generator says of it. */
   why?: string;

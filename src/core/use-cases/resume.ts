@@ -152,8 +152,7 @@ async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run):
     if (Math.abs(taskDeps.clock.now() - acceptedAtMs) < WRITTEN_BY_THEN_MS) await deps.ledger.sync(record);
     const task = { taskId, acceptedAtMs, recovering: true };
     const waited = await awaitTask(task, report, options.wait, taskDeps);
-    if (waited.outcome === "refused" || waited.outcome === "timeout" || waited.outcome === "interrupted")
-      return leftUnfinished(taskId, waited, report, taskDeps);
+    if (waited.outcome !== "ended") return leftUnfinished(taskId, waited, report, taskDeps);
     return saves.run(async () => {
       if (taskDeps.signal.aborted)
         return leftUnfinished(taskId, { outcome: "interrupted" }, report, taskDeps);

@@ -1,4 +1,3 @@
-import type { PolledState } from "../../api/schema.ts";
 import { inOrder } from "../../lib/concurrency.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
@@ -8,8 +7,8 @@ import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { pollOnce } from "../polling/poll-once.ts";
-import { type WaitSettings, waitForTask, waitTimeoutMs } from "../polling/wait.ts";
-import { failedReport, leftUnfinished, lostReport } from "../task/finish.ts";
+import type { WaitSettings } from "../polling/wait.ts";
+import { type AcceptedTask, awaitTask, endedReport, leftUnfinished } from "../task/finish.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
 import { resumeNamed } from "../task/resume.ts";
@@ -107,9 +106,10 @@ async function statusOf(
   try {
     requireId(id);
     const taskDeps = await (record ? deps.depsFor(record.intent.service, taskId) : deps.current());
-    const ageMs = record ? taskDeps.clock.now() - Date.parse(record.submittedAt) : Number.POSITIVE_INFINITY;
+    const acceptedAtMs = record && Date.parse(record.submittedAt);
     // What the ledger says of a failed task is history: the answer is what the service says now.
-    const report = await pollOrWait(taskId, { ...known, error: null }, ageMs, options.wait, taskDeps);
+    const task = { taskId, acceptedAtMs, recovering: true };
+    const report = await pollOrWait(task, { ...known, error: null }, options.wait, taskDeps);
     const { destination, wait } = options;
     if (destination === null || report.state !== "completed") return report;
     const timeout = wait ?? { timeoutMs: 0, schedule: null };
@@ -121,51 +121,29 @@ async function statusOf(
 }
 
 async function pollOrWait(
-  taskId: string,
+  task: Pick<AcceptedTask, "taskId" | "acceptedAtMs" | "recovering">,
   known: TaskReport,
-  ageMs: number,
   wait: WaitSettings | null,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  if (wait === null) return seen(await pollOnce(taskId, known.charged, deps), known);
-  const schedule = wait.schedule ?? (await deps.schedules.of(known.request));
-  const timeoutMs = waitTimeoutMs(wait, known.request, deps.connection.generator);
-  const usualMs = wait.schedule ? null : await deps.schedules.usualMs(known.request);
-  deps.onProgress({ type: "waiting", taskId, usualMs });
-  const waited = await waitForTask(taskId, { schedule, timeoutMs, ageMs, pollAtOnce: true }, deps);
+  const { taskId } = task;
+  if (wait === null) {
+    const state = await pollOnce(taskId, known.charged, deps);
+    return state.status === "running" ? running(known) : endedReport(taskId, state, known);
+  }
+  const waited = await awaitTask(task, known, wait, deps);
   switch (waited.outcome) {
-    case "completed": {
-      const { outcome: status, seenMs: _, pendingMs: __, ...facts } = waited;
-      return seen({ status, ...facts }, known);
-    }
-    case "failed": {
-      const { outcome: status, ...facts } = waited;
-      return seen({ status, ...facts }, known);
-    }
-    case "lost":
-      return lostReport(taskId, waited.why, known);
+    case "ended":
+      return endedReport(taskId, waited.task, known);
     case "refused":
       throw waited.error;
     case "interrupted":
       throw deps.signal.reason;
     case "timeout":
-      if (waited.lastFailure === null) return { ...known, state: "accepted", charged: "yes" };
-      return leftUnfinished(taskId, waited, known, deps);
+      return waited.lastFailure === null ? running(known) : leftUnfinished(taskId, waited, known, deps);
   }
 }
 
-function seen(state: PolledState, known: TaskReport): TaskReport {
-  switch (state.status) {
-    case "running":
-      return { ...known, state: "accepted", charged: "yes" };
-    case "completed": {
-      const { urls, usage, why } = state;
-      const warnings = why === undefined ? known.warnings : [...known.warnings, why];
-      return { ...known, state: "completed", charged: "yes", urls, warnings, ...(usage && { usage }) };
-    }
-    case "failed":
-      return failedReport(known.taskId ?? "", state, known);
-    case "lost":
-      return lostReport(known.taskId ?? "", state.why, known);
-  }
+function running(known: TaskReport): TaskReport {
+  return { ...known, state: "accepted", charged: "yes" };
 }

@@ -36,7 +36,12 @@ async function waiting(
 describe("waiting for a task", () => {
   it("ends when it is completed, with its URLs and when it was seen", async () => {
     const { result, pollTimes } = await waiting([RUNNING, RUNNING, COMPLETED]);
-    expect(result).toEqual({ outcome: "completed", urls: [URL], seenMs: 3000, pendingMs: 2000 });
+    expect(result).toEqual({
+      outcome: "ended",
+      task: { status: "completed", urls: [URL] },
+      seenMs: 3000,
+      pendingMs: 2000,
+    });
     expect(pollTimes).toEqual([1000, 2000, 3000]);
   });
 
@@ -53,7 +58,9 @@ describe("waiting for a task", () => {
     [success({ status: "failed", resultUrl: URL }), null],
     [success({ status: "processing", errorCode: 3 }), "3"],
   ])("ends when it is failed", async (answer, errorCode) => {
-    expect((await waiting([RUNNING, answer])).result).toEqual({ outcome: "failed", errorCode });
+    expect((await waiting([RUNNING, answer])).result).toMatchObject({
+      task: { status: "failed", errorCode },
+    });
   });
 
   it("polls for the first time at once where the task may long be finished", async () => {
@@ -67,7 +74,10 @@ describe("waiting for a task", () => {
       success({}),
       success({ status: "completed", resultUrl: "" }),
     ];
-    expect((await waiting([...odd, COMPLETED])).result).toMatchObject({ outcome: "completed", seenMs: 4000 });
+    expect((await waiting([...odd, COMPLETED])).result).toMatchObject({
+      task: { status: "completed" },
+      seenMs: 4000,
+    });
   });
 
   it("polls first when the schedule says, and takes up an earlier moment while it waits", async () => {
@@ -100,12 +110,12 @@ describe("the deadline of a wait", () => {
 
   it("is the moment of one last poll, which may find the task completed", async () => {
     const { result } = await waiting([RUNNING, RUNNING, RUNNING, COMPLETED], { timeoutMs: 3500 });
-    expect(result).toMatchObject({ outcome: "completed", seenMs: 3500 });
+    expect(result).toMatchObject({ task: { status: "completed" }, seenMs: 3500 });
   });
 
   it("allows one poll even where there is no time at all", async () => {
     const { result, pollTimes } = await waiting([COMPLETED], { timeoutMs: 0, pollAtOnce: true });
-    expect(result).toMatchObject({ outcome: "completed" });
+    expect(result).toMatchObject({ task: { status: "completed" } });
     expect(pollTimes).toEqual([0]);
   });
 
@@ -116,7 +126,7 @@ describe("the deadline of a wait", () => {
       socket.write(RUNNING);
     };
     const { result } = await waiting([jump, COMPLETED], { timeoutMs: 5000 }, { clock });
-    expect(result).toMatchObject({ outcome: "completed", seenMs: 2000 });
+    expect(result).toMatchObject({ task: { status: "completed" }, seenMs: 2000 });
   });
 
   it("is followed by a last poll even where the poll before outlasted it, as when a laptop slept", async () => {
@@ -126,7 +136,7 @@ describe("the deadline of a wait", () => {
       socket.write(RUNNING);
     };
     const { result, pollTimes } = await waiting([sleep, COMPLETED], { timeoutMs: 60_000 }, { clock });
-    expect(result).toMatchObject({ outcome: "completed" });
+    expect(result).toMatchObject({ task: { status: "completed" } });
     expect(pollTimes).toHaveLength(2);
   });
 
@@ -152,7 +162,7 @@ describe("errors while waiting", () => {
     ["no data", success(null)],
   ])("(%s) never ends it", async (_what, trouble) => {
     const { result, events } = await waiting([trouble, trouble, COMPLETED], { timeoutMs: 60_000 });
-    expect(result).toMatchObject({ outcome: "completed" });
+    expect(result).toMatchObject({ task: { status: "completed" } });
     expect(events).toEqual([
       { type: "poll_failed", taskId: "task-1", why: expect.any(String) },
       { type: "poll_failed", taskId: "task-1", why: expect.any(String) },
@@ -216,7 +226,7 @@ describe("a refusal while waiting", () => {
 
   it("that says the task is not known is borne for the first 30 s", async () => {
     const { result } = await waiting([...Array(20).fill(NOT_YET), COMPLETED], { timeoutMs: 60_000 });
-    expect(result).toMatchObject({ outcome: "completed", seenMs: 21_000 });
+    expect(result).toMatchObject({ task: { status: "completed" }, seenMs: 21_000 });
   });
 
   it("that says so for longer ends it", async () => {
@@ -294,7 +304,7 @@ describe("a task in the queue before the user's own generator", () => {
   it("ends as lost where its reply is, with the generator's words", async () => {
     const lost = success({ status: "failed", errorCode: 1001, detail: "HTTP 524.", outcome: "unknown" });
     const { result } = await waiting([lost], {}, ofGenerator);
-    expect(result).toEqual({ outcome: "lost", why: "HTTP 524." });
+    expect(result).toMatchObject({ task: { status: "lost", why: "HTTP 524." } });
   });
 });
 
