@@ -4,10 +4,8 @@ import type { DiskFile } from "../../lib/disk-file.ts";
 
 // Large writes are fast, and each is collected while the one before runs.
 const WRITE_BYTES = 1024 * 1024;
-// Syncing during the download shortens the sync at its end.
-const FLUSH_BYTES = 8 * WRITE_BYTES;
 
-type Target = Pick<DiskFile, "writeChunks" | "sync" | "syncData">;
+type Target = Pick<DiskFile, "writeChunks" | "sync">;
 
 /** Writes a download to an open file as it arrives, and hashes it. What is not written yet waits in memory. */
 export class FileSink implements ByteSink {
@@ -16,8 +14,6 @@ export class FileSink implements ByteSink {
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #writing: Promise<void> | null = null;
-  #unflushed = 0;
-  #flushing: Promise<void> | null = null;
   #failure: unknown = null;
   bytes = 0;
 
@@ -43,7 +39,6 @@ export class FileSink implements ByteSink {
   async abandon(): Promise<void> {
     this.#takeQueue();
     await this.#writing;
-    await this.#flushing;
   }
 
   /** Waits until everything is written. @returns the SHA-256 of all bytes, in hex. @throws the disk's error */
@@ -52,7 +47,6 @@ export class FileSink implements ByteSink {
       this.#startWriting();
       await this.#writing;
     }
-    await this.#flushing;
     if (this.#failure) throw this.#failure;
     await this.#file.sync();
     return this.#hash.digest("hex");
@@ -67,7 +61,6 @@ export class FileSink implements ByteSink {
 
   #startWriting(): void {
     if (this.#writing || this.#failure) return;
-    this.#unflushed += this.#queuedBytes;
     this.#writing = this.#file
       .writeChunks(this.#takeQueue())
       .catch((error: unknown) => {
@@ -76,22 +69,8 @@ export class FileSink implements ByteSink {
       .then(() => this.#wrote());
   }
 
-  #flush(): void {
-    if (this.#flushing || this.#unflushed < FLUSH_BYTES) return;
-    this.#unflushed = 0;
-    this.#flushing = this.#file
-      .syncData()
-      .catch((error: unknown) => {
-        this.#failure ??= error;
-      })
-      .then(() => {
-        this.#flushing = null;
-      });
-  }
-
   #wrote(): void {
     this.#writing = null;
-    this.#flush();
     if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
   }
 }

@@ -16,15 +16,14 @@ async function newFile(): Promise<{ file: string; disk: DiskFile }> {
   return { file, disk };
 }
 
-/** The same open file, on a disk that does this in place of a write or a sync. */
+/** The same open file, on a disk that does this in place of a write. */
 function doing(
   disk: DiskFile,
-  calls: Partial<Pick<DiskFile, "writeChunks" | "syncData">>,
-): Pick<DiskFile, "writeChunks" | "sync" | "syncData"> {
+  calls: Partial<Pick<DiskFile, "writeChunks">>,
+): Pick<DiskFile, "writeChunks" | "sync"> {
   return {
     writeChunks: (chunks) => disk.writeChunks(chunks),
     sync: () => disk.sync(),
-    syncData: () => disk.syncData(),
     ...calls,
   };
 }
@@ -107,18 +106,5 @@ describe("a download on its way to the disk", () => {
     expect(writing).toBe(1);
     await sink.abandon();
     expect(writing).toBe(0);
-  });
-
-  it("sends a large one to the disk on the way, and hears what the disk says to that", async () => {
-    const { disk } = await newFile();
-    let flushes = 0;
-    const syncData = async () => {
-      flushes += 1;
-      throw Object.assign(new Error("no"), { code: "EIO" });
-    };
-    const sink = new FileSink(doing(disk, { syncData }));
-    for (let sent = 0; sent < 9; sent++) sink.write(Buffer.alloc(MIB));
-    await expect(sink.finish()).rejects.toMatchObject({ code: "EIO" });
-    expect(flushes).toBe(1);
   });
 });
